@@ -1,0 +1,1 @@
+"""Rewrite utterances under local differential privacy."""

@@ -1,0 +1,25 @@
+"""What can go wrong, told apart by who can mend it.
+
+Everything here derives from :class:`AdeptError`: the user can mend it, the message says how, and a command ends with exit
+status 2. Any other exception that leaves a command is a bug of ours (exit status 70).
+"""
+
+
+class AdeptError(Exception):
+    """Base class: something that the user can mend; the message is one line, ``<what is wrong>: <what to do>``."""
+
+
+class ConfigurationError(AdeptError, ValueError):
+    """A parameter or an override has a value outside its permitted range."""
+
+
+class DataError(AdeptError):
+    """A file of records cannot be read or written as asked: missing, empty, not UTF-8, a column absent."""
+
+
+class ModelError(AdeptError):
+    """A model directory is missing, incomplete or corrupt, or the model does not fit the mechanism."""
+
+
+class ReleaseRefused(AdeptError):
+    """A release was asked for that would not guarantee what its user must expect of it."""

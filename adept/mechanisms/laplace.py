@@ -1,0 +1,138 @@
+r"""The three variants of ADePT: Laplace noise on a clipped latent.
+
+All three release r + (Y_1, ..., Y_n) with independent Laplace noise of scale b (Habernal 2021, Eq. 11 and 13). The
+privacy loss at any output z is sum_i (|z_i - x'_i| - |z_i - x_i|) / b <= ||x - x'||_1 / b (Habernal 2021, Appendix A), and
+z = x attains it. So the true epsilon is D / b, where D is the *l1* diameter of the set of clipped latents:
+
+=========  =====  ================  =============  ====================================
+name       clip   l1 diameter D     scale b        D / b
+=========  =====  ================  =============  ====================================
+original   l2     2 C sqrt(n)       2 C / eps      eps sqrt(n): the claim is false
+l1         l1     2 C               2 C / eps      eps
+sqrt_n     l2     2 C sqrt(n)       D / eps        eps
+=========  =====  ================  =============  ====================================
+
+The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz, ||x||_1 <= sqrt(n) ||x||_2, with equality for
+x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). ADePT (Krishna et al. 2021) took it to be 2 C.
+
+The release is exact: integers on the public grid, discrete Laplace noise, and a scale chosen in rational arithmetic so
+that D / b <= eps for the integer diameter D. On the grid, D = 2 R for the l1 ball of integer radius R, and
+D <= 2 isqrt(n Q) for integer vectors with sum z^2 <= Q, because an integer that is at most sqrt(n Q) is at most
+isqrt(n Q).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from adept.mechanisms.base import Mechanism, check_latents, clip_latents, from_grid, grid_radius, grid_step, to_grid
+from adept.noise import exact_laplace, simulated_laplace, smallest_scale
+from adept.privacy import Guarantee, words
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Laplace(Mechanism):
+    """Laplace noise on the grid; the variants differ in the clip and in the diameter that they *assume*."""
+
+    def _assumed_diameter(self, dim: int) -> int:
+        """The l1 diameter, in grid units, that the variant calibrates its noise to."""
+        raise NotImplementedError
+
+    def _true_diameter(self, dim: int) -> int:
+        """The l1 diameter of the clipped latents, in grid units."""
+        radius = grid_radius(self.clip_norm, clip=self.clip)
+        return 2 * radius if self.clip == "l1" else 2 * math.isqrt(dim * radius)
+
+    def _scale(self, dim: int) -> float:
+        """The noise's scale in grid units."""
+        return smallest_scale(self._assumed_diameter(dim), epsilon=self.epsilon)
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)
+        noisy = exact_laplace(units, scale=self._scale(latents.shape[1]))
+        return from_grid(noisy, clip_norm=self.clip_norm, like=latents)
+
+    def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
+        check_latents(latents)
+        scale = self._scale(latents.shape[1]) * grid_step(self.clip_norm)
+        clipped = clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
+        return clipped + simulated_laplace(clipped, scale=scale, generator=generator)
+
+    def guarantee(self, dim: int) -> Guarantee:
+        step = grid_step(self.clip_norm)
+        assumed, true = self._assumed_diameter(dim), self._true_diameter(dim)
+        holds = true <= assumed
+        epsilon = self.epsilon if holds else max(self.epsilon * math.sqrt(dim), true / self._scale(dim))
+        return Guarantee(
+            claimed_epsilon=self.epsilon,
+            epsilon=epsilon,
+            delta=0.0,
+            holds=holds,
+            exact=True,
+            sensitivity=true * step,
+            scale=self._scale(dim) * step,
+            text=self._text(dim, epsilon, holds),
+        )
+
+    def _text(self, dim: int, epsilon: float, holds: bool) -> str:
+        if holds:
+            return (
+                f"The released latent is {words(epsilon)}-LDP (pure) for any two records, "
+                "and so is every text decoded from it."
+            )
+        return (
+            f"The claim of epsilon {words(self.epsilon)} is false: the l1 sensitivity of the l2-clipped latent is "
+            f"sqrt({dim}) times the claimed one (Habernal 2021, Theorem 5.1). What holds is epsilon {words(epsilon)}."
+        )
+
+    def expected_squared_error(self, dim: int) -> float:
+        return 2 * dim * (self._scale(dim) * grid_step(self.clip_norm)) ** 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class OriginalLaplace(_Laplace):
+    """ADePT as published: l2 clip, Laplace scale 2C/eps. Its claim is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1).
+
+    Neighbours: any two records. True guarantee: pure (eps * sqrt(n))-LDP, attained by the pair +-C/sqrt(n) (1, ..., 1).
+    Kept to be compared and convicted; a release refuses it.
+    """
+
+    name: ClassVar[str] = "original"
+    clip: ClassVar[str] = "l2"
+    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
+
+    def _assumed_diameter(self, dim: int) -> int:
+        return 2 * grid_radius(self.clip_norm, clip="l1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class L1Laplace(_Laplace):
+    """The first remedy: clip in l1, Laplace scale 2C/eps (Habernal 2021, Section 6). Pure eps-LDP for any two records.
+
+    Proof: two points of the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss is at most 2C / b = eps.
+    """
+
+    name: ClassVar[str] = "l1"
+    clip: ClassVar[str] = "l1"
+    serves: ClassVar[frozenset[str]] = frozenset({"l1"})
+
+    def _assumed_diameter(self, dim: int) -> int:
+        return self._true_diameter(dim)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqrtNLaplace(_Laplace):
+    """The second remedy: l2 clip, Laplace scale 2C sqrt(n)/eps (Habernal 2021, Section 6). Pure eps-LDP for any two records.
+
+    Proof: two points of the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the privacy loss is at most eps.
+    """
+
+    name: ClassVar[str] = "sqrt_n"
+    clip: ClassVar[str] = "l2"
+    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
+
+    def _assumed_diameter(self, dim: int) -> int:
+        return self._true_diameter(dim)
