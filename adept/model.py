@@ -1,0 +1,253 @@
+"""The autoencoder: an LSTM encoder, a bounded latent, an LSTM decoder that sees nothing else.
+
+Shapes: B records, T tokens (at most max_length and the closing END), n latent dimensions, H hidden units, E embedding
+dimensions, V words. Both directions of the encoder run over plain padded tensors and are read at the record's last token,
+so that a record's latent never depends on its neighbours in the batch: with T fixed, every row goes through the same
+arithmetic whatever the other rows hold. (Packed sequences would not do: their shape follows the neighbours' lengths.)
+"""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms.base import CLIP_NORMS, NORM_ORDER, check_positive, clip_latents
+from adept.tokenizer import END, PAD, START, UNKNOWN
+
+FORMAT_VERSION = 1
+
+
+@dataclass
+class ModelConfig:
+    """Sizes of the autoencoder; the defaults are the project's "default size"."""
+
+    embedding_dim: int = 96
+    hidden_dim: int = 256
+    latent_dim: int = 32
+    clip_norm: float = 1.0  # radius C of the set of latents
+    max_length: int = 40  # tokens of a record that are read, and at most written
+    dropout: float = 0.1  # of embeddings and of the decoder's output, in training
+    word_dropout: float = (
+        0.2  # share of the decoder's input words that are hidden in training, so that it uses the latent
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("embedding_dim", "hidden_dim", "latent_dim", "max_length"):
+            if not getattr(self, name) >= 1:
+                raise ConfigurationError(f"model.{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("dropout", "word_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigurationError(f"model.{name} must be in [0, 1), got {getattr(self, name)}")
+        check_positive(**{"model.clip_norm": self.clip_norm})
+        if not CLIP_NORMS[0] <= self.clip_norm <= CLIP_NORMS[1]:
+            raise ConfigurationError(f"model.clip_norm must be between 1e-6 and 1e6, got {self.clip_norm}")
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Where a model's weights and vocabulary come from: no local guarantee covers them."""
+
+    name: str = "unknown"
+    public: bool = False
+    records: int = 0
+
+
+@dataclass
+class DecodingConfig:
+    """How the decoder writes: greedily, or by sampling. Either is post-processing of the latent and costs no budget."""
+
+    strategy: str = "greedy"  # greedy | sample
+    temperature: float = 1.0  # below 1 sharpens, above 1 flattens; sampling only
+    top_k: int = 0  # sample among the k likeliest words; 0: among all
+    top_p: float = 1.0  # sample among the likeliest words that together reach this probability
+
+    def __post_init__(self) -> None:
+        if self.strategy not in ("greedy", "sample"):
+            raise ConfigurationError(f"decoding.strategy must be greedy or sample, got {self.strategy}")
+        check_positive(**{"decoding.temperature": self.temperature})
+        if self.top_k < 0:
+            raise ConfigurationError(f"decoding.top_k must be at least 0, got {self.top_k}")
+        if not 0 < self.top_p <= 1:
+            raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
+
+
+class Autoencoder(nn.Module):
+    """Encodes token ids into a latent inside a bounded set, and writes token ids from a latent alone.
+
+    Args:
+        config: the sizes.
+        vocabulary_size: V.
+        clip: the set that latents are clipped into, of the mechanism that the model is made for: "l1", "l2" or "sphere".
+        training_data: where the weights come from; part of every privacy statement.
+    """
+
+    def __init__(
+        self, config: ModelConfig, *, vocabulary_size: int, clip: str, training_data: TrainingData | None = None
+    ) -> None:
+        super().__init__()
+        if clip not in NORM_ORDER:
+            raise ConfigurationError(f"clip must be one of {', '.join(NORM_ORDER)}, got {clip}")
+        self.config = config
+        self.vocabulary_size = vocabulary_size
+        self.clip = clip
+        self.training_data = training_data or TrainingData()
+        embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
+        self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder_forward = nn.LSTM(embedding, hidden, batch_first=True)
+        self.encoder_backward = nn.LSTM(embedding, hidden, batch_first=True)
+        self.to_latent = nn.Linear(2 * hidden, latent)
+        self.to_state = nn.Linear(latent, 2 * hidden)
+        self.decoder = nn.LSTM(embedding + latent, hidden, batch_first=True)
+        self.to_words = nn.Linear(hidden, vocabulary_size)
+
+    def encode(self, tokens: Tensor) -> Tensor:
+        """Return clipped latents (B, n) of tokens (B, T), each row closed by END and padded with PAD."""
+        lengths = (tokens != PAD).sum(dim=1)  # (B,), at least 1
+        words = self.dropout(self.embedding(tokens))  # (B, T, E)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
+        reversed_words = words.gather(1, backward[..., None].expand_as(words))
+        rows, last = torch.arange(len(tokens), device=tokens.device), lengths - 1
+        states = [
+            self.encoder_forward(words)[0][rows, last],  # (B, H)
+            self.encoder_backward(reversed_words)[0][rows, last],  # (B, H)
+        ]
+        latents: Tensor = self.to_latent(torch.cat(states, dim=1))  # (B, n)
+        return clip_latents(latents, clip=self.clip, clip_norm=self.config.clip_norm)
+
+    def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
+        """Return logits (B, T, V) of tokens (B, T), each position given the latent (B, n) and the tokens before it."""
+        start = torch.full_like(tokens[:, :1], START)
+        inputs = torch.cat([start, tokens[:, :-1]], dim=1)  # (B, T)
+        if self.training:
+            hidden = torch.rand(inputs.shape, device=inputs.device) < self.config.word_dropout
+            inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
+        logits, _ = self._decoder_step(self.dropout(self.embedding(inputs)), latents, self._initial_state(latents))
+        return logits
+
+    @torch.inference_mode()
+    def decode(
+        self, latents: Tensor, decoding: DecodingConfig | None = None, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Write token ids (B, at most max_length) from latents (B, n) alone; rows end with END and are padded with PAD.
+
+        Stopping early when every row has ended looks at released latents only, so it is post-processing.
+        """
+        decoding = decoding or DecodingConfig()
+        state = self._initial_state(latents)
+        words = torch.full((len(latents), 1), START, device=latents.device)
+        ended = torch.zeros_like(words, dtype=torch.bool)
+        written = []
+        for _ in range(self.config.max_length):
+            logits, state = self._decoder_step(self.embedding(words), latents, state)
+            words = _choose(logits[:, -1], decoding, generator).masked_fill(ended, PAD)
+            written.append(words)
+            ended = ended | (words == END)
+            if ended.all():
+                break
+        return torch.cat(written, dim=1) if written else words[:, :0]
+
+    def _initial_state(self, latents: Tensor) -> tuple[Tensor, Tensor]:
+        hidden, cell = torch.tanh(self.to_state(latents)).chunk(2, dim=1)  # (B, H) each
+        return hidden[None].contiguous(), cell[None].contiguous()
+
+    def _decoder_step(
+        self, words: Tensor, latents: Tensor, state: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Run the decoder over embedded words (B, T, E); returns logits (B, T, V) and the new state."""
+        latents = latents[:, None].expand(-1, words.shape[1], -1)  # (B, T, n)
+        outputs, state = self.decoder(torch.cat([words, latents], dim=2), state)
+        return self.to_words(self.dropout(outputs)), state
+
+    def save_pretrained(self, directory: str | Path) -> None:
+        """Write ``config.json`` and ``model.safetensors`` into a directory, making it where needed."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        description = {
+            "format_version": FORMAT_VERSION,
+            "model": asdict(self.config),
+            "vocabulary_size": self.vocabulary_size,
+            "clip": self.clip,
+            "training_data": asdict(self.training_data),
+        }
+        save_file(
+            {name: tensor.contiguous() for name, tensor in self.state_dict().items()}, directory / "model.safetensors"
+        )
+        (directory / "config.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
+        """Load a model, in evaluation mode.
+
+        Raises:
+            ModelError: a file is missing or damaged, or weights are missing, unexpected or of the wrong shape.
+        """
+        directory = Path(directory)
+        model = _from_description(cls, directory / "config.json")
+        try:
+            weights = load_file(directory / "model.safetensors")
+        except OSError:
+            raise ModelError(
+                f"{directory} has no readable model.safetensors: give a complete model directory"
+            ) from None
+        except SafetensorError:
+            raise ModelError(
+                f"{directory / 'model.safetensors'} is corrupt: train the model again or restore it"
+            ) from None
+        expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
+        wrong = sorted(expected.keys() ^ weights.keys()) or [
+            n for n, shape in expected.items() if weights[n].shape != shape
+        ]
+        if wrong:
+            raise ModelError(f"weights in {directory} do not fit config.json (first: {wrong[0]}): restore both files")
+        model.load_state_dict(weights)
+        return model.eval()
+
+
+def _from_description(cls: type[Autoencoder], path: Path) -> Autoencoder:
+    """Build an untrained model as ``config.json`` describes it."""
+    try:
+        description: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if description["format_version"] != FORMAT_VERSION:
+            raise ModelError(
+                f"{path} has format {description['format_version']}, this version reads {FORMAT_VERSION}: train again"
+            )
+        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
+            raise ModelError(f"{path} has unknown sizes {sorted(unknown)}: restore it")
+        return cls(
+            ModelConfig(**description["model"]),
+            vocabulary_size=int(description["vocabulary_size"]),
+            clip=description["clip"],
+            training_data=TrainingData(**description["training_data"]),
+        )
+    except OSError:
+        raise ModelError(
+            f"{path.parent} is no model directory (no readable config.json): train one or correct the path"
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path} is corrupt ({type(error).__name__}): train the model again or restore it") from None
+
+
+def _choose(logits: Tensor, decoding: DecodingConfig, generator: torch.Generator | None) -> Tensor:
+    """Choose the next word (B, 1) from logits (B, V); PAD, UNKNOWN and START are never written."""
+    logits = logits.clone()
+    logits[:, [PAD, UNKNOWN, START]] = -torch.inf
+    if decoding.strategy == "greedy":
+        return logits.argmax(dim=1, keepdim=True)
+    logits = logits / decoding.temperature
+    if decoding.top_k:
+        smallest = logits.topk(min(decoding.top_k, logits.shape[1]), dim=1).values[:, -1:]
+        logits = logits.masked_fill(logits < smallest, -torch.inf)
+    probabilities = logits.softmax(dim=1)
+    if decoding.top_p < 1:
+        ordered, order = probabilities.sort(dim=1, descending=True)
+        beyond = ordered.cumsum(dim=1) - ordered >= decoding.top_p  # the word that crosses the line stays
+        probabilities = ordered.masked_fill(beyond, 0.0).gather(1, order.argsort(dim=1))
+    return probabilities.multinomial(1, generator=generator)

@@ -1,0 +1,124 @@
+"""Text to token ids and back, by a `tokenizers.Tokenizer` that is trained once and saved with the model.
+
+The vocabulary comes from the training text alone. Rewriting uses the saved one, always: a vocabulary built from the text that
+is about to be rewritten would carry that text's words past the mechanism.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+
+from adept.errors import ConfigurationError, ModelError
+
+PAD, UNKNOWN, START, END = range(4)
+SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
+END_OF_WORD = "</w>"
+
+
+@dataclass
+class TokenizerConfig:
+    """How the vocabulary is made: whole words with a frequency cut, or byte-pair encoding of characters."""
+
+    kind: str = "word"  # word | bpe
+    min_frequency: int = 2  # rarer words and merges are left out
+    vocabulary_size: int = 10_000
+    lowercase: bool = True
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("word", "bpe"):
+            raise ConfigurationError(f"tokenizer.kind must be word or bpe, got {self.kind}")
+        if self.min_frequency < 1:
+            raise ConfigurationError(f"tokenizer.min_frequency must be at least 1, got {self.min_frequency}")
+        if self.vocabulary_size <= len(SPECIAL_TOKENS):
+            raise ConfigurationError(f"tokenizer.vocabulary_size must be more than 4, got {self.vocabulary_size}")
+
+
+class Tokenizer:
+    """Encodes texts into lists of ids and decodes ids into texts that hold no line break and no special token."""
+
+    FILE = "tokenizer.json"
+
+    def __init__(self, backend: tokenizers.Tokenizer):
+        self._backend = backend
+
+    @classmethod
+    def train(cls, texts: Iterable[str], config: TokenizerConfig | None = None) -> "Tokenizer":
+        """Build a vocabulary from ``texts``; the same texts give the same vocabulary."""
+        config = config or TokenizerConfig()
+        backend = _backend(config)
+        options: dict[str, Any] = {
+            "vocab_size": config.vocabulary_size,
+            "min_frequency": config.min_frequency,
+            "special_tokens": SPECIAL_TOKENS,
+            "show_progress": False,
+        }
+        if config.kind == "word":
+            backend.train_from_iterator(texts, trainers.WordLevelTrainer(**options))
+        else:
+            backend.train_from_iterator(texts, trainers.BpeTrainer(**options, end_of_word_suffix=END_OF_WORD))
+        return cls(backend)
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
+        """Load ``tokenizer.json`` from a model directory.
+
+        Raises:
+            ModelError: the file is missing or damaged.
+        """
+        path = Path(directory) / cls.FILE
+        try:
+            return cls(tokenizers.Tokenizer.from_str(path.read_text("utf-8")))
+        except OSError as error:
+            raise ModelError(f"cannot read {path} ({error.strerror}): give a complete model directory") from None
+        except Exception:  # noqa: BLE001 - the Rust side raises bare Exception for every kind of damage
+            raise ModelError(f"{path} is corrupt: train the model again or restore the file") from None
+
+    def save_pretrained(self, directory: str | Path) -> None:
+        """Write ``tokenizer.json`` into a model directory."""
+        (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")
+
+    def __len__(self) -> int:
+        return int(self._backend.get_vocab_size())
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """Token to id."""
+        return dict(self._backend.get_vocab())
+
+    def encode(self, texts: list[str], *, max_length: int) -> list[list[int]]:
+        """Return the ids of each text, cut to ``max_length`` tokens and closed by END: 1 to max_length + 1 ids."""
+        # Only so many characters can matter, and a line of megabytes should not cost seconds.
+        encodings = self._backend.encode_batch([text[: 100 * max_length] for text in texts], add_special_tokens=False)
+        return [[*encoding.ids[:max_length], END] for encoding in encodings]
+
+    def decode(self, rows: list[list[int]]) -> list[str]:
+        """Return the text of each row of ids, up to its first END, punctuation joined to the word before it."""
+        kept = [row[: row.index(END)] if END in row else row for row in rows]
+        return [
+            re.sub(r" ([.,;:!?])", r"\1", text) for text in self._backend.decode_batch(kept, skip_special_tokens=True)
+        ]
+
+
+def _backend(config: TokenizerConfig) -> tokenizers.Tokenizer:
+    """Put together normalisation (control and format characters are white space), splitting and the empty model."""
+    if config.kind == "word":
+        backend = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN]))
+    else:
+        backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[UNKNOWN], end_of_word_suffix=END_OF_WORD))
+        backend.decoder = decoders.BPEDecoder(suffix=END_OF_WORD)
+    backend.normalizer = normalizers.Sequence(
+        [
+            normalizers.NFC(),
+            normalizers.Replace(Regex(r"\p{C}"), " "),
+            *([normalizers.Lowercase()] if config.lowercase else []),
+        ]
+    )
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(r"[,;:!?]|\.$"), behavior="isolated")]
+    )
+    return backend

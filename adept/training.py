@@ -1,0 +1,244 @@
+"""Training of the autoencoder with Lightning: reconstruction of the input from its clipped latent, with noise on request."""
+
+import logging
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as lightning
+import torch
+from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+from pytorch_lightning.loggers import CSVLogger
+from torch import Tensor, nn
+
+from adept.data import Corpus, length_batches
+from adept.errors import ConfigurationError, DataError
+from adept.mechanisms import Mechanism
+from adept.model import Autoencoder
+from adept.tokenizer import PAD, Tokenizer
+
+CHECKPOINTS = "checkpoints"
+LAST, BEST = "last.ckpt", "best.ckpt"
+
+
+@dataclass
+class TrainingConfig:
+    """How the weights are fitted."""
+
+    learning_rate: float = 2e-3
+    batch_size: int = 64
+    weight_decay: float = 0.0
+    gradient_clip: float = 1.0
+    patience: int = 5  # epochs without a better validation loss before training stops
+    epsilon: Any = (
+        None  # null: no noise; x: the mechanism's noise at x; [low, high]: at a budget drawn log-uniformly per batch
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
+            if not getattr(self, name) > 0:
+                raise ConfigurationError(f"training.{name} must be positive, got {getattr(self, name)}")
+        if self.epsilon is not None and not 0 < self.budgets[0] <= self.budgets[1] < math.inf:
+            raise ConfigurationError(f"training.epsilon must be null, positive or [low, high], got {self.epsilon}")
+
+    @property
+    def budgets(self) -> tuple[float, float]:
+        """The lowest and the highest epsilon of noise-aware training."""
+        try:
+            low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
+            return float(low), float(high)
+        except (TypeError, ValueError):
+            raise ConfigurationError(
+                f"training.epsilon must be null, positive or [low, high], got {self.epsilon}"
+            ) from None
+
+
+@dataclass
+class TrainerConfig:
+    """How long, and on what."""
+
+    max_epochs: int = 40
+    accelerator: str = "auto"  # auto | cpu | gpu
+    progress_bar: bool | None = None  # null: only on a terminal
+
+    def __post_init__(self) -> None:
+        if self.max_epochs < 1:
+            raise ConfigurationError(f"trainer.max_epochs must be at least 1, got {self.max_epochs}")
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """What a training run did: speed counts real tokens (padding left out) of training batches, validation time included."""
+
+    epochs: int
+    validation_loss: float
+    tokens_per_second: float
+    records_per_second: float
+    seconds: float
+
+
+class Batches:
+    """An iterable of token batches (B, T), bucketed by length and reshuffled each epoch by the seed and the epoch."""
+
+    def __init__(self, rows: list[list[int]], *, batch_size: int, seed: int, shuffle: bool) -> None:
+        self.rows, self.batch_size, self.seed, self.shuffle = rows, batch_size, seed, shuffle
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.rows) / self.batch_size)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        seed = self.seed + self.epoch if self.shuffle else self.seed
+        for batch in length_batches([len(row) for row in self.rows], batch_size=self.batch_size, seed=seed):
+            yield pad([self.rows[i] for i in batch])
+
+
+def pad(rows: list[list[int]], *, length: int | None = None) -> Tensor:
+    """Return ids as one tensor (B, T), T being ``length`` or that of the longest row."""
+    length = length or max(map(len, rows))
+    return torch.tensor([row + [PAD] * (length - len(row)) for row in rows])
+
+
+class TextData(lightning.LightningDataModule):
+    """Encoded training and validation texts."""
+
+    def __init__(self, train: list[list[int]], validation: list[list[int]], *, batch_size: int, seed: int) -> None:
+        super().__init__()
+        self.train = Batches(train, batch_size=batch_size, seed=seed, shuffle=True)
+        self.validation = Batches(validation, batch_size=4 * batch_size, seed=seed, shuffle=False)
+
+    def train_dataloader(self) -> Batches:
+        self.train.epoch = self.trainer.current_epoch if self.trainer else 0
+        return self.train
+
+    def val_dataloader(self) -> Batches:
+        return self.validation
+
+
+class AutoencoderTask(lightning.LightningModule):
+    """Reconstruct tokens from their latent; ``mechanism(epsilon)`` builds the one whose noise the decoder is to live with."""
+
+    def __init__(
+        self, model: Autoencoder, config: TrainingConfig, mechanism: Callable[[float], Mechanism] | None = None
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.config = config
+        self.mechanism = mechanism if config.epsilon is not None else None
+
+    def training_step(self, tokens: Tensor) -> Tensor:
+        return self._loss(tokens, "train_loss")
+
+    def validation_step(self, tokens: Tensor) -> None:
+        self._loss(tokens, "validation_loss")
+
+    def _loss(self, tokens: Tensor, name: str) -> Tensor:
+        """Cross-entropy in nats per token, END included."""
+        latents = self.model.encode(tokens)
+        if self.mechanism is not None:
+            low, high = map(math.log, self.config.budgets)
+            epsilon = math.exp(low + (high - low) * torch.rand(()).item())
+            latents = self.mechanism(epsilon).simulate(latents, None)
+        logits = self.model(latents, tokens)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
+        self.log(name, loss, on_epoch=True, on_step=False, batch_size=int((tokens != PAD).sum()), prog_bar=True)
+        return loss
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(self.parameters(), lr=self.config.learning_rate, weight_decay=self.config.weight_decay)
+
+
+def fit(
+    model: Autoencoder,
+    tokenizer: Tokenizer,
+    *,
+    train: Corpus,
+    validation: Corpus,
+    config: TrainingConfig,
+    trainer_config: TrainerConfig,
+    output_dir: Path,
+    seed: int = 0,
+    resume: Path | None = None,
+    mechanism: Callable[[float], Mechanism] | None = None,
+) -> FitResult:
+    """Fit ``model`` in place; it ends with the weights of the best validation loss.
+
+    Args:
+        output_dir: gets ``checkpoints/`` and ``metrics.csv``.
+        resume: a checkpoint to continue from: weights, optimiser and epoch.
+        mechanism: builds the mechanism of noise-aware training from a budget.
+    """
+    lightning.seed_everything(seed, verbose=False)
+    data = TextData(
+        *(tokenizer.encode(corpus.texts, max_length=model.config.max_length) for corpus in (train, validation)),
+        batch_size=config.batch_size,
+        seed=seed,
+    )
+    checkpoint = ModelCheckpoint(
+        output_dir / CHECKPOINTS, "best", monitor="validation_loss", save_last=True, enable_version_counter=False
+    )
+    stopping = EarlyStopping("validation_loss", patience=config.patience)
+    trainer = make_trainer(trainer_config, output_dir, [checkpoint, stopping], gradient_clip=config.gradient_clip)
+    task = AutoencoderTask(model, config, mechanism)
+    begin, first = time.monotonic(), _epoch_of(resume)
+    with quiet_lightning():
+        trainer.fit(task, data, ckpt_path=resume, weights_only=True)
+    seconds, epochs = time.monotonic() - begin, trainer.current_epoch - first
+    best = torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)
+    task.load_state_dict(best["state_dict"])
+    model.eval()
+    return FitResult(
+        epochs=trainer.current_epoch,
+        validation_loss=float(checkpoint.best_model_score) if checkpoint.best_model_score is not None else math.nan,
+        tokens_per_second=epochs * sum(map(len, data.train.rows)) / seconds,
+        records_per_second=epochs * len(data.train.rows) / seconds,
+        seconds=seconds,
+    )
+
+
+def _epoch_of(checkpoint: Path | None) -> int:
+    """The number of finished epochs in a checkpoint."""
+    if checkpoint is None:
+        return 0
+    try:
+        return int(torch.load(checkpoint, weights_only=True)["epoch"]) + 1
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        reason = type(error).__name__
+        raise DataError(f"cannot resume from {checkpoint} ({reason}): give a run with checkpoints/last.ckpt") from None
+
+
+def make_trainer(
+    config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float
+) -> lightning.Trainer:
+    """A Lightning trainer that logs to ``metrics.csv`` and shows a progress bar on terminals only."""
+    show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
+    if show:
+        callbacks = [*callbacks, RichProgressBar(console_kwargs={"stderr": True})]
+    with quiet_lightning():
+        return lightning.Trainer(
+            accelerator=config.accelerator,
+            devices=1,
+            max_epochs=config.max_epochs,
+            gradient_clip_val=gradient_clip,
+            callbacks=callbacks,
+            enable_progress_bar=show,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            log_every_n_steps=10_000,
+            logger=CSVLogger(directory, name="", version=""),
+        )
+
+
+class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a function
+    """Keep Lightning's advice (hardware found, workers, existing folders) from the user's terminal."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric")
+        for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
+            logging.getLogger(name).setLevel(logging.ERROR)
