@@ -1,1 +1,24 @@
-"""Rewrite utterances under local differential privacy."""
+"""Rewrite utterances under local differential privacy, with guarantees that are true.
+
+The names below are loaded when they are first used, so that ``adept --help`` does not wait for PyTorch.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adept import mechanisms
+    from adept.model import Autoencoder
+    from adept.rewriting import Rewriter
+
+__all__ = ["Autoencoder", "Rewriter", "mechanisms"]
+
+_HOMES = {"Autoencoder": "adept.model", "Rewriter": "adept.rewriting"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in __all__:
+        return importlib.import_module(f"adept.{name}")
+    raise AttributeError(f"module 'adept' has no attribute {name!r}")

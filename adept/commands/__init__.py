@@ -1,0 +1,1 @@
+"""The commands: each module has `run(config) -> Result` and `main() -> exit status`."""

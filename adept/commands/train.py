@@ -1,0 +1,161 @@
+"""``adept train``: fit an autoencoder whose latents fit a mechanism, and save it as a model directory."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import MISSING
+
+from adept.config import execute
+from adept.data import DataConfig, load
+from adept.errors import DataError
+from adept.files import new_directory
+from adept.model import Autoencoder, ModelConfig, TrainingData
+from adept.results import show, write_json
+from adept.tokenizer import Tokenizer, TokenizerConfig
+from adept.training import CHECKPOINTS, LAST, FitResult, TrainerConfig, TrainingConfig, fit
+
+
+@dataclass
+class TrainingDataConfig:
+    """What the user declares about the training text."""
+
+    public: bool | None = None  # null: as the data set says; users' own files are private unless declared public
+
+
+@dataclass
+class TrainConfig:
+    """Configuration of ``adept train``."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    mechanism: Any = MISSING  # a MechanismChoice: only its clip matters, and its noise where training.epsilon is set
+    model: ModelConfig = field(default_factory=ModelConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
+    text_column: str = "text"
+    label_column: str | None = None  # null: the column "intent" where there is one
+    seed: int = 0
+    resume_from: str | None = None  # a run's directory: continue it there
+    output_dir: str = MISSING
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What a training run leaves behind."""
+
+    model_dir: str
+    data: str
+    clip: str
+    latent_dim: int
+    vocabulary_size: int
+    train_records: int
+    parameters: int
+    fit: FitResult
+
+
+def run(config: TrainConfig) -> TrainResult:
+    """Train and save a model; raises AdeptError for what the user can mend."""
+    splits = load(config.data)
+    directory, checkpoint = _prepare(config)
+    tokenizer = _tokenizer(config, splits["train"].texts, directory / CHECKPOINTS, resumed=checkpoint is not None)
+    public = config.data.public if config.training_data.public is None else config.training_data.public
+    model = Autoencoder(
+        config.model,
+        vocabulary_size=len(tokenizer),
+        clip=config.mechanism.kind.clip,
+        training_data=TrainingData(config.data.name, public, len(splits["train"])),
+    )
+    fitted = fit(
+        model,
+        tokenizer,
+        train=splits["train"],
+        validation=splits["validation"],
+        config=config.training,
+        trainer_config=config.trainer,
+        output_dir=directory,
+        seed=config.seed,
+        resume=checkpoint,
+        mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
+    )
+    return _save(config, model, tokenizer, directory, fitted)
+
+
+def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
+    """Return the run's directory and, when a run is continued, its checkpoint."""
+    if config.resume_from is None:
+        return new_directory(config.output_dir), None
+    directory = Path(config.resume_from)
+    checkpoint = directory / CHECKPOINTS / LAST
+    if not checkpoint.is_file():
+        raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
+    return directory, checkpoint
+
+
+def _tokenizer(config: TrainConfig, texts: list[str], checkpoints: Path, *, resumed: bool) -> Tokenizer:
+    """Train a tokenizer and keep it with the checkpoints, or take the one of the run that is continued."""
+    if resumed:
+        return Tokenizer.from_pretrained(checkpoints)
+    tokenizer = Tokenizer.train(texts, config.tokenizer)
+    checkpoints.mkdir(exist_ok=True)
+    tokenizer.save_pretrained(checkpoints)
+    return tokenizer
+
+
+def _save(
+    config: TrainConfig, model: Autoencoder, tokenizer: Tokenizer, directory: Path, fitted: FitResult
+) -> TrainResult:
+    """Write the model directory and the result."""
+    model_dir = directory / "model"
+    model.save_pretrained(model_dir)
+    tokenizer.save_pretrained(model_dir)
+    result = TrainResult(
+        model_dir=str(model_dir),
+        data=config.data.name,
+        clip=model.clip,
+        latent_dim=model.config.latent_dim,
+        vocabulary_size=model.vocabulary_size,
+        train_records=model.training_data.records,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        fit=fitted,
+    )
+    (model_dir / "README.md").write_text(_card(model, result), "utf-8")
+    write_json(result, directory / "result.json")
+    return result
+
+
+def _card(model: Autoencoder, result: TrainResult) -> str:
+    """The model directory's README: what it is, where it comes from, what no guarantee covers."""
+    origin = "declared public" if model.training_data.public else "PRIVATE: do not hand this directory out"
+    return f"""\
+---
+library_name: adept
+tags: [differential-privacy, text-rewriting]
+---
+# An `adept` autoencoder
+
+LSTM encoder and decoder with a latent of {result.latent_dim} dimensions, clipped in {model.clip} to {model.config.clip_norm}.
+Trained for {result.fit.epochs} epochs on {model.training_data.records} records of `{model.training_data.name}` ({origin}).
+
+- `config.json`: sizes, clip and training data; `model.safetensors`: weights; `tokenizer.json`: vocabulary.
+- The vocabulary holds words of the training text, and the weights were fitted to it: no local guarantee covers either.
+- Rewrite with it: `adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`.
+"""
+
+
+def main() -> int:
+    """Run ``adept train`` from ``sys.argv``."""
+
+    def command(config: TrainConfig) -> None:
+        result = run(config)
+        rows = [
+            ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
+            ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
+            ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s"),
+            ("validation loss", f"{result.fit.validation_loss:.3f} nats per token"),
+            ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
+        ]
+        show(f"model in {result.model_dir}", rows)
+
+    return execute("train", TrainConfig, command)

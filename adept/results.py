@@ -1,0 +1,37 @@
+"""Results for people and for machines: the same dataclass as a table on the terminal and as JSON in a file."""
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def write_json(result: Any, path: Path) -> None:
+    """Write a result's dataclass as JSON; infinite and undefined numbers become strings, which JSON can hold."""
+    path.write_text(json.dumps(_plain(asdict(result)), indent=2) + "\n", "utf-8")
+
+
+def show(title: str, rows: list[tuple[str, str]], *, stderr: bool = False) -> None:
+    """Print a two-column table to the terminal."""
+    table = Table("", title, show_header=True, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    Console(stderr=stderr, highlight=False, soft_wrap=True).print(table)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+        case Path():
+            return str(value)
+        case _:
+            return value
