@@ -55,11 +55,11 @@ class MechanismChoice:
 
 
 def register_mechanisms() -> None:
-    """Make each mechanism's dataclass a schema; the radius is left open, since it is the model's unless set."""
+    """Make each mechanism's dataclass a schema; budget and radius are left open, since they come from elsewhere unless set."""
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
-        node.clip_norm = MISSING
+        node.epsilon = node.clip_norm = MISSING
         ConfigStore.instance().store(group="schema/mechanism", name=name, node=node)
 
 
@@ -108,7 +108,7 @@ def _guarded(action: Callable[[], int]) -> int:
     except MissingMandatoryValue as error:
         return _report(f"{error.full_key} must be given, got nothing: add {error.full_key}=...", USER_ERROR)
     except (HydraException, OmegaConfBaseException) as error:
-        message = str(error).split("\nConfig search path")[0]
+        message = str(error.__cause__ or error).split("\nConfig search path")[0]
         return _report(f"{message}: see --help for the overrides", USER_ERROR)
     except KeyboardInterrupt:
         return _report("interrupted: nothing was released", INTERRUPTED)

@@ -231,6 +231,8 @@ def _from_description(cls: type[Autoencoder], path: Path) -> Autoencoder:
         raise ModelError(
             f"{path.parent} is no model directory (no readable config.json): train one or correct the path"
         ) from None
+    except ConfigurationError as error:
+        raise ModelError(f"{path} is corrupt ({error}): train the model again or restore it") from None
     except (ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{path} is corrupt ({type(error).__name__}): train the model again or restore it") from None
 

@@ -18,6 +18,7 @@ from adept.errors import ConfigurationError, ModelError
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
 END_OF_WORD = "</w>"
+PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Tokenizer:
 
     def __init__(self, backend: tokenizers.Tokenizer):
         self._backend = backend
+        self._backend.encode_special_tokens = True  # a text that says "[END]" is text
 
     @classmethod
     def train(cls, texts: Iterable[str], config: TokenizerConfig | None = None) -> "Tokenizer":
@@ -100,7 +102,8 @@ class Tokenizer:
         """Return the text of each row of ids, up to its first END, punctuation joined to the word before it."""
         kept = [row[: row.index(END)] if END in row else row for row in rows]
         return [
-            re.sub(r" ([.,;:!?])", r"\1", text) for text in self._backend.decode_batch(kept, skip_special_tokens=True)
+            re.sub(r" ([.,;:!?)\]])", r"\1", text)
+            for text in self._backend.decode_batch(kept, skip_special_tokens=True)
         ]
 
 
@@ -119,6 +122,6 @@ def _backend(config: TokenizerConfig) -> tokenizers.Tokenizer:
         ]
     )
     backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(r"[,;:!?]|\.$"), behavior="isolated")]
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated")]
     )
     return backend

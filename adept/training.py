@@ -2,6 +2,7 @@
 
 import logging
 import math
+import pickle
 import sys
 import time
 import warnings
@@ -152,6 +153,12 @@ class AutoencoderTask(lightning.LightningModule):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.AdamW(self.parameters(), lr=self.config.learning_rate, weight_decay=self.config.weight_decay)
 
+    def on_train_epoch_start(self) -> None:
+        """Let the learning rate fall linearly to zero over the epochs asked for, also when a run is resumed with more."""
+        left = 1 - self.current_epoch / max(1, self.trainer.max_epochs or 1)
+        for group in self.trainer.optimizers[0].param_groups:
+            group["lr"] = self.config.learning_rate * left
+
 
 def fit(
     model: Autoencoder,
@@ -207,7 +214,7 @@ def _epoch_of(checkpoint: Path | None) -> int:
         return 0
     try:
         return int(torch.load(checkpoint, weights_only=True)["epoch"]) + 1
-    except (OSError, RuntimeError, KeyError, ValueError) as error:
+    except (OSError, RuntimeError, KeyError, pickle.UnpicklingError) as error:
         reason = type(error).__name__
         raise DataError(f"cannot resume from {checkpoint} ({reason}): give a run with checkpoints/last.ckpt") from None
 
@@ -229,6 +236,7 @@ def make_trainer(
             enable_progress_bar=show,
             enable_model_summary=False,
             num_sanity_val_steps=0,
+            reload_dataloaders_every_n_epochs=1,  # so that each epoch has its own order
             log_every_n_steps=10_000,
             logger=CSVLogger(directory, name="", version=""),
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from omegaconf import MISSING
 
 from adept.config import execute
@@ -61,6 +62,7 @@ def run(config: TrainConfig) -> TrainResult:
     directory, checkpoint = _prepare(config)
     tokenizer = _tokenizer(config, splits["train"].texts, directory / CHECKPOINTS, resumed=checkpoint is not None)
     public = config.data.public if config.training_data.public is None else config.training_data.public
+    torch.manual_seed(config.seed)
     model = Autoencoder(
         config.model,
         vocabulary_size=len(tokenizer),

@@ -1,0 +1,75 @@
+"""What several tests share: tiny trained models, made once a session, and ways to run the command line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from hydra.core.global_hydra import GlobalHydra
+from tiny import Run, tiny_config
+
+from adept.__main__ import main
+from adept.commands import train
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a finished training run, for l2 mechanisms; `tiny_run / "model"` is the model directory."""
+    directory = tmp_path_factory.mktemp("tiny") / "run"
+    train.run(tiny_config(directory))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def tiny_l1_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for the l1 mechanism."""
+    directory = tmp_path_factory.mktemp("tiny_l1") / "run"
+    train.run(tiny_config(directory, clip="l1"))
+    return directory
+
+
+@pytest.fixture
+def labelled_file(tmp_path: Path) -> Path:
+    """A jsonl file with a text, an intent and slot tags a record."""
+    path = tmp_path / "records.jsonl"
+    texts = ["flights to boston", "", "what does ap mean", "hello 😀 zebra", "cheap fare please"]
+    rows = [{"text": t, "intent": f"intent_{i % 2}", "slots": f"SECRET-{i}"} for i, t in enumerate(texts)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.fixture
+def adept() -> Run:
+    """Run the command line in a process of its own, as a user does, single-threaded."""
+
+    def run(*arguments: object, **options: object) -> "subprocess.CompletedProcess[str]":
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        return subprocess.run(
+            [sys.executable, "-m", "adept", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+            **options,  # type: ignore[call-overload]
+        )
+
+    return run
+
+
+@pytest.fixture
+def adept_here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process: much faster, for what needs no process of its own."""
+
+    def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
+        capfd.readouterr()
+        monkeypatch.setattr(sys, "argv", ["adept", *map(str, arguments)])
+        GlobalHydra.instance().clear()
+        status = main()
+        return subprocess.CompletedProcess(sys.argv, status, *capfd.readouterr())
+
+    return run
