@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from adept.data import Corpus, length_batches
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Mechanism
-from adept.model import Autoencoder
-from adept.tokenizer import PAD, Tokenizer
+from adept.model import Autoencoder, ModelConfig, TrainingData
+from adept.tokenizer import PAD, Tokenizer, TokenizerConfig
 
-CHECKPOINTS = "checkpoints"
+CHECKPOINTS, MODEL = "checkpoints", "model"
 LAST, BEST = "last.ckpt", "best.ckpt"
 
 
@@ -160,6 +160,48 @@ class AutoencoderTask(lightning.LightningModule):
             group["lr"] = self.config.learning_rate * left
 
 
+def train_model(
+    train: Corpus,
+    validation: Corpus,
+    *,
+    model_config: ModelConfig,
+    tokenizer_config: TokenizerConfig,
+    training_config: TrainingConfig,
+    trainer_config: TrainerConfig,
+    clip: str,
+    training_data: TrainingData,
+    output_dir: Path,
+    seed: int = 0,
+    resume: Path | None = None,
+    mechanism: Callable[[float], Mechanism] | None = None,
+) -> tuple[Autoencoder, FitResult]:
+    """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``."""
+    checkpoints = output_dir / CHECKPOINTS
+    if resume:
+        tokenizer = Tokenizer.from_pretrained(resume.parent)
+    else:
+        tokenizer = Tokenizer.train(train.texts, tokenizer_config)
+        checkpoints.mkdir(parents=True, exist_ok=True)
+        tokenizer.save_pretrained(checkpoints)
+    lightning.seed_everything(seed, verbose=False)
+    model = Autoencoder(model_config, vocabulary_size=len(tokenizer), clip=clip, training_data=training_data)
+    fitted = fit(
+        model,
+        tokenizer,
+        train=train,
+        validation=validation,
+        config=training_config,
+        trainer_config=trainer_config,
+        output_dir=output_dir,
+        seed=seed,
+        resume=resume,
+        mechanism=mechanism,
+    )
+    model.save_pretrained(output_dir / MODEL)
+    tokenizer.save_pretrained(output_dir / MODEL)
+    return model, fitted
+
+
 def fit(
     model: Autoencoder,
     tokenizer: Tokenizer,
@@ -220,7 +262,7 @@ def _epoch_of(checkpoint: Path | None) -> int:
 
 
 def make_trainer(
-    config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float
+    config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float, checkpoints: bool = True
 ) -> lightning.Trainer:
     """A Lightning trainer that logs to ``metrics.csv`` and shows a progress bar on terminals only."""
     show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
@@ -235,6 +277,7 @@ def make_trainer(
             callbacks=callbacks,
             enable_progress_bar=show,
             enable_model_summary=False,
+            enable_checkpointing=checkpoints,
             num_sanity_val_steps=0,
             reload_dataloaders_every_n_epochs=1,  # so that each epoch has its own order
             log_every_n_steps=10_000,

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
 from omegaconf import MISSING
 
 from adept.config import execute
@@ -13,8 +12,8 @@ from adept.errors import DataError
 from adept.files import new_directory
 from adept.model import Autoencoder, ModelConfig, TrainingData
 from adept.results import show, write_json
-from adept.tokenizer import Tokenizer, TokenizerConfig
-from adept.training import CHECKPOINTS, LAST, FitResult, TrainerConfig, TrainingConfig, fit
+from adept.tokenizer import TokenizerConfig
+from adept.training import CHECKPOINTS, LAST, MODEL, FitResult, TrainerConfig, TrainingConfig, train_model
 
 
 @dataclass
@@ -60,28 +59,34 @@ def run(config: TrainConfig) -> TrainResult:
     """Train and save a model; raises AdeptError for what the user can mend."""
     splits = load(config.data)
     directory, checkpoint = _prepare(config)
-    tokenizer = _tokenizer(config, splits["train"].texts, directory / CHECKPOINTS, resumed=checkpoint is not None)
     public = config.data.public if config.training_data.public is None else config.training_data.public
-    torch.manual_seed(config.seed)
-    model = Autoencoder(
-        config.model,
-        vocabulary_size=len(tokenizer),
+    model, fitted = train_model(
+        splits["train"],
+        splits["validation"],
+        model_config=config.model,
+        tokenizer_config=config.tokenizer,
+        training_config=config.training,
+        trainer_config=config.trainer,
         clip=config.mechanism.kind.clip,
         training_data=TrainingData(config.data.name, public, len(splits["train"])),
-    )
-    fitted = fit(
-        model,
-        tokenizer,
-        train=splits["train"],
-        validation=splits["validation"],
-        config=config.training,
-        trainer_config=config.trainer,
         output_dir=directory,
         seed=config.seed,
         resume=checkpoint,
         mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
     )
-    return _save(config, model, tokenizer, directory, fitted)
+    result = TrainResult(
+        model_dir=str(directory / MODEL),
+        data=config.data.name,
+        clip=model.clip,
+        latent_dim=model.config.latent_dim,
+        vocabulary_size=model.vocabulary_size,
+        train_records=model.training_data.records,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        fit=fitted,
+    )
+    (directory / MODEL / "README.md").write_text(_card(model, result), "utf-8")
+    write_json(result, directory / "result.json")
+    return result
 
 
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
@@ -93,38 +98,6 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     if not checkpoint.is_file():
         raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
     return directory, checkpoint
-
-
-def _tokenizer(config: TrainConfig, texts: list[str], checkpoints: Path, *, resumed: bool) -> Tokenizer:
-    """Train a tokenizer and keep it with the checkpoints, or take the one of the run that is continued."""
-    if resumed:
-        return Tokenizer.from_pretrained(checkpoints)
-    tokenizer = Tokenizer.train(texts, config.tokenizer)
-    checkpoints.mkdir(exist_ok=True)
-    tokenizer.save_pretrained(checkpoints)
-    return tokenizer
-
-
-def _save(
-    config: TrainConfig, model: Autoencoder, tokenizer: Tokenizer, directory: Path, fitted: FitResult
-) -> TrainResult:
-    """Write the model directory and the result."""
-    model_dir = directory / "model"
-    model.save_pretrained(model_dir)
-    tokenizer.save_pretrained(model_dir)
-    result = TrainResult(
-        model_dir=str(model_dir),
-        data=config.data.name,
-        clip=model.clip,
-        latent_dim=model.config.latent_dim,
-        vocabulary_size=model.vocabulary_size,
-        train_records=model.training_data.records,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        fit=fitted,
-    )
-    (model_dir / "README.md").write_text(_card(model, result), "utf-8")
-    write_json(result, directory / "result.json")
-    return result
 
 
 def _card(model: Autoencoder, result: TrainResult) -> str:
