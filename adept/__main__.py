@@ -7,6 +7,7 @@ COMMANDS = {
     "train": "train a rewriter's autoencoder",
     "rewrite": "write private text from a file of utterances",
     "evaluate": "train an intent classifier on one file and test it on another",
+    "compare": "compare mechanisms and budgets on one data set, with a report",
 }
 
 HELP = """\

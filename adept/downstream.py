@@ -4,7 +4,7 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytorch_lightning as lightning
 import torch
@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
 from adept.data import Corpus, length_batches
 from adept.errors import ConfigurationError, DataError
@@ -123,7 +124,7 @@ def _predict_lstm(train: Corpus, texts: list[str], *, seed: int, max_length: int
     with tempfile.TemporaryDirectory() as directory, quiet_lightning():
         config = TrainerConfig(max_epochs=epochs, progress_bar=False)
         trainer = make_trainer(config, Path(directory), [], gradient_clip=1.0, checkpoints=False)
-        trainer.fit(model, batches)
+        trainer.fit(model, DataLoader(cast(Any, batches), batch_size=None, shuffle=True))
     model.eval().cpu()
     with torch.inference_mode():
         encoded = tokenizer.encode(texts, max_length=max_length)

@@ -7,6 +7,7 @@ arithmetic whatever the other rows hold. (Packed sequences would not do: their s
 """
 
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -155,14 +156,19 @@ class Autoencoder(nn.Module):
         return torch.cat(written, dim=1) if written else words[:, :0]
 
     def _initial_state(self, latents: Tensor) -> tuple[Tensor, Tensor]:
-        hidden, cell = torch.tanh(self.to_state(latents)).chunk(2, dim=1)  # (B, H) each
+        hidden, cell = torch.tanh(self.to_state(self._scaled(latents))).chunk(2, dim=1)  # (B, H) each
         return hidden[None].contiguous(), cell[None].contiguous()
+
+    def _scaled(self, latents: Tensor) -> Tensor:
+        """Scale latents by a public constant, so that coordinates are of order one for any n and C, as networks like it."""
+        dim, clip_norm = self.config.latent_dim, self.config.clip_norm
+        return latents * ((dim if self.clip == "l1" else math.sqrt(dim)) / clip_norm)
 
     def _decoder_step(
         self, words: Tensor, latents: Tensor, state: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Run the decoder over embedded words (B, T, E); returns logits (B, T, V) and the new state."""
-        latents = latents[:, None].expand(-1, words.shape[1], -1)  # (B, T, n)
+        latents = self._scaled(latents)[:, None].expand(-1, words.shape[1], -1)  # (B, T, n)
         outputs, state = self.decoder(torch.cat([words, latents], dim=2), state)
         return self.to_words(self.dropout(outputs)), state
 

@@ -16,11 +16,20 @@ def write_json(result: Any, path: Path) -> None:
 
 
 def show(title: str, rows: list[tuple[str, str]], *, stderr: bool = False) -> None:
-    """Print a two-column table to the terminal."""
-    table = Table("", title, show_header=True, box=None, pad_edge=False)
+    """Print names and values to the terminal."""
+    _print(Table("", title, box=None, pad_edge=False), [list(row) for row in rows], stderr=stderr)
+
+
+def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
+    """Print a table to the terminal."""
+    _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)
+
+
+def _print(table: Table, rows: list[list[str]], *, stderr: bool = False) -> None:
     for row in rows:
         table.add_row(*row)
-    Console(stderr=stderr, highlight=False, soft_wrap=True).print(table)
+    console = Console(stderr=stderr, highlight=False)
+    console.print(table, width=console.width if console.is_terminal else 120)
 
 
 def _plain(value: Any) -> Any:
