@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: test lint format clean
+.PHONY: test lint demo bench format clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -20,9 +20,22 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+demo: $(READY)
+	$(BIN)/adept compare experiment=demo output_dir=demo/report
+	@printf '%s\n' "show me flights from boston to denver on monday" "what does fare code q mean" \
+	  "how much is a cab from the airport to downtown" "which airlines fly to lisbon" > demo/utterances.txt
+	@rm -f demo/private.txt demo/private.txt.privacy.json
+	$(BIN)/adept rewrite model_dir=demo/report/models/l1-seed0 input=demo/utterances.txt output=demo/private.txt epsilon=64
+	@echo; echo "Before and after:"; paste -d '\n' demo/utterances.txt demo/private.txt /dev/null
+	@echo "Open demo/report/report.html for the comparison."
+
+bench: $(READY)
+	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/rewriting.py
+
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build dist runs
+	rm -rf .venv build dist runs demo
