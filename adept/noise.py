@@ -1,22 +1,32 @@
 """Noise: exact integers from the operating system's entropy for releases, seeded floats for simulations.
 
-The two are kept apart on purpose. Whatever starts with ``exact_`` samples its distribution without any rounding error
-(OpenDP's vetted samplers; integers in, integers out) from entropy that no seed reaches, and is the only noise that an
-exact release may use. Whatever starts with ``simulated_`` is ordinary floating-point noise from a seeded generator: good
-for training and studies, and worth nothing as protection (Mironov 2012, "On significance of the least significant bits
-for differential privacy").
+Three kinds are kept apart on purpose, by the first word of their names.
+
+- ``exact_``: samples its distribution without any rounding error (OpenDP's vetted samplers and ``secrets``; integers in,
+  integers out) from entropy that no seed reaches. The only noise that an exact release may use.
+- ``fresh_``: floating point computed from bytes of the operating system, so no seed, no fork and no generator's state can
+  repeat or reveal it, but rounded as floats are. For mechanisms that no exact sampler is known for (research grade).
+- ``simulated_``: ordinary floating-point noise from a seeded generator. Good for training and studies, and worth nothing
+  as protection (Mironov 2012, "On significance of the least significant bits for differential privacy").
 """
 
 import math
+import os
+import secrets
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
+import numpy as np
 import opendp.prelude as opendp
 import torch
 from opendp.mod import Measurement
 from torch import Tensor
 
+from adept.errors import ConfigurationError
+
 opendp.enable_features("contrib")
+
+ODDS_BITS = 64
 
 
 def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
@@ -25,8 +35,13 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
     Args:
         sensitivity: largest distance between two neighbours, in grid units; at least 1.
         epsilon: the budget, read as the exact rational number that the float is.
+
+    Raises:
+        ConfigurationError: epsilon is so small that no float is large enough.
     """
     scale = sensitivity / epsilon
+    if math.isinf(scale):
+        raise ConfigurationError(f"epsilon must be large enough for a finite noise scale, got {epsilon}")
     while Fraction(sensitivity) > Fraction(epsilon) * Fraction(scale):
         scale = math.nextafter(scale, math.inf)
     return scale
@@ -53,6 +68,87 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     """
     noisy = _laplace_measurement(scale)(values.flatten().tolist())
     return torch.tensor(noisy, dtype=torch.int64).reshape(values.shape)
+
+
+@cache
+def _gaussian_measurement(scale: float) -> Measurement:
+    space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T="i64")
+    return opendp.m.make_gaussian(*space, scale=scale)
+
+
+def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
+    """Add independent discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 scale^2)) on the integers, to every entry.
+
+    OpenDP samples this law from the operating system's entropy with integer arithmetic alone (Canonne, Kamath, Steinke
+    2020, Algorithm 3); saturation at the ends of int64 is post-processing. What it guarantees is proved in
+    ``adept.mechanisms.gaussian``.
+
+    Args:
+        values: int64 tensor of any shape on the CPU.
+        scale: the parameter sigma in units of one, positive.
+    """
+    noisy = _gaussian_measurement(scale)(values.flatten().tolist())
+    return torch.tensor(noisy, dtype=torch.int64).reshape(values.shape)
+
+
+@lru_cache(maxsize=256)
+def exact_odds(epsilon: Fraction) -> tuple[int, int]:
+    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, as close as 2^-60 relatively.
+
+    Proof: A is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive, computed in integers that are
+    rounded down at every step; so it can only be too small. The first term is B itself.
+
+    Args:
+        epsilon: exact rational budget, at least zero; the time grows with its size (milliseconds at 600).
+    """
+    guard = ODDS_BITS
+    term = total = 1 << (ODDS_BITS + guard)
+    count = 0
+    while term:
+        count += 1
+        term = term * epsilon.numerator // (epsilon.denominator * count)
+        total += term
+    return total >> guard, 1 << ODDS_BITS
+
+
+def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
+    """Draw one rank in 0..near+far-1 a record; each of the first ``near`` ranks has weight A, each other one weight B.
+
+    Randomised response in its general form: with (A, B) = ``odds``, two inputs that only permute the ranks lead to output
+    probabilities A/W or B/W with the same W = near A + far B, so their ratio is at most A/B, exactly. ``secrets`` draws
+    uniform integers from the operating system's entropy without rounding.
+    """
+    heavy, light = odds
+    border = near * heavy
+    total = border + far * light
+    draws = (secrets.randbelow(total) for _ in range(records))
+    return [draw // heavy if draw < border else near + (draw - border) // light for draw in draws]
+
+
+def exact_bernoulli(records: int, *, probability: float) -> Tensor:
+    """Return ``records`` booleans, each True with exactly the rational number that the float ``probability`` is."""
+    ratio = Fraction(probability)
+    draws = (secrets.randbelow(ratio.denominator) < ratio.numerator for _ in range(records))
+    return torch.tensor(list(draws), dtype=torch.bool)
+
+
+def fresh_uniform(*shape: int) -> Tensor:
+    """Return float64 numbers, uniform on the midpoints of 2^52 cells of (0, 1): never 0, never 1/2, never 1."""
+    words = np.frombuffer(os.urandom(8 * math.prod(shape)), dtype=np.uint64) >> np.uint64(12)
+    return torch.from_numpy((words.astype(np.float64) + 0.5) * 2.0**-52).reshape(shape)
+
+
+def fresh_gaussian(*shape: int) -> Tensor:
+    """Return float64 standard normal numbers, by the inverse of the distribution function."""
+    gaussian: Tensor = torch.special.ndtri(fresh_uniform(*shape))
+    return gaussian
+
+
+def fresh_directions(records: int, dim: int) -> Tensor:
+    """Return float64 directions (records, dim), uniform on the unit sphere."""
+    gaussian = fresh_gaussian(records, dim)
+    norm: Tensor = torch.linalg.vector_norm(gaussian, dim=-1, keepdim=True)
+    return gaussian / norm
 
 
 def simulated_laplace(like: Tensor, *, scale: float, generator: torch.Generator | None) -> Tensor:

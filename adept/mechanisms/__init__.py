@@ -2,10 +2,44 @@
 
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.baselines import Identity, Random
+from adept.mechanisms.codebook import Codebook, LearnedCodebook
+from adept.mechanisms.dptext import DPText
+from adept.mechanisms.gaussian import Gaussian
+from adept.mechanisms.l2_norm import L2Norm
 from adept.mechanisms.laplace import L1Laplace, OriginalLaplace, SqrtNLaplace
+from adept.mechanisms.privunit import PrivUnit
+from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
 
 BY_NAME: dict[str, type[Mechanism]] = {
-    mechanism.name: mechanism for mechanism in (OriginalLaplace, L1Laplace, SqrtNLaplace, Identity, Random)
+    mechanism.name: mechanism
+    for mechanism in (
+        OriginalLaplace,
+        L1Laplace,
+        SqrtNLaplace,
+        L2Norm,
+        Gaussian,
+        PrivUnit,
+        Codebook,
+        DPText,
+        Identity,
+        Random,
+    )
 }
 
-__all__ = ["BY_NAME", "Identity", "L1Laplace", "Mechanism", "OriginalLaplace", "Random", "SqrtNLaplace"]
+__all__ = [
+    "BY_NAME",
+    "Codebook",
+    "DPText",
+    "Gaussian",
+    "Identity",
+    "L1Laplace",
+    "L2Norm",
+    "LearnedCodebook",
+    "Mechanism",
+    "OriginalLaplace",
+    "PrivUnit",
+    "Random",
+    "RandomizedResponse",
+    "ScalarLaplace",
+    "SqrtNLaplace",
+]

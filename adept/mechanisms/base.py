@@ -12,6 +12,7 @@ opinion, and every grid point is also exactly representable in float32.
 """
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,14 +26,31 @@ from adept.privacy import Guarantee
 
 GRID_BITS = 20
 CLIP_NORMS = (1e-6, 1e6)
+BUDGETS = (1e-3, 600.0)  # where the formulas of gaussian, privunit, codebook and randomised response are verified
 NORM_ORDER = {"l1": 1, "l2": 2, "sphere": 2}
 
 
 def check_positive(**values: float) -> None:
     """Raise ConfigurationError unless every value is a positive, finite number."""
     for field, value in values.items():
-        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-            raise ConfigurationError(f"{field} must be positive and finite, got {value}")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and 0 < value <= sys.float_info.max):
+            raise ConfigurationError(f"{field} must be positive and finite, got {value!r}")
+
+
+def check_between(low: float, high: float, **values: float) -> None:
+    """Raise ConfigurationError unless every value is a number in [low, high]."""
+    check_positive(**values)
+    for field, value in values.items():
+        if not low <= value <= high:
+            raise ConfigurationError(f"{field} must be between {low:g} and {high:g}, got {value!r}")
+
+
+def check_integer(low: int, high: int, **values: int | None) -> None:
+    """Raise ConfigurationError unless every value is None or an integer in [low, high]."""
+    for field, value in values.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high):
+            raise ConfigurationError(f"{field} must be an integer between {low} and {high}, got {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +76,7 @@ class Mechanism(ABC):
 
     def __post_init__(self) -> None:
         self._check_budget()
-        check_positive(clip_norm=self.clip_norm)
-        if not CLIP_NORMS[0] <= self.clip_norm <= CLIP_NORMS[1]:
-            raise ConfigurationError(f"clip_norm must be between 1e-6 and 1e6, got {self.clip_norm}")
+        check_between(*CLIP_NORMS, clip_norm=self.clip_norm)
 
     def _check_budget(self) -> None:
         check_positive(epsilon=self.epsilon)
@@ -153,3 +169,13 @@ def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
 def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Return grid units (B, n) as latents with the dtype and device of ``like``."""
     return (units.to(torch.float64) * grid_step(clip_norm)).to(like.device, like.dtype)
+
+
+def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
+    """Return float64 values (B, n), rounded to the public grid, with the dtype and device of ``like``.
+
+    For mechanisms whose noise is computed in floats. A grid step is 2^32 spacings of float64 numbers near C, so the low bits,
+    in which rounding errors would betray the input, never leave; that makes a leak improbable and proves nothing.
+    """
+    step = grid_step(clip_norm)
+    return ((values / step).round() * step).to(like.device, like.dtype)

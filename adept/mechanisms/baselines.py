@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism, check_latents, clip_latents
-from adept.noise import simulated_directions
+from adept.noise import fresh_directions, simulated_directions
 from adept.privacy import Guarantee
 
 EVERY_CLIP = frozenset({"l1", "l2", "sphere"})
@@ -74,9 +74,8 @@ class Random(Mechanism):
             super()._check_budget()
 
     def privatize(self, latents: Tensor) -> Tensor:
-        generator = torch.Generator()
-        generator.seed()
-        return self.simulate(latents.detach().cpu(), generator).to(latents.device)
+        check_latents(latents)
+        return (self.clip_norm * fresh_directions(*latents.shape)).to(latents.device, latents.dtype)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
         check_latents(latents)

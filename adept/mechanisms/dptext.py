@@ -1,0 +1,91 @@
+"""DPText's sampler, reproduced to be convicted: noise that is never negative is not private.
+
+DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) and releases r + F(v) with
+F(v) = -b sgn(v) ln(1 - 2|v|). That F inverts the Laplace distribution for v from (-1/2, 1/2). On (0, 1) it is an exponential
+quantile below 1/2, +inf at 1/2, and the logarithm of a negative number, NaN, above (Habernal 2022, Section 3).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.base import Mechanism, check_latents, clip_latents
+from adept.noise import fresh_uniform
+from adept.privacy import Guarantee, words
+
+READINGS = ("redraw", "zero")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPText(Mechanism):
+    """Not private, whatever epsilon: l2 clip to C, then DPText's noise with b = 2C / eps on every coordinate.
+
+    Neighbours: any two records, as everywhere here. Proof that no finite epsilon holds (Habernal 2022, Theorem 3.2): the noise is
+    never negative, so an output z with x_1 <= z_1 < x'_1 has positive density under x and none under x'. The sensitivity
+    2C is ADePT's; no choice of it would help.
+
+    Attributes:
+        nan: what becomes of v > 1/2, where F is NaN: "redraw" draws again until none is left, so the noise is exponential with
+            mean b; "zero" (the published code) leaves the coordinate without any noise in half of all cases.
+    """
+
+    nan: str = "redraw"
+    name: ClassVar[str] = "dptext"
+    clip: ClassVar[str] = "l2"
+    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nan not in READINGS:
+            raise ConfigurationError(f"nan must be one of {', '.join(READINGS)}, got {self.nan!r}")
+
+    def _scale(self) -> float:
+        return 2 * self.clip_norm / self.epsilon
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        """Project latents (B, n) and add the broken noise, from entropy that no seed reaches. Not private all the same."""
+        projected = self.project(latents)
+        return projected + self._noise(fresh_uniform, projected)
+
+    def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
+        check_latents(latents)
+        clipped = clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
+
+        def uniform(*shape: int) -> Tensor:
+            return torch.rand(shape, dtype=torch.float64, device=latents.device, generator=generator)
+
+        return clipped + self._noise(uniform, clipped)
+
+    def _noise(self, uniform: Callable[..., Tensor], like: Tensor) -> Tensor:
+        """Return noise of the shape, dtype and device of ``like``, from a source of numbers in (0, 1)."""
+        noise = inverse_on_wrong_interval(uniform(*like.shape), scale=self._scale())
+        while self.nan == "redraw" and (missing := noise.isnan()).any():
+            noise[missing] = inverse_on_wrong_interval(uniform(int(missing.sum())), scale=self._scale())
+        return noise.nan_to_num(nan=0.0, posinf=math.inf).to(like.device, like.dtype)
+
+    def guarantee(self, dim: int) -> Guarantee:
+        return Guarantee(
+            claimed_epsilon=self.epsilon,
+            epsilon=math.inf,
+            delta=0.0,
+            holds=False,
+            exact=False,
+            sensitivity=2 * self.clip_norm,
+            scale=self._scale(),
+            text=f"The claim of epsilon {words(self.epsilon)} is false, and no finite epsilon holds: the noise is never "
+            "negative, so some outputs are possible for one record and impossible for another (Habernal 2022, Theorem 3.2).",
+        )
+
+    def expected_squared_error(self, dim: int) -> float:
+        """Return the second moment about zero: 2 n b^2 when redrawn (exponential noise), half of that with zeros."""
+        return dim * self._scale() ** 2 * (2 if self.nan == "redraw" else 1)
+
+
+def inverse_on_wrong_interval(uniform: Tensor, *, scale: float) -> Tensor:
+    """Return F(v) = -b sgn(v) ln(1 - 2|v|) as in the paper, for v that should have come from (-1/2, 1/2)."""
+    return -scale * uniform.sign() * (1 - 2 * uniform.abs()).log()

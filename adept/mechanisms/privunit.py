@@ -1,0 +1,198 @@
+r"""PrivUnit: a unit vector drawn from a cap around the record with high probability, from its complement otherwise.
+
+For x on the unit sphere of R^n and a threshold g, the cap is {v : <x, v> >= g}, and q = P(cap) under the uniform law:
+q = I_s(a, 1/2) / 2 with a = (n - 1) / 2, s = 1 - g^2 and I the regularised incomplete beta function. V is uniform on the cap with
+probability p = q e^eps / (1 + (e^eps - 1) q), uniform on the complement otherwise (Bhowmick et al. 2018, Algorithm 1).
+
+Mean: E V = m(g) x with m(g) = M(g) (e^eps - 1) / (1 + (e^eps - 1) q) and M(g) = E[T; T >= g] = s^a / ((n - 1) B(1/2, a)), T the
+first coordinate of a uniform unit vector. So V / m(g) is unbiased with squared error 1/m(g)^2 - 1, and the best g maximises m. The
+derivative of m vanishes where m(g) = g, at one point (dM/dg = -g f(g), dq/dg = -f(g), f the density of T). There the release
+is V / g, and g is its mean cosine with x. With these parameters PrivUnit has the least variance in a large family of unbiased
+eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
+
+Everything is computed from s: at large eps g rounds to 1, but s does not round to 0.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import betainc, betaincinv, betaln, expit, hyp2f1, log_expit
+from torch import Tensor
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.base import (
+    BUDGETS,
+    Mechanism,
+    check_between,
+    check_latents,
+    clip_latents,
+    round_to_grid,
+    to_grid,
+)
+from adept.noise import exact_bernoulli, fresh_gaussian, fresh_uniform
+from adept.privacy import Guarantee, words
+
+DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
+LOWEST_LOGIT = -690.0  # of s: below the optimum's for every permitted eps and n (-401 at eps=600, n=2)
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The optimal cap of PrivUnit for one dimension and budget."""
+
+    cosine: float  # g: threshold, and mean cosine of the release with the record
+    squared_sine: float  # s = 1 - g^2
+    probability: float  # q: the cap's share of the sphere, never below 1e-270 for the permitted budgets
+    escape: float  # 1 - p: probability that V is drawn outside the cap
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivUnit(Mechanism):
+    """Pure eps-LDP for any two records: an unbiased release of a latent's direction; error C^2 (1/g^2 - 1).
+
+    Every latent is first projected onto the sphere of radius C, ones inside the ball too: only the direction is released
+    (append sqrt(C^2 - ||r||^2) as one more coordinate to keep the length; a zero latent becomes C times the first axis).
+
+    Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, whatever x is. Their ratio
+    p (1 - q) / (q (1 - p)) is e^eps by the choice of p, so two records' densities differ by at most that factor anywhere. (The
+    set is bounded, with l2 diameter 2C, but the proof needs no sensitivity.) Sources: this module's docstring.
+
+    The proof covers the formula. The program draws in floating point, from the operating system's entropy (the choice of
+    the branch alone is exact), and releases C V / g rounded to a coarse public grid: research grade, so ``exact`` is False.
+    """
+
+    name: ClassVar[str] = "privunit"
+    clip: ClassVar[str] = "sphere"
+    serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
+
+    def _check_budget(self) -> None:
+        check_between(*BUDGETS, epsilon=self.epsilon)
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64)
+        centres = units / torch.linalg.vector_norm(units, dim=-1, keepdim=True)
+        cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
+        inside = ~exact_bernoulli(len(centres), probability=cap.escape)
+        cosine, sine = cap_angles(cap, inside, fresh_uniform(len(centres)), dim=latents.shape[1])
+        released = at_angles(centres, cosine, sine, fresh_gaussian(*centres.shape))
+        return round_to_grid(self.clip_norm / cap.cosine * released, clip_norm=self.clip_norm, like=latents)
+
+    def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Return a seeded release; the angle does not depend on x, so gradients reach ``latents`` through x itself."""
+        check_latents(latents)
+        centres = clip_latents(latents, clip=self.clip, clip_norm=1.0)
+        cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
+        draws = torch.rand(2, len(centres), dtype=torch.float64, device=latents.device, generator=generator).cpu()
+        cosine, sine = cap_angles(cap, draws[0] >= cap.escape, draws[1], dim=latents.shape[1])
+        gaussian = torch.empty_like(centres).normal_(generator=generator)
+        return self.clip_norm / cap.cosine * at_angles(centres, cosine.to(centres), sine.to(centres), gaussian)
+
+    def guarantee(self, dim: int) -> Guarantee:
+        optimal_cap(dim, epsilon=self.epsilon)  # refuses what cannot be released
+        return Guarantee(
+            claimed_epsilon=self.epsilon,
+            epsilon=self.epsilon,
+            delta=0.0,
+            holds=True,
+            exact=False,
+            sensitivity=2 * self.clip_norm,
+            scale=None,
+            text=f"The released direction is {words(self.epsilon)}-LDP (pure) for any two records as far as the formula "
+            "goes; it is drawn in floating point and rounded to a public grid, which no proof covers.",
+        )
+
+    def mean_cosine(self, dim: int) -> float:
+        """Return E<x, V>, which is also the optimal threshold g: the number that decides utility."""
+        return optimal_cap(dim, epsilon=self.epsilon).cosine
+
+    def expected_squared_error(self, dim: int) -> float:
+        cap = optimal_cap(dim, epsilon=self.epsilon)
+        return self.clip_norm**2 * cap.squared_sine / cap.cosine**2
+
+
+@lru_cache(maxsize=1024)
+def optimal_cap(dim: int, *, epsilon: float) -> Cap:
+    """Return the cap that maximises the mean cosine: the root of m(g) = g, that is of (M - g q)(e^eps - 1) = g.
+
+    The unknown is the logit of s, in which both s and g^2 = 1 - s keep all their digits.
+
+    Raises:
+        ConfigurationError: dim is outside [2, 10000] or epsilon outside [1e-3, 600].
+    """
+    check_between(*BUDGETS, epsilon=epsilon)
+    if not DIMS[0] <= dim <= DIMS[1]:
+        raise ConfigurationError(
+            f"dim must be between {DIMS[0]} and {DIMS[1]} for a mechanism on the sphere, got {dim}"
+        )
+    a = (dim - 1) / 2
+    log_gain = epsilon + math.log(-math.expm1(-epsilon))
+
+    def excess(logit: float) -> float:
+        return log_gain + log_overshoot(logit, dim=dim) - 0.5 * float(log_expit(-logit))
+
+    # The optimum is at least m(0) = 2 M(0) tanh(eps / 2), which bounds s from above.
+    floor = 0.99 * 2 * math.tanh(epsilon / 2) / (2 * a) * math.exp(-float(betaln(0.5, a)))
+    logit = float(brentq(excess, LOWEST_LOGIT, -2 * math.log(floor), xtol=1e-14, rtol=1e-14, maxiter=500))
+    log_q = math.log(cap_probability(float(expit(logit)), dim=dim))
+    escape = -math.expm1(log_q) * math.exp(-float(np.logaddexp(0.0, log_gain + log_q)))
+    return Cap(math.sqrt(expit(-logit)), float(expit(logit)), math.exp(log_q), escape)
+
+
+def log_overshoot(logit: float, *, dim: int) -> float:
+    """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
+
+    The difference loses its digits where g is near 1 or q tiny. There it is summed as a series of positive terms,
+    s^(a+1) F(a + 1/2, 1; a + 2; s) / (4 a (a + 1) B(1/2, a)) with Gauss's F.
+    """
+    a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
+    log_beta = float(betaln(0.5, a))
+    if sine < 0.5 or a * log_sine < -100:
+        series = math.log(float(hyp2f1(a + 0.5, 1.0, a + 2.0, sine)))
+        return (a + 1) * log_sine - math.log(4 * a * (a + 1)) - log_beta + series
+    first_moment = math.exp(a * log_sine - log_beta) / (2 * a)
+    return math.log(first_moment - math.sqrt(expit(-logit)) * cap_probability(sine, dim=dim))
+
+
+def cap_probability(squared_sine: float, *, dim: int) -> float:
+    """Return q, the share of the sphere that the cap of cosine g >= 0 with 1 - g^2 = ``squared_sine`` covers."""
+    return float(betainc((dim - 1) / 2, 0.5, squared_sine)) / 2
+
+
+def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
+    """Return cosine and sine (B, 1) of the angle between x and V, by inversion: no rejection.
+
+    Args:
+        cap: the cap.
+        inside: bool (B,), whether V falls inside.
+        uniform: float64 (B,), uniform on (0, 1), on the CPU.
+        dim: number of coordinates.
+    """
+    u, q = uniform.numpy(), cap.probability
+    # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.
+    upper = np.where(inside.numpy(), q * u, q + (1 - q) * u)
+    lower = np.where(inside.numpy(), 1 - q * u, (1 - q) * (1 - u))
+    squared: NDArray[np.float64] = betaincinv((dim - 1) / 2, 0.5, np.minimum(1.0, 2 * np.minimum(upper, lower)))
+    cosine = np.where(upper <= lower, 1.0, -1.0) * np.sqrt(1 - squared)
+    return torch.from_numpy(cosine)[:, None], torch.from_numpy(np.sqrt(squared))[:, None]
+
+
+def at_angles(centres: Tensor, cosine: Tensor, sine: Tensor, gaussian: Tensor) -> Tensor:
+    """Return unit vectors T x + sqrt(1 - T^2) W, W uniform among the directions orthogonal to x.
+
+    Args:
+        centres: x, unit vectors (B, n).
+        cosine: T, (B, 1).
+        sine: sqrt(1 - T^2), (B, 1), given apart because T rounds to 1 at large budgets.
+        gaussian: standard normal (B, n); the second projection removes what rounding leaves of x in the first.
+    """
+    for _ in range(2):
+        gaussian = gaussian - (gaussian * centres).sum(dim=-1, keepdim=True) * centres
+        norm: Tensor = torch.linalg.vector_norm(gaussian, dim=-1, keepdim=True)
+        gaussian = gaussian / norm.clamp(min=torch.finfo(gaussian.dtype).tiny)
+    return cosine * centres + sine * gaussian

@@ -1,0 +1,203 @@
+"""Mechanisms for single values instead of latents: a label out of a public set, and a bounded integer.
+
+Randomised response (Warner 1965; Habernal 2025, lecture 5): report the truth with probability P(keep), another label
+otherwise. With k labels and P(keep) = e^eps / (e^eps + k - 1) it is eps-LDP, and none keeps every label more often: each of the
+k - 1 wrong reports has probability at least e^-eps P(keep), and all sum to one. Scalar Laplace: the same lecture's numeric
+query, "how many classes did you skip?", a number from 0 to 15.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import torch
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.base import BUDGETS, check_between, check_positive
+from adept.noise import exact_laplace, exact_odds, exact_ranks, smallest_scale
+from adept.privacy import Guarantee, words
+
+THETAS = ("tight", "lecture")
+LARGEST_RANGE = 2**31
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizedResponse:
+    """Pure eps-LDP release of one label out of a public set of k labels, for any two records, in exact arithmetic.
+
+    The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B. Proof: any output has probability
+    A / W or B / W whatever the true label is, so two records' probabilities differ by a factor of at most A / B <= e^eps. A is
+    rounded down from eps read as an exact rational (``adept.noise.exact_odds``), hence P(keep) too. No norm, no sensitivity.
+
+    Attributes:
+        epsilon: budget in nats, from 1e-3 to 600.
+        labels: the public label set, two or more, all different. A set read off private data would itself be a leak.
+        theta: "tight", or for two labels "lecture": P(keep) = (eps + 1) / (eps + 2), the lecture's first attempt, which is
+            private but spends only ln(1 + eps) of the budget.
+    """
+
+    epsilon: float
+    labels: tuple[str, ...]
+    theta: str = "tight"
+
+    def __post_init__(self) -> None:
+        check_between(*BUDGETS, epsilon=self.epsilon)
+        given: object = self.labels
+        if not isinstance(given, list | tuple) or not all(isinstance(label, str) for label in given):
+            raise ConfigurationError(f"labels must be a list of strings, got a {type(given).__name__}")
+        object.__setattr__(self, "labels", tuple(given))
+        if len(self.labels) < 2 or len(set(self.labels)) != len(self.labels):
+            different = len(set(self.labels))
+            raise ConfigurationError(
+                f"labels must be at least two, all different, got {len(self.labels)} ({different} different)"
+            )
+        if self.theta not in THETAS:
+            raise ConfigurationError(f"theta must be one of {', '.join(THETAS)}, got {self.theta!r}")
+        if self.theta == "lecture" and len(self.labels) != 2:
+            raise ConfigurationError(f"theta must be tight for more than two labels, got {self.theta!r}")
+
+    @property
+    def odds(self) -> tuple[int, int]:
+        """The integer weights (A, B) of the true label and of each other one."""
+        if self.theta == "tight":
+            return exact_odds(Fraction(self.epsilon))
+        return (1 + Fraction(self.epsilon)).as_integer_ratio()
+
+    @property
+    def keep_probability(self) -> Fraction:
+        """P(keep) = A / W, exactly."""
+        heavy, light = self.odds
+        return Fraction(heavy, heavy + (len(self.labels) - 1) * light)
+
+    def privatize(self, labels: Sequence[str]) -> list[str]:
+        """Release each label: exact integers from the operating system's entropy, never seedable.
+
+        Raises:
+            ConfigurationError: a label is outside the public set (its text is not repeated in the message).
+        """
+        ranks = exact_ranks(len(labels), near=1, far=len(self.labels) - 1, odds=self.odds)
+        return self._shift(labels, ranks)
+
+    def simulate(self, labels: Sequence[str], generator: torch.Generator | None) -> list[str]:
+        """Return what a release would look like, seeded. Guarantees nothing."""
+        keep, others = torch.rand(2, len(labels), dtype=torch.float64, generator=generator)
+        ranks = torch.where(keep < float(self.keep_probability), 0, 1 + (others * (len(self.labels) - 1)).long())
+        return self._shift(labels, ranks.tolist())
+
+    def _shift(self, labels: Sequence[str], ranks: list[int]) -> list[str]:
+        """Move each label by its rank around the circle of labels: rank 0 keeps it, the others reach every other one."""
+        places = {label: place for place, label in enumerate(self.labels)}
+        unknown = next((row for row, label in enumerate(labels) if label not in places), None)
+        if unknown is not None:
+            raise ConfigurationError(
+                f"labels must hold every label that occurs, got an unknown one in record {unknown}: add it to the public set"
+            )
+        size = len(self.labels)
+        return [self.labels[(places[label] + rank) % size] for label, rank in zip(labels, ranks, strict=True)]
+
+    def guarantee(self) -> Guarantee:
+        """Return what one release of one label guarantees."""
+        # ln(1 + eps), moved up past the rounding of log1p; never above eps.
+        spent = min(self.epsilon, math.log1p(self.epsilon) * (1 + 1e-15)) if self.theta == "lecture" else self.epsilon
+        slack = f", which spends only ln(1 + {words(self.epsilon)})" if self.theta == "lecture" else ""
+        return Guarantee(
+            claimed_epsilon=self.epsilon,
+            epsilon=spent,
+            delta=0.0,
+            holds=True,
+            exact=True,
+            sensitivity=None,
+            scale=None,
+            text=f"The released label is {words(spent)}-LDP (pure) for any two records: one of {len(self.labels)} public labels, "
+            f"kept with probability {float(self.keep_probability):.4g}{slack}.",
+        )
+
+    def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
+        """Return unbiased estimates of the labels' true frequencies, and their standard errors.
+
+        A label is released with probability Q + (P - Q) f, f its true frequency, P = A / W and Q = B / W; so (r - Q) / (P - Q) is
+        unbiased for the observed share r, and its standard error is sqrt(r (1 - r) / N) / (P - Q): that of the whole survey,
+        sampling N records from a population included (Warner 1965). Estimates sum to one and may be negative: clamping
+        them would bias them. Post-processing: costs no budget.
+        """
+        if not released:
+            raise ConfigurationError("released must hold at least one label, got none")
+        heavy, light = self.odds
+        total = heavy + (len(self.labels) - 1) * light
+        floor, gain = light / total, (heavy - light) / total
+        counts = dict.fromkeys(self.labels, 0)
+        for row, label in enumerate(released):
+            if label not in counts:
+                raise ConfigurationError(
+                    f"labels must hold every label that occurs, got an unknown one in record {row}"
+                )
+            counts[label] += 1
+        shares = {label: count / len(released) for label, count in counts.items()}
+        estimates = {label: (share - floor) / gain for label, share in shares.items()}
+        errors = {label: math.sqrt(share * (1 - share) / len(released)) / gain for label, share in shares.items()}
+        return estimates, errors
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalarLaplace:
+    """Pure eps-LDP release of one integer in [lower, upper], for any two records, in exact arithmetic.
+
+    Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower; the noise is discrete Laplace,
+    P(z) ~ exp(-|z| / b), with b the smallest float for which (upper - lower) / b <= eps in rationals. Released values
+    may lie outside the range: clamping them is post-processing, but would bias a mean.
+    """
+
+    epsilon: float
+    lower: int = 0
+    upper: int = 15
+
+    def __post_init__(self) -> None:
+        check_positive(epsilon=self.epsilon)
+        check_integers([self.lower, self.upper])
+        if not 1 <= self.upper - self.lower <= LARGEST_RANGE or max(abs(self.lower), abs(self.upper)) > LARGEST_RANGE:
+            raise ConfigurationError(
+                f"lower and upper must be within 2^31 of zero and of each other, lower < upper, got {self.lower} and {self.upper}"
+            )
+
+    @property
+    def scale(self) -> float:
+        """The noise's scale b."""
+        return smallest_scale(self.upper - self.lower, epsilon=self.epsilon)
+
+    def privatize(self, values: Sequence[int]) -> list[int]:
+        """Clamp and release each integer: noise from the operating system's entropy, never seedable."""
+        check_integers(values)
+        clamped = torch.tensor([min(max(value, self.lower), self.upper) for value in values], dtype=torch.int64)
+        return [int(value) for value in exact_laplace(clamped, scale=self.scale).tolist()]
+
+    def guarantee(self) -> Guarantee:
+        """Return what one release of one integer guarantees."""
+        return Guarantee(
+            claimed_epsilon=self.epsilon,
+            epsilon=self.epsilon,
+            delta=0.0,
+            holds=True,
+            exact=True,
+            sensitivity=float(self.upper - self.lower),
+            scale=self.scale,
+            text=f"The released number is {words(self.epsilon)}-LDP (pure) for any two records with values from {self.lower} "
+            f"to {self.upper}; values outside are clamped first.",
+        )
+
+    def expected_squared_error(self) -> float:
+        """Return the noise's variance 2p / (1 - p)^2 with p = exp(-1 / b), for a value in the range."""
+        return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
+
+    def estimate_mean(self, released: Sequence[int]) -> tuple[float, float]:
+        """Return an unbiased estimate of the mean of the clamped values, and the noise's standard error."""
+        if not released:
+            raise ConfigurationError("released must hold at least one number, got none")
+        return sum(released) / len(released), math.sqrt(self.expected_squared_error() / len(released))
+
+
+def check_integers(values: Sequence[int]) -> None:
+    """Raise ConfigurationError unless every value is an integer; the value itself is not repeated."""
+    for row, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigurationError(f"values must be integers, got {type(value).__name__} in record {row}")

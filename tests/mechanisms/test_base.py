@@ -1,0 +1,260 @@
+"""Claims that hold for every mechanism: exact norms, constants for broken rows, entropy, shapes, and honest refusals.
+
+No test here is statistical; two releases that should differ coincide with probability below 1e-30.
+"""
+
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import BY_NAME, L1Laplace, Mechanism
+from adept.mechanisms.base import (
+    CLIP_NORMS,
+    NORM_ORDER,
+    clip_latents,
+    from_grid,
+    grid_radius,
+    grid_step,
+    round_to_grid,
+    to_grid,
+)
+
+RADII = [1e-6, 0.1, 0.7, 1.0, 1.5, math.pi, 10.0, 1e6]
+PRIVATE = [name for name in BY_NAME if name not in ("identity", "random")]
+
+
+def make(name: str, **options: float) -> Mechanism:
+    return BY_NAME[name](epsilon=8.0, **options)
+
+
+def exact_norm_to_the_p(row: torch.Tensor, order: int) -> Fraction:
+    return sum((abs(Fraction(value)) ** order for value in row.tolist()), Fraction(0))
+
+
+def adversarial(dtype: torch.dtype, radius: float) -> torch.Tensor:
+    """Rows that break float clipping: huge, subnormal, non-finite, just outside, diagonal, one-hot, mixed magnitudes."""
+    info = torch.finfo(dtype)
+    tiny, huge = info.smallest_normal / 2**10, info.max
+    generator = torch.Generator().manual_seed(0)
+    rows = [
+        torch.full((7,), huge, dtype=dtype),
+        torch.full((7,), tiny, dtype=dtype),
+        torch.full((7,), math.nan, dtype=dtype),
+        torch.full((7,), -math.inf, dtype=dtype),
+        torch.zeros(7, dtype=dtype),
+        torch.full((7,), radius / math.sqrt(7), dtype=dtype),
+        torch.full((7,), radius / 7, dtype=dtype),
+        torch.tensor([radius] + [0.0] * 6, dtype=dtype),
+        torch.tensor([math.nextafter(radius, math.inf)] + [tiny] * 6, dtype=dtype),
+        torch.tensor([huge, tiny, -1.0, 1e30, -0.0, math.nan, 1.0], dtype=dtype),
+        torch.tensor([huge, tiny, -1.0, 1e30, -0.0, 0.0, 1.0], dtype=dtype),
+    ]
+    noise = torch.randn(200, 7, dtype=dtype, generator=generator)
+    return torch.cat([torch.stack(rows), noise * radius, noise * radius * 1e-3, noise * 1e20])
+
+
+@pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("radius", RADII)
+def test_a_projected_row_meets_its_norm_bound_in_exact_fractions(clip: str, dtype: torch.dtype, radius: float) -> None:
+    latents = adversarial(dtype, radius)
+    projected = from_grid(to_grid(latents, clip=clip, clip_norm=radius), clip_norm=radius, like=latents)
+    assert projected.dtype == dtype
+    bound = Fraction(radius) ** NORM_ORDER[clip]
+    assert all(exact_norm_to_the_p(row, NORM_ORDER[clip]) <= bound for row in projected)
+
+
+@pytest.mark.parametrize(("clip", "direction"), [("l1", (1.0, 1.0, 1.0)), ("l2", (1.0, 2.0, 2.0))])
+def test_rows_that_rounding_lifts_over_the_bound_lose_a_step(clip: str, direction: tuple[float, ...]) -> None:
+    """The radius is one spacing below a norm that grid points attain, and float clipping rounds some rows up to it.
+
+    Cutting off toward zero does not help there: only the check in integers does.
+    """
+    radius = math.nextafter(1.5, 0.0)
+    rows = torch.linspace(0.3, 3.0, 20_001, dtype=torch.float64)[:, None] * torch.tensor(direction, dtype=torch.float64)
+    clipped = (clip_latents(rows, clip=clip, clip_norm=radius) / grid_step(radius)).trunc().to(torch.int64)
+    limit = grid_radius(radius, clip=clip)
+    assert (clipped.pow(NORM_ORDER[clip]).sum(dim=1) > limit).any()
+    assert (to_grid(rows, clip=clip, clip_norm=radius).pow(NORM_ORDER[clip]).sum(dim=1) <= limit).all()
+
+
+def test_float_clipping_alone_would_break_the_bound() -> None:
+    """The planted defect: without the grid, rows exceed their norm bound by rounding."""
+    clipped = clip_latents(adversarial(torch.float64, 1.0)[11:], clip="l2", clip_norm=1.0)
+    assert any(exact_norm_to_the_p(row, 2) > 1 for row in clipped)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.floats(width=64), min_size=1, max_size=6),
+    st.floats(*CLIP_NORMS),
+    st.sampled_from(["l1", "l2", "sphere"]),
+)
+def test_any_floats_whatsoever_land_on_the_grid_inside_the_set(values: list[float], radius: float, clip: str) -> None:
+    units = to_grid(torch.tensor([values], dtype=torch.float64), clip=clip, clip_norm=radius)
+    assert int(units.abs().pow(NORM_ORDER[clip]).sum()) <= grid_radius(radius, clip=clip)
+    assert (
+        grid_radius(radius, clip=clip) * Fraction(grid_step(radius)) ** NORM_ORDER[clip]
+        <= Fraction(radius) ** NORM_ORDER[clip]
+    )
+
+
+@pytest.mark.parametrize("radius", RADII)
+def test_the_grid_step_is_a_power_of_two_that_resolves_a_millionth_of_the_radius(radius: float) -> None:
+    assert math.frexp(grid_step(radius))[0] == 0.5
+    assert 2**20 <= radius / grid_step(radius) < 2**21
+
+
+@pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
+def test_projection_moves_a_point_of_the_set_by_at_most_a_few_steps(clip: str, unit_rows) -> None:
+    rows = clip_latents(unit_rows(50, 16), clip=clip, clip_norm=0.7)
+    moved = from_grid(to_grid(rows, clip=clip, clip_norm=0.7), clip_norm=0.7, like=rows) - rows
+    assert float(moved.abs().max()) <= 3 * grid_step(0.7)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_shape_and_dtype_survive_and_broken_rows_become_finite(name: str, dtype: torch.dtype) -> None:
+    released = make(name).privatize(adversarial(dtype, 1.0))
+    assert released.dtype == dtype
+    assert released.shape == (611, 7)
+    assert released.isfinite().all()
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_rows_with_nan_or_infinity_project_to_the_constant_of_the_zero_row(name: str) -> None:
+    broken = torch.tensor([[math.nan, 1.0], [5.0, math.inf], [-math.inf, math.nan], [0.0, 0.0]])
+    projected = make(name).project(broken)
+    assert (projected == projected[3]).all()
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_an_empty_batch_is_an_empty_release(name: str) -> None:
+    assert make(name).privatize(torch.empty(0, 5)).shape == (0, 5)
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "identity"])
+def test_no_seed_repeats_a_release(name: str) -> None:
+    latents = torch.full((40, 8), 0.1)
+
+    def seeded_release() -> torch.Tensor:
+        torch.manual_seed(0)
+        np.random.seed(0)
+        random.seed(0)
+        return make(name).privatize(latents)
+
+    assert not torch.equal(seeded_release(), seeded_release())
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "identity"])
+def test_a_release_leaves_the_global_generators_alone_and_the_input_unchanged(name: str) -> None:
+    latents = torch.full((4, 8), 0.1)
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    make(name).privatize(latents)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(latents, torch.full((4, 8), 0.1))
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_simulation_repeats_under_its_seed_and_keeps_dtype_and_shape(
+    name: str, dtype: torch.dtype, unit_rows
+) -> None:
+    latents = unit_rows(6, 8, dtype)
+    first, second = (make(name).simulate(latents, torch.Generator().manual_seed(3)) for _ in range(2))
+    assert torch.equal(first, second)
+    assert first.dtype == dtype
+    assert first.shape == (6, 8)
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "random"])
+def test_gradients_reach_the_latents_through_a_simulation_and_never_through_a_release(name: str, unit_rows) -> None:
+    latents = unit_rows(6, 8).requires_grad_()
+    weights = torch.randn(6, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    (gradient,) = torch.autograd.grad(
+        (make(name).simulate(latents, torch.Generator().manual_seed(3)) * weights).sum(), latents
+    )
+    assert gradient.isfinite().all()
+    assert (gradient.abs().sum(dim=1) > 0).all()
+    assert not make(name).privatize(latents).requires_grad
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_the_guarantee_repeats_the_claim_and_only_false_claims_fail_to_hold(name: str) -> None:
+    guarantee = make(name, clip_norm=0.7).guarantee(16)
+    assert guarantee.claimed_epsilon == 8.0
+    assert guarantee.holds == (name not in ("original", "dptext"))
+    assert guarantee.holds == (guarantee.epsilon <= 8.0)
+    assert guarantee.exact == (name in ("original", "l1", "sqrt_n", "gaussian", "codebook"))
+    assert guarantee.delta == make(name).delta == (1e-6 if name == "gaussian" else 0.0)
+    assert str(16 if name == "original" else 8) in guarantee.text or name == "dptext"
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_mechanism_serves_models_trained_for_its_own_clip_only_if_it_can(name: str) -> None:
+    mechanism = BY_NAME[name]
+    assert mechanism.name == name
+    assert mechanism.clip in NORM_ORDER
+    assert mechanism.clip in mechanism.serves
+    if name not in ("identity", "random"):
+        assert mechanism.serves == (frozenset({"l1"}) if name == "l1" else frozenset({"l2", "sphere"}))
+
+
+@pytest.mark.parametrize("name", ["l2_norm", "privunit", "gaussian", "l1", "sqrt_n", "original"])
+def test_releases_lie_on_the_public_grid(name: str, unit_rows) -> None:
+    released = make(name, clip_norm=0.7).privatize(unit_rows(50, 16)) / grid_step(0.7)
+    assert torch.equal(released, released.round())
+
+
+def test_rounding_to_the_grid_goes_to_the_nearest_point() -> None:
+    step = grid_step(1.0)
+    values = torch.tensor([[0.4 * step, 0.6 * step, -1.6 * step, 3.0]], dtype=torch.float64)
+    assert torch.equal(
+        round_to_grid(values, clip_norm=1.0, like=values), torch.tensor([[0, step, -2 * step, 3.0]]).double()
+    )
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf, 10**400, True, "8", None])
+def test_an_impossible_epsilon_is_refused_by_name(name: str, epsilon: object) -> None:
+    with pytest.raises(ConfigurationError, match="epsilon must be positive and finite, got"):
+        BY_NAME[name](epsilon=epsilon)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "privunit", "codebook"])
+@pytest.mark.parametrize("epsilon", [9e-4, 601.0])
+def test_an_epsilon_outside_the_verified_range_is_refused(name: str, epsilon: float) -> None:
+    with pytest.raises(ConfigurationError, match=r"epsilon must be between 0.001 and 600, got"):
+        BY_NAME[name](epsilon=epsilon)
+
+
+@pytest.mark.parametrize("clip_norm", [0.0, -1.0, 1e-7, 1e7, math.nan, math.inf])
+def test_an_impossible_radius_is_refused_by_name(clip_norm: float) -> None:
+    with pytest.raises(ConfigurationError, match="clip_norm must be"):
+        L1Laplace(epsilon=1.0, clip_norm=clip_norm)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize(
+    "latents",
+    [
+        torch.zeros(3),
+        torch.zeros(2, 0),
+        torch.zeros(2, 2, 2),
+        torch.zeros(2, 2, dtype=torch.int64),
+        torch.zeros(2, 2).half(),
+    ],
+)
+def test_latents_of_another_shape_or_dtype_are_refused(name: str, latents: torch.Tensor) -> None:
+    with pytest.raises(ConfigurationError, match="latents must"):
+        make(name).privatize(latents)
+    with pytest.raises(ConfigurationError, match="latents must"):
+        make(name).simulate(latents, None)
