@@ -1,13 +1,18 @@
 """Data sets: the named ones and users' own, their columns, splits and batches."""
 
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import torch
+from torch import Tensor
 
 from adept.corpora import air_travel
 from adept.errors import ConfigurationError, DataError
 from adept.files import FORMATS, Record, read_records
+from adept.tokenizer import PAD
 
 SPLITS = ("train", "validation", "test")
 
@@ -165,3 +170,25 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int) -> lis
     batches = [chunk[i : i + batch_size] for chunk in pools for i in range(0, len(chunk), batch_size)]
     rng.shuffle(batches)
     return batches
+
+
+class Batches:
+    """An iterable of token batches (B, T), bucketed by length and reshuffled each epoch by the seed and the epoch."""
+
+    def __init__(self, rows: list[list[int]], *, batch_size: int, seed: int, shuffle: bool) -> None:
+        self.rows, self.batch_size, self.seed, self.shuffle = rows, batch_size, seed, shuffle
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.rows) / self.batch_size)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        seed = self.seed + self.epoch if self.shuffle else self.seed
+        for batch in length_batches([len(row) for row in self.rows], batch_size=self.batch_size, seed=seed):
+            yield pad([self.rows[i] for i in batch])
+
+
+def pad(rows: list[list[int]], *, length: int | None = None) -> Tensor:
+    """Return ids as one tensor (B, T), T being ``length`` or that of the longest row."""
+    length = length or max(map(len, rows))
+    return torch.tensor([row + [PAD] * (length - len(row)) for row in rows])

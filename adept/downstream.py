@@ -14,11 +14,11 @@ from sklearn.pipeline import make_pipeline
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from adept.data import Corpus, length_batches
+from adept.data import Corpus, length_batches, pad
 from adept.errors import ConfigurationError, DataError
 from adept.metrics import Interval, accuracy, bootstrap, codes, macro_f1
 from adept.tokenizer import PAD, Tokenizer
-from adept.training import TrainerConfig, make_trainer, pad, quiet_lightning
+from adept.training import TrainerConfig, make_trainer, quiet_lightning
 
 CLASSIFIERS = ("tfidf", "lstm")
 

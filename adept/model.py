@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.base import CLIP_NORMS, NORM_ORDER, check_positive, clip_latents
-from adept.tokenizer import END, PAD, START, UNKNOWN
+from adept.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 
 FORMAT_VERSION = 1
 
@@ -86,10 +86,18 @@ class Autoencoder(nn.Module):
         vocabulary_size: V.
         clip: the set that latents are clipped into, of the mechanism that the model is made for: "l1", "l2" or "sphere".
         training_data: where the weights come from; part of every privacy statement.
+        labels: how many label tokens the vocabulary has. With any, every row begins with one, in and out: the record is the
+            pair (label, text), and the decoder writes both from the one latent.
     """
 
     def __init__(
-        self, config: ModelConfig, *, vocabulary_size: int, clip: str, training_data: TrainingData | None = None
+        self,
+        config: ModelConfig,
+        *,
+        vocabulary_size: int,
+        clip: str,
+        training_data: TrainingData | None = None,
+        labels: int = 0,
     ) -> None:
         super().__init__()
         if clip not in NORM_ORDER:
@@ -98,6 +106,7 @@ class Autoencoder(nn.Module):
         self.vocabulary_size = vocabulary_size
         self.clip = clip
         self.training_data = training_data or TrainingData()
+        self.labels = labels
         embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
         self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD)
         self.dropout = nn.Dropout(config.dropout)
@@ -137,23 +146,33 @@ class Autoencoder(nn.Module):
     def decode(
         self, latents: Tensor, decoding: DecodingConfig | None = None, generator: torch.Generator | None = None
     ) -> Tensor:
-        """Write token ids (B, at most max_length) from latents (B, n) alone; rows end with END and are padded with PAD.
+        """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone.
 
-        Stopping early when every row has ended looks at released latents only, so it is post-processing.
+        Rows end with END and are padded with PAD. Stopping early when every row has ended looks at released latents only, so
+        it is post-processing.
         """
         decoding = decoding or DecodingConfig()
         state = self._initial_state(latents)
         words = torch.full((len(latents), 1), START, device=latents.device)
         ended = torch.zeros_like(words, dtype=torch.bool)
         written = []
-        for _ in range(self.config.max_length):
+        for position in range(self.config.max_length + (self.labels > 0)):
             logits, state = self._decoder_step(self.embedding(words), latents, state)
-            words = _choose(logits[:, -1], decoding, generator).masked_fill(ended, PAD)
+            logits = logits[:, -1].masked_fill(~self._allowed(position, logits.device), -torch.inf)
+            words = _choose(logits, decoding, generator).masked_fill(ended, PAD)
             written.append(words)
             ended = ended | (words == END)
             if ended.all():
                 break
         return torch.cat(written, dim=1) if written else words[:, :0]
+
+    def _allowed(self, position: int, device: torch.device) -> Tensor:
+        """Which words (V,) may be written at a position: a label first where there are labels, and never a special token."""
+        words = torch.arange(self.vocabulary_size, device=device)
+        is_label = (words >= FIRST_LABEL) & (words < FIRST_LABEL + self.labels)
+        if self.labels and position == 0:
+            return is_label
+        return (words >= END) & ~is_label
 
     def _initial_state(self, latents: Tensor) -> tuple[Tensor, Tensor]:
         hidden, cell = torch.tanh(self.to_state(self._scaled(latents))).chunk(2, dim=1)  # (B, H) each
@@ -181,6 +200,7 @@ class Autoencoder(nn.Module):
             "model": asdict(self.config),
             "vocabulary_size": self.vocabulary_size,
             "clip": self.clip,
+            "labels": self.labels,
             "training_data": asdict(self.training_data),
         }
         save_file(
@@ -232,6 +252,7 @@ def _from_description(cls: type[Autoencoder], path: Path) -> Autoencoder:
             vocabulary_size=int(description["vocabulary_size"]),
             clip=description["clip"],
             training_data=TrainingData(**description["training_data"]),
+            labels=int(description["labels"]),
         )
     except OSError:
         raise ModelError(
@@ -244,9 +265,7 @@ def _from_description(cls: type[Autoencoder], path: Path) -> Autoencoder:
 
 
 def _choose(logits: Tensor, decoding: DecodingConfig, generator: torch.Generator | None) -> Tensor:
-    """Choose the next word (B, 1) from logits (B, V); PAD, UNKNOWN and START are never written."""
-    logits = logits.clone()
-    logits[:, [PAD, UNKNOWN, START]] = -torch.inf
+    """Choose the next word (B, 1) from logits (B, V)."""
     if decoding.strategy == "greedy":
         return logits.argmax(dim=1, keepdim=True)
     logits = logits / decoding.temperature

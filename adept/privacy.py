@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 
@@ -33,37 +34,64 @@ def words(epsilon: float) -> str:
     return "infinite" if math.isinf(epsilon) else f"{epsilon:.4g}"
 
 
+def share(epsilon: float, records: int) -> float:
+    """Return the largest float whose ``records``-fold sum is at most ``epsilon``, in exact rational arithmetic.
+
+    Basic composition: m releases about one person, each (e, d)-LDP, are together (m e, m d)-LDP (Dwork and Roth 2013,
+    Theorem 3.16).
+    """
+    part = epsilon / records
+    while Fraction(part) * records > Fraction(epsilon):
+        part = math.nextafter(part, 0.0)
+    return part
+
+
 @dataclass(frozen=True, kw_only=True)
 class PrivacyStatement:
-    """The statement beside a rewritten file: every field of ``OUTPUT.privacy.json`` but ``statement``, which is :attr:`text`.
+    """The statement beside a rewritten file: every field of ``OUTPUT.privacy.json``, and :attr:`text` in words.
 
     ``epsilon`` is the true total per record, over what is private under ``neighbours``: with copied labels the neighbours are
     records with the same label, because two records with different labels can be told apart for certain.
     """
 
     mechanism: str
-    guarantee: Guarantee
+    guarantee: Guarantee  # of the released latent, and so of the text
     dim: int
     clip: str
     clip_norm: float
     records: int
     samples: int
     labels: str | None  # how labels were treated; None where the input has none
+    label_epsilon: float | None  # budget of randomised labels, spent beside that of the text
     kept_columns: list[str]
     training_data: dict[str, Any]
     versions: dict[str, str]
+    max_records_per_person: int | None = None  # what a person column was checked against; None without one
     simulated: bool = False
+
+    @property
+    def epsilon(self) -> float:
+        """The true total per record."""
+        return self.guarantee.epsilon + (self.label_epsilon or 0.0)
+
+    @property
+    def neighbours(self) -> str:
+        """Which records cannot be told apart."""
+        return "any two records with the same label" if self.labels == "copy" else "any two records"
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values; what does not apply is null, an infinite epsilon is the string "inf"."""
-        g = self.guarantee
+        g, people = self.guarantee, self.max_records_per_person
         return {
             "mechanism": self.mechanism,
-            "claimed_epsilon": json_number(g.claimed_epsilon),
-            "epsilon": json_number(g.epsilon),
+            "claimed_epsilon": json_number(g.claimed_epsilon + (self.label_epsilon or 0.0)),
+            "epsilon": json_number(self.epsilon),
             "text_epsilon": json_number(g.epsilon),
-            "label_epsilon": "inf" if self.labels == "copy" else None,
+            "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
             "delta": g.delta,
+            "person_epsilon": json_number(people * self.epsilon) if people else None,
+            "person_delta": people * g.delta if people else None,
+            "max_records_per_person": people,
             "holds": g.holds,
             "exact": g.exact,
             "sensitivity": json_number(g.sensitivity),
@@ -71,13 +99,13 @@ class PrivacyStatement:
             "dim": self.dim,
             "clip": self.clip,
             "clip_norm": self.clip_norm,
-            "unit": "record",
+            "unit": "person" if people else "record",
             "neighbours": self.neighbours,
             "records": self.records,
             "samples": self.samples,
             "labels": self.labels,
             "kept_columns": self.kept_columns,
-            "composition": COMPOSITION,
+            "composition": self._composition,
             "training_data": self.training_data,
             "simulated": self.simulated,
             "versions": self.versions,
@@ -85,14 +113,9 @@ class PrivacyStatement:
         }
 
     @property
-    def neighbours(self) -> str:
-        """Which records cannot be told apart."""
-        return "any two records with the same label" if self.labels == "copy" else "any two records"
-
-    @property
     def text(self) -> str:
         """The statement in words: what is guaranteed, to whom, and what is not."""
-        parts = [self.guarantee.text]
+        parts = [self.guarantee.text, *self._label_text(), self._composition]
         if not self.guarantee.exact:
             parts.append(
                 "The release is floating-point arithmetic: the proof covers the formula, not every rounding error."
@@ -101,13 +124,8 @@ class PrivacyStatement:
             parts.append(
                 f"The {self.samples} rewrites of a record share one released latent and cost no further budget."
             )
-        if self.labels == "copy":
-            parts.append(
-                "The labels are copied: they are not private, and the guarantee compares records with the same label only."
-            )
         if self.kept_columns:
             parts.append(f"The columns {', '.join(self.kept_columns)} are copied as they are: they are not private.")
-        parts.append(COMPOSITION)
         origin = "public" if self.training_data.get("public") else "PRIVATE"
         parts.append(
             f"The model's weights and vocabulary come from {self.training_data.get('name')}, declared {origin}; "
@@ -117,7 +135,46 @@ class PrivacyStatement:
             parts.append("This is a simulation with seeded noise: it guarantees nothing.")
         return " ".join(parts)
 
+    def _label_text(self) -> list[str]:
+        match self.labels:
+            case "copy":
+                return [
+                    "The labels are copied: they are not private, and the guarantee compares records with the same label only."
+                ]
+            case "joint":
+                return [
+                    "The label is written from the same released latent as the text, so the guarantee is for the pair of both."
+                ]
+            case "randomized_response":
+                return [
+                    "The label is randomised over its public label set with its own epsilon of "
+                    f"{words(self.label_epsilon or 0.0)}; the pair of text and label is {words(self.epsilon)}-LDP."
+                ]
+            case "drop":
+                return ["The labels are left out."]
+            case _:
+                return []
 
-COMPOSITION = (
-    "Each record is one release; whoever contributed m records is protected with m times the epsilon and delta."
-)
+    @property
+    def _composition(self) -> str:
+        people = self.max_records_per_person
+        if people is None:
+            return "Each record is one release; whoever contributed m records is protected with m times the epsilon and delta."
+        return (
+            f"Nobody contributed more than {people} records (checked); by basic composition a person's epsilon is at most "
+            f"{words(people * self.epsilon)} and delta at most {people * self.guarantee.delta:g}."
+        )
+
+    def card(self, title: str) -> str:
+        """Return a dataset card in Markdown, for people who get the file without its history."""
+        fields = {
+            key: value
+            for key, value in self.to_json().items()
+            if isinstance(value, int | float | str) and key != "statement"
+        }
+        rows = "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in fields.items())
+        return (
+            "---\ntags: [differential-privacy, synthetic]\n---\n"
+            f"# {title}\n\n## Privacy statement\n\n{self.text}\n\n| | |\n|---|---|\n{rows}\n\n"
+            "Every text here was written by a decoder from a randomised vector. It is not what anyone said, and it may be wrong.\n"
+        )

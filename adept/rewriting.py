@@ -1,31 +1,22 @@
-"""Rewriting: batches of text to private text, from memory or from file to file.
+"""Rewriting: batches of text to private text.
 
 The only way from a record to its rewrite is encode -> release -> decode. ``encode`` pads every record to the same length, so a
 latent depends on its own record alone; ``release`` is the mechanism; ``decode`` sees nothing but released latents.
 """
 
-import importlib.metadata
-import json
-import platform
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from itertools import chain, islice
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from adept.data import find_label_column, text_of
-from adept.errors import ConfigurationError, DataError, ModelError, ReleaseRefused
-from adept.files import STANDARD_STREAM, Record, file_format, new_file, read_records, record_writer
+from adept.data import pad
+from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Mechanism
 from adept.model import Autoencoder, DecodingConfig
-from adept.privacy import Guarantee, PrivacyStatement
-from adept.tokenizer import PAD, Tokenizer
-
-LABEL_TREATMENTS = ("copy", "drop")
-STATEMENT_SUFFIX = ".privacy.json"
+from adept.privacy import Guarantee
+from adept.tokenizer import Tokenizer
 
 
 class Rewriter:
@@ -76,29 +67,51 @@ class Rewriter:
 
     def rewrite(self, texts: Sequence[str], *, samples: int = 1) -> list[str]:
         """Release every text once and write ``samples`` texts from each release, consecutively in the result."""
-        batches = (texts[i : i + self.batch_size] for i in range(0, len(texts), self.batch_size))
-        return [text for batch in batches for text in self._rewrite_batch(batch, samples)]
+        return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
-    def _rewrite_batch(self, texts: Sequence[str], samples: int) -> list[str]:
-        return self.decode(self.release(texts).repeat_interleave(samples, dim=0))
+    def rewrite_pairs(
+        self, texts: Sequence[str], labels: Sequence[str] | None = None, *, samples: int = 1
+    ) -> list[tuple[str, str | None]]:
+        """Release every record once and write ``samples`` pairs of text and label from each release.
+
+        Args:
+            texts: the records' texts.
+            labels: their labels, for a model that writes labels; each record's latent then speaks of the pair.
+            samples: pairs from each released latent, consecutively in the result.
+
+        Returns:
+            Pairs whose label is None where the model writes none.
+        """
+        written: list[tuple[str, str | None]] = []
+        for start in range(0, len(texts), self.batch_size):
+            batch = slice(start, start + self.batch_size)
+            released = self.release(texts[batch], labels[batch] if labels is not None else None)
+            written += self.decode_pairs(released.repeat_interleave(samples, dim=0))
+        return written
 
     @torch.inference_mode()
-    def encode(self, texts: Sequence[str]) -> Tensor:
-        """Return the clipped latents (B, n) of B texts: secret, and the same whatever the other texts are."""
-        length = self.model.config.max_length + 1
-        rows = self.tokenizer.encode(list(texts), max_length=self.model.config.max_length)
-        tokens = torch.tensor([row + [PAD] * (length - len(row)) for row in rows])
-        return self.model.encode(tokens.to(self._device))
+    def encode(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Tensor:
+        """Return the clipped latents (B, n) of B records: secret, and the same whatever the other records are."""
+        rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
+        return self.model.encode(pad(rows, length=self.model.config.max_length + 2).to(self._device))
 
-    def release(self, texts: Sequence[str]) -> Tensor:
+    def release(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Tensor:
         """Return released latents (B, n): encode, then the mechanism."""
-        return self.mechanism.privatize(self.encode(texts))
+        return self.mechanism.privatize(self.encode(texts, labels))
 
     def decode(self, released: Tensor) -> list[str]:
         """Write one text from each released latent; nothing else is looked at."""
+        return [text for text, _ in self.decode_pairs(released)]
+
+    def decode_pairs(self, released: Tensor) -> list[tuple[str, str | None]]:
+        """Write one text and, where the model writes labels, its label from each released latent."""
         generator = torch.Generator(self._device)
         generator.seed()
-        return self.tokenizer.decode(self.model.decode(released, self.decoding, generator).tolist())
+        rows = self.model.decode(released, self.decoding, generator).tolist()
+        labels: Sequence[str | None] = (
+            self.tokenizer.decode_labels(rows) if self.tokenizer.labels else [None] * len(rows)
+        )
+        return list(zip(self.tokenizer.decode(rows), labels, strict=True))
 
     @property
     def _device(self) -> torch.device:
@@ -123,109 +136,3 @@ def load_model(directory: str | Path) -> tuple[Autoencoder, Tokenizer]:
     if len(tokenizer) != model.vocabulary_size:
         raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
     return model, tokenizer
-
-
-@dataclass(frozen=True, kw_only=True)
-class FileOptions:
-    """What of a file is rewritten, and what else may reach the output."""
-
-    text_column: str = "text"
-    label_column: str | None = None
-    labels: str = "copy"  # copy | drop
-    keep_columns: list[str] = field(default_factory=list)
-    samples: int = 1
-    format: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.labels not in LABEL_TREATMENTS:
-            raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
-        if self.samples < 1:
-            raise ConfigurationError(f"samples must be at least 1, got {self.samples}")
-
-
-def check_release(guarantee: Guarantee, *, accept_broken_claim: bool, accept_inexact: bool) -> None:
-    """Raise ReleaseRefused where a release would promise what it cannot keep, unless the user said that they know."""
-    if not guarantee.holds and not accept_broken_claim:
-        raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
-    if not guarantee.exact and not accept_inexact:
-        raise ReleaseRefused(
-            "this mechanism is research grade: floating-point noise has no proven guarantee: "
-            "choose an exact one, or add accept_inexact=true"
-        )
-
-
-def rewrite_file(
-    rewriter: Rewriter, source: str, target: str, *, options: FileOptions, statement_path: str | None = None
-) -> PrivacyStatement:
-    """Rewrite the records of ``source`` into ``target``, a batch at a time, and write the privacy statement beside it.
-
-    Nothing appears under the final names until everything is written.
-
-    Raises:
-        DataError: the input cannot be read as asked, or an output exists.
-    """
-    target_format = file_format(target, options.format if target == STANDARD_STREAM else None)
-    if target == STANDARD_STREAM and statement_path is None:
-        raise DataError("statement= must name a file for the privacy statement when the output is standard output")
-    statement_path = statement_path or target + STATEMENT_SUFFIX
-    records = _checked(read_records(source, format=options.format if source == STANDARD_STREAM else None), options)
-    first = next(records)
-    label_column = find_label_column(first, options.label_column)
-    labels = options.labels if label_column else None
-    copied = [*([label_column] if label_column and labels == "copy" else []), *options.keep_columns]
-    columns = [options.text_column, *copied, *(["sample"] if options.samples > 1 else [])]
-    with new_file(statement_path) as statement_name, new_file(target) as target_name:
-        with record_writer(target_name, format=target_format, columns=columns) as write:
-            count = _rewrite_stream(rewriter, chain([first], records), write, options=options, copied=copied)
-        statement = PrivacyStatement(
-            mechanism=rewriter.mechanism.name,
-            guarantee=rewriter.guarantee,
-            dim=rewriter.model.config.latent_dim,
-            clip=rewriter.mechanism.clip,
-            clip_norm=rewriter.mechanism.clip_norm,
-            records=count,
-            samples=options.samples,
-            labels=labels,
-            kept_columns=list(options.keep_columns),
-            training_data=asdict(rewriter.model.training_data),
-            versions=versions(),
-        )
-        Path(statement_name).write_text(json.dumps(statement.to_json(), indent=2) + "\n", "utf-8")
-    return statement
-
-
-def _checked(records: Iterator[Record], options: FileOptions) -> Iterator[Record]:
-    """Pass records on, after a look at every column that will be used."""
-    label_column: str | None = None
-    for number, record in enumerate(records, start=1):
-        if number == 1:
-            label_column = find_label_column(record, options.label_column)
-        text_of(record, options.text_column, number=number)
-        if label_column and options.labels == "copy":
-            text_of(record, label_column, number=number)
-        if missing := [column for column in options.keep_columns if column not in record]:
-            raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
-        yield record
-
-
-def _rewrite_stream(
-    rewriter: Rewriter, records: Iterable[Record], write: Any, *, options: FileOptions, copied: list[str]
-) -> int:
-    """Rewrite batch by batch; returns the number of records."""
-    count, records = 0, iter(records)
-    while batch := list(islice(records, rewriter.batch_size)):
-        texts = rewriter.rewrite([record[options.text_column] for record in batch], samples=options.samples)
-        rows = []
-        for i, text in enumerate(texts):
-            record, sample = batch[i // options.samples], i % options.samples
-            row = {options.text_column: text, **{column: record[column] for column in copied}}
-            rows.append({**row, "sample": sample} if options.samples > 1 else row)
-        write(rows)
-        count += len(batch)
-    return count
-
-
-def versions() -> dict[str, str]:
-    """The versions of what a release depends on."""
-    packages = {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
-    return {**packages, "python": platform.python_version()}

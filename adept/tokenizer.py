@@ -5,8 +5,9 @@ is about to be rewritten would carry that text's words past the mechanism.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from adept.errors import ConfigurationError, ModelError
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
+FIRST_LABEL = len(SPECIAL_TOKENS)  # label tokens, where there are any, come right after the special ones
+LABEL_TOKEN = "[LABEL={}]"
 END_OF_WORD = "</w>"
 PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
 
@@ -49,14 +52,22 @@ class Tokenizer:
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
 
     @classmethod
-    def train(cls, texts: Iterable[str], config: TokenizerConfig | None = None) -> "Tokenizer":
-        """Build a vocabulary from ``texts``; the same texts give the same vocabulary."""
+    def train(
+        cls, texts: Iterable[str], config: TokenizerConfig | None = None, *, labels: Sequence[str] = ()
+    ) -> "Tokenizer":
+        """Build a vocabulary from ``texts``; the same texts give the same vocabulary.
+
+        Args:
+            texts: training text.
+            config: how the vocabulary is made.
+            labels: a public label set: each becomes a token that stands before the text.
+        """
         config = config or TokenizerConfig()
         backend = _backend(config)
         options: dict[str, Any] = {
-            "vocab_size": config.vocabulary_size,
+            "vocab_size": config.vocabulary_size + len(labels),
             "min_frequency": config.min_frequency,
-            "special_tokens": SPECIAL_TOKENS,
+            "special_tokens": [*SPECIAL_TOKENS, *(LABEL_TOKEN.format(label) for label in labels)],
             "show_progress": False,
         }
         if config.kind == "word":
@@ -92,19 +103,45 @@ class Tokenizer:
         """Token to id."""
         return dict(self._backend.get_vocab())
 
-    def encode(self, texts: list[str], *, max_length: int) -> list[list[int]]:
-        """Return the ids of each text, cut to ``max_length`` tokens and closed by END: 1 to max_length + 1 ids."""
+    @cached_property
+    def labels(self) -> list[str]:
+        """The public label set of the training text, where the model writes labels; empty otherwise."""
+        prefix, suffix = LABEL_TOKEN.split("{}")
+        special = [token.content for _, token in sorted(self._backend.get_added_tokens_decoder().items())]
+        return [token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:]]
+
+    def encode(self, texts: Sequence[str], *, max_length: int, labels: Sequence[str] | None = None) -> list[list[int]]:
+        """Return the ids of each text, cut to ``max_length`` tokens and closed by END: 1 to max_length + 1 ids.
+
+        Where there is a label set, the label's token (UNKNOWN without ``labels``) stands before them.
+
+        Raises:
+            ConfigurationError: a label is outside the label set.
+        """
         # Only so many characters can matter, and a line of megabytes should not cost seconds.
         encodings = self._backend.encode_batch([text[: 100 * max_length] for text in texts], add_special_tokens=False)
-        return [[*encoding.ids[:max_length], END] for encoding in encodings]
+        rows = [[*encoding.ids[:max_length], END] for encoding in encodings]
+        if not self.labels:
+            return rows
+        heads = [UNKNOWN] * len(rows) if labels is None else self._label_ids(labels)
+        return [[head, *row] for head, row in zip(heads, rows, strict=True)]
+
+    def _label_ids(self, labels: Sequence[str]) -> list[int]:
+        if unknown := [i for i, label in enumerate(labels) if label not in self.labels]:
+            raise ConfigurationError(
+                f"labels must be in the model's label set, got another one in record {unknown[0] + 1}"
+            )
+        return [FIRST_LABEL + self.labels.index(label) for label in labels]
 
     def decode(self, rows: list[list[int]]) -> list[str]:
         """Return the text of each row of ids, up to its first END, punctuation joined to the word before it."""
         kept = [row[: row.index(END)] if END in row else row for row in rows]
-        return [
-            re.sub(r" ([.,;:!?)\]])", r"\1", text)
-            for text in self._backend.decode_batch(kept, skip_special_tokens=True)
-        ]
+        texts = self._backend.decode_batch(kept, skip_special_tokens=True)
+        return [re.sub(r" ([.,;:!?)\]])", r"\1", text) for text in texts]
+
+    def decode_labels(self, rows: list[list[int]]) -> list[str]:
+        """Return the label that each row begins with, for a tokenizer with a label set."""
+        return [self.labels[row[0] - FIRST_LABEL] for row in rows]
 
 
 def _backend(config: TokenizerConfig) -> tokenizers.Tokenizer:

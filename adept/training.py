@@ -6,7 +6,7 @@ import pickle
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,15 @@ from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor, nn
 
-from adept.data import Corpus, length_batches
+from adept.data import Batches, Corpus
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Mechanism
 from adept.model import Autoencoder, ModelConfig, TrainingData
-from adept.tokenizer import PAD, Tokenizer, TokenizerConfig
+from adept.tokenizer import PAD, UNKNOWN, Tokenizer, TokenizerConfig
 
 CHECKPOINTS, MODEL = "checkpoints", "model"
 LAST, BEST = "last.ckpt", "best.ckpt"
+HIDDEN_LABELS = 0.3
 
 
 @dataclass
@@ -83,28 +84,6 @@ class FitResult:
     seconds: float
 
 
-class Batches:
-    """An iterable of token batches (B, T), bucketed by length and reshuffled each epoch by the seed and the epoch."""
-
-    def __init__(self, rows: list[list[int]], *, batch_size: int, seed: int, shuffle: bool) -> None:
-        self.rows, self.batch_size, self.seed, self.shuffle = rows, batch_size, seed, shuffle
-        self.epoch = 0
-
-    def __len__(self) -> int:
-        return math.ceil(len(self.rows) / self.batch_size)
-
-    def __iter__(self) -> Iterator[Tensor]:
-        seed = self.seed + self.epoch if self.shuffle else self.seed
-        for batch in length_batches([len(row) for row in self.rows], batch_size=self.batch_size, seed=seed):
-            yield pad([self.rows[i] for i in batch])
-
-
-def pad(rows: list[list[int]], *, length: int | None = None) -> Tensor:
-    """Return ids as one tensor (B, T), T being ``length`` or that of the longest row."""
-    length = length or max(map(len, rows))
-    return torch.tensor([row + [PAD] * (length - len(row)) for row in rows])
-
-
 class TextData(lightning.LightningDataModule):
     """Encoded training and validation texts."""
 
@@ -140,7 +119,7 @@ class AutoencoderTask(lightning.LightningModule):
 
     def _loss(self, tokens: Tensor, name: str) -> Tensor:
         """Cross-entropy in nats per token, END included."""
-        latents = self.model.encode(tokens)
+        latents = self.model.encode(self._hide_labels(tokens))
         if self.mechanism is not None:
             low, high = map(math.log, self.config.budgets)
             epsilon = math.exp(low + (high - low) * torch.rand(()).item())
@@ -149,6 +128,13 @@ class AutoencoderTask(lightning.LightningModule):
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
         self.log(name, loss, on_epoch=True, on_step=False, batch_size=int((tokens != PAD).sum()), prog_bar=True)
         return loss
+
+    def _hide_labels(self, tokens: Tensor) -> Tensor:
+        """Hide some labels from the encoder in training, so that it serves unlabelled text as well."""
+        if not (self.training and self.model.labels):
+            return tokens
+        hidden = torch.rand(len(tokens), device=tokens.device) < HIDDEN_LABELS
+        return torch.cat([tokens[:, :1].masked_fill(hidden[:, None], UNKNOWN), tokens[:, 1:]], dim=1)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.AdamW(self.parameters(), lr=self.config.learning_rate, weight_decay=self.config.weight_decay)
@@ -174,17 +160,28 @@ def train_model(
     seed: int = 0,
     resume: Path | None = None,
     mechanism: Callable[[float], Mechanism] | None = None,
+    joint_labels: bool = False,
 ) -> tuple[Autoencoder, FitResult]:
-    """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``."""
+    """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``.
+
+    With ``joint_labels`` the record is the pair of label and text, and ``train``'s labels become the public label set.
+    """
     checkpoints = output_dir / CHECKPOINTS
     if resume:
         tokenizer = Tokenizer.from_pretrained(resume.parent)
     else:
-        tokenizer = Tokenizer.train(train.texts, tokenizer_config)
+        labels = sorted(set(train.labels or [])) if joint_labels else []
+        tokenizer = Tokenizer.train(train.texts, tokenizer_config, labels=labels)
         checkpoints.mkdir(parents=True, exist_ok=True)
         tokenizer.save_pretrained(checkpoints)
     lightning.seed_everything(seed, verbose=False)
-    model = Autoencoder(model_config, vocabulary_size=len(tokenizer), clip=clip, training_data=training_data)
+    model = Autoencoder(
+        model_config,
+        vocabulary_size=len(tokenizer),
+        clip=clip,
+        training_data=training_data,
+        labels=len(tokenizer.labels),
+    )
     fitted = fit(
         model,
         tokenizer,
@@ -224,7 +221,7 @@ def fit(
     """
     lightning.seed_everything(seed, verbose=False)
     data = TextData(
-        *(tokenizer.encode(corpus.texts, max_length=model.config.max_length) for corpus in (train, validation)),
+        *(encode_corpus(tokenizer, corpus, max_length=model.config.max_length) for corpus in (train, validation)),
         batch_size=config.batch_size,
         seed=seed,
     )
@@ -248,6 +245,11 @@ def fit(
         records_per_second=epochs * len(data.train.rows) / seconds,
         seconds=seconds,
     )
+
+
+def encode_corpus(tokenizer: Tokenizer, corpus: Corpus, *, max_length: int) -> list[list[int]]:
+    """Return the ids of a corpus, with its labels where the tokenizer has a label set."""
+    return tokenizer.encode(corpus.texts, max_length=max_length, labels=corpus.labels if tokenizer.labels else None)
 
 
 def _epoch_of(checkpoint: Path | None) -> int:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import torch
 
-from adept.data import DataConfig, load
+from adept.data import Batches, DataConfig, load
 from adept.model import Autoencoder, ModelConfig
 from adept.tokenizer import PAD, Tokenizer
-from adept.training import Batches, TrainerConfig, TrainingConfig, fit
+from adept.training import TrainerConfig, TrainingConfig, fit
 
 
 def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[int]], *, epochs: int) -> float:

@@ -8,13 +8,13 @@ import torch
 from tiny import tiny_config
 
 from adept.commands import train
-from adept.data import Corpus
+from adept.data import Batches, Corpus, pad
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Mechanism, SqrtNLaplace
 from adept.model import Autoencoder, ModelConfig
 from adept.rewriting import load_model
 from adept.tokenizer import Tokenizer
-from adept.training import Batches, FitResult, TrainerConfig, TrainingConfig, fit, pad
+from adept.training import FitResult, TrainerConfig, TrainingConfig, fit
 
 TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]
 

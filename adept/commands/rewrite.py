@@ -1,5 +1,6 @@
 """``adept rewrite``: write private text from a file of utterances, and state beside it what is guaranteed."""
 
+import math
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,11 +8,14 @@ from typing import Any
 from omegaconf import MISSING
 
 from adept.config import execute
+from adept.errors import ConfigurationError
 from adept.files import STANDARD_STREAM
+from adept.mechanisms import RandomizedResponse
 from adept.model import DecodingConfig
-from adept.privacy import PrivacyStatement, words
+from adept.privacy import PrivacyStatement, share, words
+from adept.release import ReleaseOptions, check_release, release_file
 from adept.results import show
-from adept.rewriting import FileOptions, Rewriter, check_fit, check_release, load_model, rewrite_file
+from adept.rewriting import Rewriter, check_fit, load_model
 
 
 @dataclass
@@ -25,9 +29,15 @@ class RewriteConfig:
     epsilon: float | None = None  # who releases data chooses the budget: there is no default
     text_column: str = "text"
     label_column: str | None = None  # null: the column "intent" where there is one
-    labels: str = "copy"  # copy | drop
+    labels: str = "copy"  # copy | joint | randomized_response | drop
+    label_epsilon: float | None = None  # budget of randomized_response, spent beside epsilon
+    label_set: list[str] | None = None  # public labels of randomized_response; null: those that the model writes
     keep_columns: list[str] = field(default_factory=list)
     samples: int = 1  # rewrites of each record, all from its one released latent
+    person_column: str | None = None  # who contributed a record; not written
+    max_records_per_person: int | None = None
+    epsilon_per: str = "record"  # record: a person's total is stated; person: each record gets an equal share
+    card: bool = False  # a dataset card, OUTPUT.card.md
     format: str | None = None  # of standard input and output
     statement: str | None = None  # null: OUTPUT.privacy.json
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
@@ -35,27 +45,63 @@ class RewriteConfig:
     accept_broken_claim: bool = False
     accept_inexact: bool = False
 
+    def __post_init__(self) -> None:
+        if self.epsilon_per not in ("record", "person"):
+            raise ConfigurationError(f"epsilon_per must be record or person, got {self.epsilon_per}")
+        if self.epsilon_per == "person" and self.max_records_per_person is None:
+            raise ConfigurationError("max_records_per_person must be given for epsilon_per=person, got none")
+        if self.batch_size < 1:
+            raise ConfigurationError(f"batch_size must be at least 1, got {self.batch_size}")
+
 
 def run(config: RewriteConfig) -> PrivacyStatement:
     """Rewrite a file; raises AdeptError for what the user can mend."""
-    options = FileOptions(
+    model, tokenizer = load_model(config.model_dir)
+    options = ReleaseOptions(
         text_column=config.text_column,
         label_column=config.label_column,
         labels=config.labels,
+        label_response=_label_response(config, tokenizer.labels),
         keep_columns=config.keep_columns,
         samples=config.samples,
         format=config.format,
+        person_column=config.person_column,
+        max_records_per_person=config.max_records_per_person,
+        card=config.card,
     )
-    model, tokenizer = load_model(config.model_dir)
     check_fit(model, config.mechanism.kind)
-    mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
+    epsilon = _share(config, config.epsilon)
+    mechanism = config.mechanism.build(epsilon=epsilon, clip_norm=model.config.clip_norm)
     rewriter = Rewriter(model, tokenizer, mechanism=mechanism, decoding=config.decoding, batch_size=config.batch_size)
     check_release(
         rewriter.guarantee,
         accept_broken_claim=config.accept_broken_claim,
         accept_inexact=config.accept_inexact,
     )
-    return rewrite_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
+    return release_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
+
+
+def _share(config: RewriteConfig, epsilon: float | None) -> float | None:
+    """The budget of one record: an equal share of the person's, or what was given."""
+    if epsilon is None or epsilon <= 0 or config.epsilon_per == "record" or not math.isfinite(epsilon):
+        return epsilon  # the mechanism checks its range
+    return share(epsilon, config.max_records_per_person or 1)
+
+
+def _label_response(config: RewriteConfig, known: list[str]) -> RandomizedResponse | None:
+    """The mechanism for labels, where they are randomised."""
+    if config.labels != "randomized_response":
+        return None
+    epsilon, labels = _share(config, config.label_epsilon), config.label_set or known
+    if epsilon is None:
+        raise ConfigurationError(
+            "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2"
+        )
+    if not labels:
+        raise ConfigurationError(
+            "label_set must name the public labels, got none: a set read off private data would leak"
+        )
+    return RandomizedResponse(epsilon=epsilon, labels=tuple(labels))
 
 
 def main() -> int:

@@ -7,8 +7,8 @@ from typing import Any
 from omegaconf import MISSING
 
 from adept.config import execute
-from adept.data import DataConfig, load
-from adept.errors import DataError
+from adept.data import Corpus, DataConfig, load
+from adept.errors import ConfigurationError, DataError
 from adept.files import new_directory
 from adept.model import Autoencoder, ModelConfig, TrainingData
 from adept.results import show, write_json
@@ -36,9 +36,14 @@ class TrainConfig:
     training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
     text_column: str = "text"
     label_column: str | None = None  # null: the column "intent" where there is one
+    labels: str = "drop"  # drop: text alone; joint: the decoder learns to write the label too, from the same latent
     seed: int = 0
     resume_from: str | None = None  # a run's directory: continue it there
     output_dir: str = MISSING
+
+    def __post_init__(self) -> None:
+        if self.labels not in ("drop", "joint"):
+            raise ConfigurationError(f"labels must be drop or joint, got {self.labels}")
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class TrainResult:
 def run(config: TrainConfig) -> TrainResult:
     """Train and save a model; raises AdeptError for what the user can mend."""
     splits = load(config.data)
+    if config.labels == "joint":
+        splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
     public = config.data.public if config.training_data.public is None else config.training_data.public
     model, fitted = train_model(
@@ -73,6 +80,7 @@ def run(config: TrainConfig) -> TrainResult:
         seed=config.seed,
         resume=checkpoint,
         mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
+        joint_labels=config.labels == "joint",
     )
     result = TrainResult(
         model_dir=str(directory / MODEL),
@@ -87,6 +95,14 @@ def run(config: TrainConfig) -> TrainResult:
     (directory / MODEL / "README.md").write_text(_card(model, result), "utf-8")
     write_json(result, directory / "result.json")
     return result
+
+
+def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
+    """Return a split with the labels that training saw: others, in validation, are left out."""
+    corpus, known = splits[name], set(splits["train"].labels or [])
+    if corpus.labels is None:
+        raise DataError(f"the {name} split must have labels for labels=joint: name their column with label_column=")
+    return corpus.take([i for i, label in enumerate(corpus.labels) if label in known])
 
 
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:

@@ -1,0 +1,219 @@
+"""The release of a file: records in, private records out, and the privacy statement beside them.
+
+What of a record may reach the output is decided here, column by column: the rewritten text, the label as ``labels=`` says, and
+the columns that the user asked to keep. Everything else is dropped.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+
+from adept.data import find_label_column, text_of
+from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.files import STANDARD_STREAM, Record, file_format, new_file, read_records, record_writer
+from adept.mechanisms import RandomizedResponse
+from adept.privacy import Guarantee, PrivacyStatement
+from adept.rewriting import Rewriter
+
+LABEL_TREATMENTS = ("copy", "joint", "randomized_response", "drop")
+STATEMENT_SUFFIX, CARD_SUFFIX = ".privacy.json", ".card.md"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions:
+    """What of a file is rewritten, and what else may reach the output.
+
+    Attributes:
+        text_column: the column that is rewritten.
+        label_column: None stands for "intent" where there is one.
+        labels: "copy" (not private), "joint" (the decoder writes the label from the same latent), "randomized_response" (its
+            own budget, see ``label_response``) or "drop".
+        label_response: the mechanism for labels=randomized_response.
+        keep_columns: columns that are copied as they are, and so not private.
+        samples: rewrites of each record, from its one released latent.
+        format: of standard input and output.
+        person_column: who contributed a record; checked, not written.
+        max_records_per_person: public bound m; a person with more records is refused.
+        card: write a dataset card, ``OUTPUT.card.md``.
+    """
+
+    text_column: str = "text"
+    label_column: str | None = None
+    labels: str = "copy"
+    label_response: RandomizedResponse | None = None
+    keep_columns: list[str] = field(default_factory=list)
+    samples: int = 1
+    format: str | None = None
+    person_column: str | None = None
+    max_records_per_person: int | None = None
+    card: bool = False
+
+    def __post_init__(self) -> None:
+        if self.labels not in LABEL_TREATMENTS:
+            raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
+        if self.labels == "randomized_response" and self.label_response is None:
+            raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
+        if self.samples < 1:
+            raise ConfigurationError(f"samples must be at least 1, got {self.samples}")
+        if (self.person_column is None) != (self.max_records_per_person is None):
+            raise ConfigurationError(
+                "person_column and max_records_per_person must be given together: add the other one"
+            )
+        if self.max_records_per_person is not None and self.max_records_per_person < 1:
+            raise ConfigurationError(f"max_records_per_person must be at least 1, got {self.max_records_per_person}")
+
+
+def check_release(guarantee: Guarantee, *, accept_broken_claim: bool, accept_inexact: bool) -> None:
+    """Raise ReleaseRefused where a release would promise what it cannot keep, unless the user said that they know."""
+    if not guarantee.holds and not accept_broken_claim:
+        raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
+    if not guarantee.exact and not accept_inexact:
+        raise ReleaseRefused(
+            "this mechanism is research grade: floating-point noise has no proven guarantee: "
+            "choose an exact one, or add accept_inexact=true"
+        )
+
+
+def release_file(
+    rewriter: Rewriter, source: str, target: str, *, options: ReleaseOptions, statement_path: str | None = None
+) -> PrivacyStatement:
+    """Rewrite the records of ``source`` into ``target``, a batch at a time, and write the privacy statement beside it.
+
+    Nothing appears under the final names until everything is written.
+
+    Raises:
+        DataError: the input cannot be read as asked, a person has too many records, or an output exists.
+        ConfigurationError: a label is outside the public label set, or the model writes no labels for labels=joint.
+    """
+    target_format = file_format(target, options.format if target == STANDARD_STREAM else None)
+    if target == STANDARD_STREAM and (statement_path is None or options.card):
+        raise DataError("statement= must name a file, and card=false, when the output is standard output")
+    if options.labels == "joint" and not rewriter.tokenizer.labels:
+        raise ConfigurationError(
+            "labels must not be joint for a model that writes no labels: train one with labels=joint"
+        )
+    records = read_records(source, format=options.format if source == STANDARD_STREAM else None)
+    first = next(records)
+    label_column = _label_column(first, options)
+    outputs = [options.keep_columns, [label_column] if label_column and options.labels != "drop" else []]
+    columns = [options.text_column, *chain(*outputs), *(["sample"] if options.samples > 1 else [])]
+    checked = _checked(chain([first], records), label_column, options)
+    with ExitStack() as stack:
+        statement_name = stack.enter_context(new_file(statement_path or target + STATEMENT_SUFFIX))
+        card_name = stack.enter_context(new_file(target + CARD_SUFFIX)) if options.card else None
+        target_name = stack.enter_context(new_file(target))
+        with record_writer(target_name, format=target_format, columns=columns) as write:
+            count = _release_stream(rewriter, checked, write, label_column, options)
+        statement = _statement(rewriter, count, label_column, options)
+        Path(statement_name).write_text(json.dumps(statement.to_json(), indent=2) + "\n", "utf-8")
+        if card_name:
+            Path(card_name).write_text(statement.card(Path(target).name), "utf-8")
+    return statement
+
+
+def _label_column(first: Record, options: ReleaseOptions) -> str | None:
+    """The label column of the output; a model that writes labels needs none in the input."""
+    found = find_label_column(first, options.label_column)
+    return found or ("intent" if options.labels == "joint" else None)
+
+
+def _checked(records: Iterator[Record], label_column: str | None, options: ReleaseOptions) -> Iterator[Record]:
+    """Pass records on, after a look at every column that will be used and at how many records a person has."""
+    seen: Counter[bytes] = Counter()
+    needed = [options.text_column]
+    for number, record in enumerate(records, start=1):
+        if number == 1 and label_column and _reads_labels(record, label_column, options):
+            needed.append(label_column)
+        for column in needed:
+            text_of(record, column, number=number)
+        if missing := [column for column in options.keep_columns if column not in record]:
+            raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
+        if options.person_column is not None:
+            _count_person(seen, record, number, options)
+        yield record
+
+
+def _reads_labels(first: Record, label_column: str, options: ReleaseOptions) -> bool:
+    """Are the input's labels used? A model that writes labels does with or without them, unless a column was named."""
+    if options.labels == "joint":
+        return label_column in first or options.label_column is not None
+    return options.labels != "drop"
+
+
+def _count_person(seen: Counter[bytes], record: Record, number: int, options: ReleaseOptions) -> None:
+    """Count a person's records by a digest, which is small whatever a name is; refuse one too many."""
+    person = record.get(options.person_column or "")
+    if person is None or person == "" or person != person:  # a NaN differs from itself
+        raise DataError(f"column {options.person_column!r} must name a person, got nothing in record {number}")
+    digest = hashlib.blake2b(repr(person).encode(), digest_size=16).digest()
+    seen[digest] += 1
+    if seen[digest] > (options.max_records_per_person or 0):
+        raise DataError(
+            f"record {number} is one more than max_records_per_person={options.max_records_per_person} of its person: "
+            "raise the bound, which costs budget, or leave records out"
+        )
+
+
+def _release_stream(
+    rewriter: Rewriter,
+    records: Iterator[Record],
+    write: Callable[[Sequence[Record]], None],
+    label_column: str | None,
+    options: ReleaseOptions,
+) -> int:
+    """Release batch by batch; returns the number of records."""
+    count = 0
+    while batch := list(islice(records, rewriter.batch_size)):
+        write(list(_release_batch(rewriter, batch, label_column, options)))
+        count += len(batch)
+    return count
+
+
+def _release_batch(
+    rewriter: Rewriter, batch: list[Record], label_column: str | None, options: ReleaseOptions
+) -> Iterator[Record]:
+    """The output rows of a batch of records."""
+    texts = [record[options.text_column] for record in batch]
+    labels = [str(record[label_column]) for record in batch] if label_column and label_column in batch[0] else None
+    joint = options.labels == "joint"
+    pairs = rewriter.rewrite_pairs(texts, labels if joint else None, samples=options.samples)
+    if options.labels == "randomized_response" and labels is not None and options.label_response is not None:
+        labels = options.label_response.privatize(labels)
+    for i, (text, written_label) in enumerate(pairs):
+        number, sample = divmod(i, options.samples)
+        row = {options.text_column: text, **{column: batch[number][column] for column in options.keep_columns}}
+        if label_column and options.labels != "drop":
+            row[label_column] = written_label if joint else (labels or [])[number]
+        yield {**row, "sample": sample} if options.samples > 1 else row
+
+
+def _statement(rewriter: Rewriter, records: int, label_column: str | None, options: ReleaseOptions) -> PrivacyStatement:
+    response = options.label_response if options.labels == "randomized_response" and label_column else None
+    return PrivacyStatement(
+        mechanism=rewriter.mechanism.name,
+        guarantee=rewriter.guarantee,
+        dim=rewriter.model.config.latent_dim,
+        clip=rewriter.mechanism.clip,
+        clip_norm=rewriter.mechanism.clip_norm,
+        records=records,
+        samples=options.samples,
+        labels=options.labels if label_column else None,
+        label_epsilon=response.guarantee().epsilon if response else None,
+        kept_columns=list(options.keep_columns),
+        training_data=asdict(rewriter.model.training_data),
+        versions=versions(),
+        max_records_per_person=options.max_records_per_person,
+    )
+
+
+def versions() -> dict[str, str]:
+    """The versions of what a release depends on."""
+    packages = {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
+    return {**packages, "python": platform.python_version()}
