@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,12 @@ from rich.table import Table
 
 def write_json(result: Any, path: Path) -> None:
     """Write a result's dataclass as JSON; infinite and undefined numbers become strings, which JSON can hold."""
-    path.write_text(json.dumps(_plain(asdict(result)), indent=2) + "\n", "utf-8")
+    write_dict(asdict(result), path)
+
+
+def write_dict(result: dict[str, Any], path: Path) -> None:
+    """Write a result's fields as JSON, likewise."""
+    path.write_text(json.dumps(_plain(result), indent=2) + "\n", "utf-8")
 
 
 def show(title: str, rows: list[tuple[str, str]], *, stderr: bool = False) -> None:
@@ -28,8 +34,8 @@ def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
 def _print(table: Table, rows: list[list[str]], *, stderr: bool = False) -> None:
     for row in rows:
         table.add_row(*row)
-    console = Console(stderr=stderr, highlight=False)
-    console.print(table, width=console.width if console.is_terminal else 120)
+    width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
+    Console(stderr=stderr, highlight=False, width=width).print(table)
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,58 @@
+"""The audit command convicts with status 1, acquits with 0, and reports the same in JSON."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny import Run
+
+
+def test_the_original_is_convicted_with_status_1(adept_here: Run, tmp_path: Path) -> None:
+    done = adept_here("audit", "mechanism=original", "epsilon=1", "dim=64", "trials=2000", f"output_dir={tmp_path}/run")
+    assert done.returncode == 1, done.stderr
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["violated"] is True
+    assert 0 < result["certified_epsilon"] <= 8
+    assert {check["name"] for check in result["checks"]} >= {"sensitivity", "event", "scale", "seed", "fork"}
+    assert "VIOLATED" in done.stdout
+
+
+def test_a_sound_mechanism_is_acquitted_with_status_0(adept_here: Run) -> None:
+    # The confidence makes a false alarm a one in 1e9 event.
+    done = adept_here("audit", "mechanism=l1", "epsilon=1", "dim=8", "trials=1000", "confidence=0.999999999")
+    assert done.returncode == 0, done.stderr
+    assert "not refuted" in done.stdout
+
+
+def test_a_whole_rewriter_is_audited_by_guessing_and_by_replay(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
+    done = adept_here(
+        "audit", "target=rewriter", f"model_dir={tiny_run}", "mechanism=sqrt_n", "epsilon=1", "trials=400",
+        "confidence=0.999999999", f"output_dir={tmp_path}/run",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    checks = {c["name"]: c["verdict"] for c in json.loads((tmp_path / "run" / "result.json").read_text())["checks"]}
+    assert checks["guessing game"] == checks["replay"] == "passed"
+
+
+def test_no_privacy_end_to_end_is_convicted(adept_here: Run, tiny_run: Path) -> None:
+    done = adept_here(
+        "audit", "target=rewriter", f"model_dir={tiny_run}", "mechanism=identity", "epsilon=1", "trials=400"
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["target=everything"], "target must be"),
+        (["target=rewriter", "epsilon=1"], "model_dir must be given"),
+        (["epsilon=1", "trials=3"], "trials must be at least"),
+        (["epsilon=1", "confidence=1"], "confidence must be"),
+        ([], "epsilon must be chosen"),
+    ],
+)
+def test_bad_input_is_one_line_with_status_2(adept_here: Run, overrides: list[str], message: str) -> None:
+    done = adept_here("audit", *overrides)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,184 @@
+"""A comparison holds its ends, spends nothing twice, and lets the rewriter see only what the protocol says."""
+
+import csv
+import json
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from tiny import TINY_MODEL, TINY_SIZES, Run
+
+from adept import comparison
+from adept.comparison import CompareConfig, Row, compare
+from adept.data import Corpus, DataConfig, load
+from adept.errors import ConfigurationError, DataError
+from adept.model import ModelConfig
+from adept.training import TrainerConfig
+
+COLUMNS = (
+    "data protocol mechanism claimed_epsilon epsilon delta dim seed classifier labels samples accuracy macro_f1 "
+    "records_per_second"
+)
+
+
+def config(directory: Path, **changes: object) -> CompareConfig:
+    options: dict[str, object] = {
+        "data": DataConfig(sizes=TINY_SIZES),
+        "mechanisms": ["original", "l1"],
+        "epsilons": [64.0],
+        "seeds": [0],
+        "model": ModelConfig(**TINY_MODEL),  # type: ignore[arg-type]
+        "trainer": TrainerConfig(max_epochs=1),
+        "output_dir": str(directory),
+        **changes,
+    }
+    return CompareConfig(**options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+    directory = tmp_path_factory.mktemp("comparison") / "run"
+    return directory, compare(config(directory))
+
+
+def test_every_comparison_holds_the_text_itself_and_both_ends_of_each_model(finished: tuple[Path, list[Row]]) -> None:
+    _, rows = finished
+    assert [(row.mechanism, row.clip) for row in rows] == [
+        ("none", None),
+        ("identity", "l2"),
+        ("random", "l2"),
+        ("original", "l2"),
+        ("identity", "l1"),
+        ("random", "l1"),
+        ("l1", "l1"),
+    ]
+    original = rows[3]
+    assert (original.claimed_epsilon, original.epsilon) == (64.0, pytest.approx(64 * 8**0.5))
+    assert (rows[2].claimed_epsilon, rows[2].epsilon, rows[1].epsilon) == (None, 0.0, float("inf"))
+
+
+def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(finished: tuple[Path, list[Row]]) -> None:
+    directory, rows = finished
+    table = list(csv.DictReader((directory / "results.csv").read_text().splitlines()))
+    assert set(table[0]) >= set(COLUMNS.split(" "))
+    assert [float(line["accuracy"]) for line in table] == [row.accuracy for row in rows]
+    assert table[1]["epsilon"] == "inf"
+
+
+def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch) -> None:
+    directory, rows = finished
+    released: list[tuple[str, float]] = []
+    rewrite = comparison._rewrite
+
+    def counted(settings: CompareConfig, model_dir: Path, mechanism: object, texts: list[str]) -> object:
+        released.append((mechanism.name, mechanism.epsilon))  # type: ignore[attr-defined]
+        return rewrite(settings, model_dir, mechanism, texts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(comparison, "_rewrite", counted)
+    monkeypatch.setattr(comparison, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
+    assert compare(config(directory)) == rows
+    assert released == []
+    grown = compare(config(directory, epsilons=[64.0, 128.0], mechanisms=["original", "l1", "gaussian"]))
+    assert released == [("original", 128.0), ("gaussian", 64.0), ("gaussian", 128.0), ("l1", 128.0)]
+    assert all(row in grown for row in rows)
+
+
+def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate = comparison.evaluate
+
+    def interrupted(train: Corpus, test: Corpus, **options: object) -> object:
+        if len(list((tmp_path / "run" / "rows").glob("*"))) == 2:
+            raise KeyboardInterrupt
+        return evaluate(train, test, **options)  # type: ignore[arg-type]
+
+    (tmp_path / "run" / "rows").mkdir(parents=True)
+    (tmp_path / "run" / "rows").rmdir()
+    (tmp_path / "run").rmdir()
+    monkeypatch.setattr(comparison, "evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compare(config(tmp_path / "run", mechanisms=["original"]))
+    kept = {path.name: path.read_text() for path in (tmp_path / "run" / "rewrites").iterdir()}
+    monkeypatch.setattr(comparison, "evaluate", evaluate)
+    assert len(compare(config(tmp_path / "run", mechanisms=["original"]))) == 4
+    assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
+    assert not list((tmp_path / "run").rglob("*.partial"))
+
+
+def test_another_comparison_is_not_mixed_in(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
+    directory, _ = finished
+    with pytest.raises(DataError, match="another protocol"):
+        compare(config(directory, protocol="paper"))
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(DataError, match="holds no comparison"):
+        compare(config(tmp_path))
+
+
+@pytest.mark.parametrize("protocol", ["disjoint", "paper"])
+def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
+) -> None:
+    seen: list[Corpus] = []
+    train_model, rewrite = comparison.train_model, comparison._rewrite
+    private: list[list[str]] = []
+    monkeypatch.setattr(comparison, "train_model", lambda t, v, **k: (seen.extend([t, v]), train_model(t, v, **k))[1])
+    monkeypatch.setattr(
+        comparison, "_rewrite", lambda c, d, m, texts: (private.append(texts), rewrite(c, d, m, texts))[1]
+    )
+    compare(config(tmp_path / "run", mechanisms=["original"], protocol=protocol))
+    whole = load(DataConfig(sizes=TINY_SIZES))["train"].texts
+    assert all(corpus.labels is None for corpus in seen)
+    if protocol == "paper":
+        assert seen[0].texts == private[0] == whole
+    else:
+        assert sorted(seen[0].texts + private[0]) == sorted(whole)
+        assert len(seen[0]) == len(private[0])
+
+
+def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
+    rows = compare(config(tmp_path / "run", mechanisms=["l1"], seeds=[0, 1], processes=2))
+    assert [row.seed for row in rows] == [0, 0, 0, 0, 1, 1, 1, 1]
+    reference = {row.mechanism: row for row in finished[1]}
+    assert rows[0].accuracy == reference["none"].accuracy
+
+
+def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:
+    rows = compare(config(tmp_path / "run", mechanisms=["original"], samples=3))
+    assert {row.mechanism: row.train_records for row in rows} == {
+        "none": 200,
+        "identity": 600,
+        "random": 600,
+        "original": 600,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"mechanisms": ["magic"]}, "mechanisms"),
+        ({"mechanisms": []}, "mechanisms"),
+        ({"epsilons": [0.0]}, "epsilon"),
+        ({"seeds": []}, "seeds"),
+        ({"protocol": "easy"}, "protocol"),
+        ({"classifiers": ["bert"]}, "classifiers"),
+        ({"samples": 0}, "samples"),
+        ({"processes": 0}, "processes"),
+    ],
+)
+def test_impossible_comparisons_are_refused(tmp_path: Path, changes: dict[str, object], field: str) -> None:
+    with pytest.raises(ConfigurationError, match=field):
+        config(tmp_path, **changes)
+
+
+def test_the_command_writes_a_table_and_a_page(adept_here: Run, tmp_path: Path) -> None:
+    done = adept_here(
+        "compare", f"output_dir={tmp_path}/run", "data.sizes=[200,20,40]", "epsilons=[8,64]", "seeds=[0]", "trainer.max_epochs=1",
+        *(f"model.{name}={value}" for name, value in TINY_MODEL.items()),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    table = list(csv.DictReader((tmp_path / "run" / "results.csv").read_text().splitlines()))
+    shown = f"{mean(float(line['accuracy']) for line in table if line['mechanism'] == 'none'):.3f}"
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert shown in done.stdout
+    assert f"<td>{shown}</td>" in page
+    assert json.loads((tmp_path / "run" / "comparison.json").read_text())["protocol"] == "disjoint"
+    assert (tmp_path / "run" / "figures" / "comparison.svg").read_text().lstrip().startswith("<?xml")
