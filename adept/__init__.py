@@ -7,11 +7,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adept import mechanisms
+    from adept import audit, mechanisms
     from adept.model import Autoencoder
     from adept.rewriting import Rewriter
 
-__all__ = ["Autoencoder", "Rewriter", "mechanisms"]
+__all__ = ["Autoencoder", "Rewriter", "audit", "mechanisms"]
 
 _HOMES = {"Autoencoder": "adept.model", "Rewriter": "adept.rewriting"}
 

@@ -7,7 +7,9 @@ COMMANDS = {
     "train": "train a rewriter's autoencoder",
     "rewrite": "write private text from a file of utterances",
     "evaluate": "train an intent classifier on one file and test it on another",
+    "audit": "put a mechanism's claim, or a whole rewriter, to the test",
     "compare": "compare mechanisms and budgets on one data set, with a report",
+    "study": "recompute the papers' figures and the limits",
 }
 
 HELP = """\

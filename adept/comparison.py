@@ -262,6 +262,7 @@ def _cached_texts(path: Path, written: Callable[[], tuple[list[str], float | Non
 
 
 def _write_new(path: Path, text: str) -> None:
+    Path(f"{path}.partial").unlink(missing_ok=True)  # what a crash left behind: each name has one writer only
     with new_file(str(path)) as temporary:
         Path(temporary).write_text(text, "utf-8")
 

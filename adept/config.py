@@ -4,6 +4,7 @@ Every command's configuration is a dataclass, registered here as a Hydra schema;
 """
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -43,8 +44,12 @@ class MechanismChoice:
         """Build the mechanism; what the command line set wins over ``epsilon`` and ``clip_norm``.
 
         Raises:
-            ConfigurationError: there is no budget, or a value is out of range.
+            ConfigurationError: there is no budget, or two of them, or a value is out of range.
         """
+        if epsilon is not None and self.options.get("epsilon", epsilon) != epsilon:
+            raise ConfigurationError(
+                f"epsilon must be given once, got {epsilon} and {self.options['epsilon']}: drop one of them"
+            )
         options = {"clip_norm": clip_norm, **({} if epsilon is None else {"epsilon": epsilon}), **self.options}
         required = {f.name for f in fields(self.kind) if f.default is NO_DEFAULT}
         if "epsilon" in required - options.keys():
@@ -96,6 +101,7 @@ def execute(
         return max(statuses, default=0)
 
     sys.argv[0] = f"adept {command}"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as for an interrupt from the keyboard
     return _guarded(compose_and_run)
 
 
@@ -111,7 +117,7 @@ def _guarded(action: Callable[[], int]) -> int:
         message = str(error.__cause__ or error).split("\nConfig search path")[0]
         return _report(f"{message}: see --help for the overrides", USER_ERROR)
     except KeyboardInterrupt:
-        return _report("interrupted: nothing was released", INTERRUPTED)
+        return _report("interrupted", INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - whatever is left is our bug; its message may quote a record, so it is not shown
         advice = "please report it, with what ADEPT_TRACEBACK=1 shows"
         return _report(f"internal error ({type(error).__name__}): {advice}", INTERNAL_ERROR)

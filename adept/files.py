@@ -9,7 +9,9 @@ import gzip
 import io
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -68,10 +70,9 @@ def read_records(location: str, *, format: str | None = None) -> Iterator[Record
                 yield record
     except UnicodeDecodeError:
         raise DataError(f"{location} is not UTF-8 after record {number}: convert it to UTF-8") from None
-    except (csv.Error, json.JSONDecodeError, _DamagedRecord) as error:
-        reason = "no valid JSON" if isinstance(error, json.JSONDecodeError) else str(error)
+    except (csv.Error, _DamagedRecord) as error:
         raise DataError(
-            f"{location} is damaged after record {number} ({reason}): repair or remove that record"
+            f"{location} is damaged after record {number} ({error}): repair or remove that record"
         ) from None
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or "damaged"
@@ -92,7 +93,10 @@ def _read_txt(stream: IO[str]) -> Iterator[Record]:
 def _read_jsonl(stream: IO[str]) -> Iterator[Record]:
     for line in stream:
         if line.strip():
-            record = json.loads(line)
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                raise _DamagedRecord("no valid JSON") from None
             if not isinstance(record, dict):
                 raise _DamagedRecord("not a JSON object")
             yield record
@@ -162,7 +166,12 @@ def _parquet_writer(stream: IO[bytes], columns: Sequence[str]) -> Iterator[Calla
         def write(records: Sequence[Record]) -> None:
             nonlocal writer
             schema = writer.schema if writer else None
-            table = pyarrow.Table.from_pylist([{c: r[c] for c in columns} for r in records], schema=schema)
+            try:
+                table = pyarrow.Table.from_pylist([{c: r[c] for c in columns} for r in records], schema=schema)
+            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+                raise DataError(
+                    "a kept column changes its type, which parquet cannot hold: write jsonl instead"
+                ) from None
             if writer is None:
                 writer = stack.enter_context(parquet.ParquetWriter(stream, table.schema))
             writer.write_table(table)
@@ -172,16 +181,27 @@ def _parquet_writer(stream: IO[bytes], columns: Sequence[str]) -> Iterator[Calla
 
 @contextmanager
 def new_file(path: str) -> Iterator[str]:
-    """Give a temporary name that becomes ``path`` when all went well and vanishes otherwise; refuse to overwrite."""
+    """Give a temporary name that becomes ``path`` when all went well and vanishes otherwise; refuse to overwrite.
+
+    Standard output has no name to hold back: what is meant for it is spooled to a temporary file and copied at the end, so
+    that there, too, nothing appears before everything is written.
+    """
     if path == STANDARD_STREAM:
-        yield path
+        with tempfile.NamedTemporaryFile() as spool:
+            yield spool.name
+            with Path(spool.name).open("rb") as complete, _open(path, "w", binary=True) as stream:
+                shutil.copyfileobj(complete, stream)
         return
     final, partial = Path(path), Path(path + ".partial")
     if final.exists():
         raise DataError(f"{path} exists and is not overwritten: remove it or choose another name")
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        partial.touch()
+        partial.touch(exist_ok=False)
+    except FileExistsError:
+        raise DataError(
+            f"{partial} exists: another run writes it, or left it behind; remove it once none does"
+        ) from None
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from None
     try:

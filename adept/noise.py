@@ -19,6 +19,7 @@ from functools import cache, lru_cache
 import numpy as np
 import opendp.prelude as opendp
 import torch
+from numpy.typing import NDArray
 from opendp.mod import Measurement
 from torch import Tensor
 
@@ -133,15 +134,33 @@ def exact_bernoulli(records: int, *, probability: float) -> Tensor:
 
 
 def fresh_uniform(*shape: int) -> Tensor:
-    """Return float64 numbers, uniform on the midpoints of 2^52 cells of (0, 1): never 0, never 1/2, never 1."""
-    words = np.frombuffer(os.urandom(8 * math.prod(shape)), dtype=np.uint64) >> np.uint64(12)
-    return torch.from_numpy((words.astype(np.float64) + 0.5) * 2.0**-52).reshape(shape)
+    """Return float64 numbers in (0, 1), uniform to the full depth of floats: their law has no smallest value but 2^-1000.
+
+    The binary exponent is geometric (one more for each leading zero of an endless stream of fair bits), the mantissa uniform on
+    52 bits. A uniform on a fixed number of cells would do for the middle of a law but cut off its tails, and the length of a
+    tail is what privacy at a large epsilon or a tiny delta is about. Numbers above 1 - 2^-53 come out just below 1.
+    """
+    size = math.prod(shape)
+    exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
+    while len(open_ends):
+        words = _fresh_words(len(open_ends))
+        # frexp(w) = (m, e) with 2^(e-1) <= w < 2^e for w > 0: a word of 32 random bits has 32 - e leading zeros.
+        zeros = np.where(words > 0, 32 - np.frexp((words >> np.uint64(32)).astype(np.float64))[1], 32)
+        exponents[open_ends] += zeros
+        open_ends = open_ends[(zeros == 32) & (exponents[open_ends] < 960)]
+    mantissas = (_fresh_words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
+    return torch.from_numpy(np.ldexp(mantissas, -exponents)).reshape(shape)
+
+
+def _fresh_words(count: int) -> NDArray[np.uint64]:
+    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
-    """Return float64 standard normal numbers, by the inverse of the distribution function."""
-    gaussian: Tensor = torch.special.ndtri(fresh_uniform(*shape))
-    return gaussian
+    """Return float64 standard normal numbers: the inverse distribution function on the lower tail, and a fair sign."""
+    tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
+    signs = torch.from_numpy((_fresh_words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(shape)
+    return tail * (2 * signs - 1)
 
 
 def fresh_directions(records: int, dim: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Any
 
@@ -30,8 +31,19 @@ def json_number(value: float | None) -> float | str | None:
 
 
 def words(epsilon: float) -> str:
-    """Return epsilon for a sentence, with at most four significant digits."""
-    return "infinite" if math.isinf(epsilon) else f"{epsilon:.4g}"
+    """Return epsilon for a sentence: four significant digits, rounded up, so that what is said is never too small."""
+    if math.isinf(epsilon):
+        return "infinite"
+    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(epsilon)
+    return f"{rounded.normalize():f}" if epsilon >= 1e-4 else f"{rounded:.3e}"
+
+
+def total(*epsilons: float) -> float:
+    """Return a sum of budgets, rounded up where floats have to round."""
+    if not all(map(math.isfinite, epsilons)):
+        return math.inf
+    result = math.fsum(epsilons)
+    return result if Fraction(result) >= sum(map(Fraction, epsilons)) else math.nextafter(result, math.inf)
 
 
 def share(epsilon: float, records: int) -> float:
@@ -55,6 +67,7 @@ class PrivacyStatement:
     """
 
     mechanism: str
+    mechanism_options: dict[str, Any]  # every field of the mechanism, so that its law can be written down again
     guarantee: Guarantee  # of the released latent, and so of the text
     dim: int
     clip: str
@@ -72,24 +85,31 @@ class PrivacyStatement:
     @property
     def epsilon(self) -> float:
         """The true total per record."""
-        return self.guarantee.epsilon + (self.label_epsilon or 0.0)
+        return total(self.guarantee.epsilon, self.label_epsilon or 0.0)
+
+    @property
+    def person_epsilon(self) -> float | None:
+        """The true total per person, where a person column was checked (basic composition)."""
+        return total(*[self.epsilon] * self.max_records_per_person) if self.max_records_per_person else None
 
     @property
     def neighbours(self) -> str:
-        """Which records cannot be told apart."""
-        return "any two records with the same label" if self.labels == "copy" else "any two records"
+        """Which records cannot be told apart: what is copied tells records apart for certain."""
+        copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
+        return f"any two records with the same {' and '.join(copied)}" if copied else "any two records"
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values; what does not apply is null, an infinite epsilon is the string "inf"."""
         g, people = self.guarantee, self.max_records_per_person
         return {
             "mechanism": self.mechanism,
-            "claimed_epsilon": json_number(g.claimed_epsilon + (self.label_epsilon or 0.0)),
+            "mechanism_options": self.mechanism_options,
+            "claimed_epsilon": json_number(total(g.claimed_epsilon, self.label_epsilon or 0.0)),
             "epsilon": json_number(self.epsilon),
             "text_epsilon": json_number(g.epsilon),
             "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
             "delta": g.delta,
-            "person_epsilon": json_number(people * self.epsilon) if people else None,
+            "person_epsilon": json_number(self.person_epsilon),
             "person_delta": people * g.delta if people else None,
             "max_records_per_person": people,
             "holds": g.holds,
@@ -99,7 +119,7 @@ class PrivacyStatement:
             "dim": self.dim,
             "clip": self.clip,
             "clip_norm": self.clip_norm,
-            "unit": "person" if people else "record",
+            "unit": "record",
             "neighbours": self.neighbours,
             "records": self.records,
             "samples": self.samples,
@@ -148,7 +168,8 @@ class PrivacyStatement:
             case "randomized_response":
                 return [
                     "The label is randomised over its public label set with its own epsilon of "
-                    f"{words(self.label_epsilon or 0.0)}; the pair of text and label is {words(self.epsilon)}-LDP."
+                    f"{words(self.label_epsilon or 0.0)}; the pair of text and label is "
+                    f"({words(self.epsilon)}, {self.guarantee.delta:g})-LDP."
                 ]
             case "drop":
                 return ["The labels are left out."]
@@ -158,11 +179,14 @@ class PrivacyStatement:
     @property
     def _composition(self) -> str:
         people = self.max_records_per_person
+        if math.isinf(self.epsilon):
+            return "Nobody is protected."
+        again = "Another run over the same records is another release, and budgets add up."
         if people is None:
-            return "Each record is one release; whoever contributed m records is protected with m times the epsilon and delta."
+            return f"Each record is one release; whoever contributed m records is protected with m times epsilon and delta. {again}"
         return (
             f"Nobody contributed more than {people} records (checked); by basic composition a person's epsilon is at most "
-            f"{words(people * self.epsilon)} and delta at most {people * self.guarantee.delta:g}."
+            f"{words(self.person_epsilon or 0.0)} and delta at most {people * self.guarantee.delta:g}. {again}"
         )
 
     def card(self, title: str) -> str:

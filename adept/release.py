@@ -11,15 +11,16 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from adept.data import find_label_column, text_of
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.files import STANDARD_STREAM, Record, file_format, new_file, read_records, record_writer
-from adept.mechanisms import RandomizedResponse
-from adept.privacy import Guarantee, PrivacyStatement
+from adept.mechanisms import Mechanism, RandomizedResponse
+from adept.privacy import Guarantee, PrivacyStatement, json_number
 from adept.rewriting import Rewriter
 
 LABEL_TREATMENTS = ("copy", "joint", "randomized_response", "drop")
@@ -93,22 +94,20 @@ def release_file(
         ConfigurationError: a label is outside the public label set, or the model writes no labels for labels=joint.
     """
     target_format = file_format(target, options.format if target == STANDARD_STREAM else None)
-    if target == STANDARD_STREAM and (statement_path is None or options.card):
-        raise DataError("statement= must name a file, and card=false, when the output is standard output")
+    statement_path = _statement_path(target, statement_path, options)
     if options.labels == "joint" and not rewriter.tokenizer.labels:
         raise ConfigurationError(
             "labels must not be joint for a model that writes no labels: train one with labels=joint"
         )
     records = read_records(source, format=options.format if source == STANDARD_STREAM else None)
     first = next(records)
-    label_column = _label_column(first, options)
-    outputs = [options.keep_columns, [label_column] if label_column and options.labels != "drop" else []]
-    columns = [options.text_column, *chain(*outputs), *(["sample"] if options.samples > 1 else [])]
+    label_column = None if target_format == "txt" else _label_column(first, options)
+    columns = _columns(label_column, options)
     checked = _checked(chain([first], records), label_column, options)
-    with ExitStack() as stack:
-        statement_name = stack.enter_context(new_file(statement_path or target + STATEMENT_SUFFIX))
-        card_name = stack.enter_context(new_file(target + CARD_SUFFIX)) if options.card else None
+    with ExitStack() as stack:  # the names appear in reverse: first the statement, then the card, then the data
         target_name = stack.enter_context(new_file(target))
+        card_name = stack.enter_context(new_file(target + CARD_SUFFIX)) if options.card else None
+        statement_name = stack.enter_context(new_file(statement_path))
         with record_writer(target_name, format=target_format, columns=columns) as write:
             count = _release_stream(rewriter, checked, write, label_column, options)
         statement = _statement(rewriter, count, label_column, options)
@@ -118,19 +117,48 @@ def release_file(
     return statement
 
 
+def _statement_path(target: str, given: str | None, options: ReleaseOptions) -> str:
+    """Where the statement goes: a file of its own, always."""
+    if target == STANDARD_STREAM and (given is None or options.card):
+        raise DataError("statement= must name a file, and card=false, when the output is standard output")
+    path = given or target + STATEMENT_SUFFIX
+    if path == STANDARD_STREAM or Path(path) in (Path(target), Path(target + CARD_SUFFIX)):
+        raise DataError(f"statement must be a file of its own, got {path}: choose another name")
+    return path
+
+
 def _label_column(first: Record, options: ReleaseOptions) -> str | None:
     """The label column of the output; a model that writes labels needs none in the input."""
+    if options.labels == "drop":
+        return None
     found = find_label_column(first, options.label_column)
     return found or ("intent" if options.labels == "joint" else None)
+
+
+def _columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
+    """The columns of the output.
+
+    Raises:
+        ConfigurationError: two of them have the same name, so that one would overwrite the other: a kept column could put
+            the raw text where the rewrite belongs.
+    """
+    labels = [label_column] if label_column else []
+    samples = ["sample"] if options.samples > 1 else []
+    columns = [options.text_column, *labels, *options.keep_columns, *samples]
+    if repeated := [column for column, count in Counter(columns).items() if count > 1]:
+        raise ConfigurationError(
+            f"output columns must all be different, got {repeated[0]!r} twice: correct keep_columns="
+        )
+    return columns
 
 
 def _checked(records: Iterator[Record], label_column: str | None, options: ReleaseOptions) -> Iterator[Record]:
     """Pass records on, after a look at every column that will be used and at how many records a person has."""
     seen: Counter[bytes] = Counter()
-    needed = [options.text_column]
+    # A model that writes labels does with or without them, record by record, unless their column was named.
+    optional_label = options.labels == "joint" and options.label_column is None
+    needed = [options.text_column, *([label_column] if label_column and not optional_label else [])]
     for number, record in enumerate(records, start=1):
-        if number == 1 and label_column and _reads_labels(record, label_column, options):
-            needed.append(label_column)
         for column in needed:
             text_of(record, column, number=number)
         if missing := [column for column in options.keep_columns if column not in record]:
@@ -138,13 +166,6 @@ def _checked(records: Iterator[Record], label_column: str | None, options: Relea
         if options.person_column is not None:
             _count_person(seen, record, number, options)
         yield record
-
-
-def _reads_labels(first: Record, label_column: str, options: ReleaseOptions) -> bool:
-    """Are the input's labels used? A model that writes labels does with or without them, unless a column was named."""
-    if options.labels == "joint":
-        return label_column in first or options.label_column is not None
-    return options.labels != "drop"
 
 
 def _count_person(seen: Counter[bytes], record: Record, number: int, options: ReleaseOptions) -> None:
@@ -181,36 +202,48 @@ def _release_batch(
 ) -> Iterator[Record]:
     """The output rows of a batch of records."""
     texts = [record[options.text_column] for record in batch]
-    labels = [str(record[label_column]) for record in batch] if label_column and label_column in batch[0] else None
+    labels: list[Any] | None = [record.get(label_column) for record in batch] if label_column else None
     joint = options.labels == "joint"
     pairs = rewriter.rewrite_pairs(texts, labels if joint else None, samples=options.samples)
-    if options.labels == "randomized_response" and labels is not None and options.label_response is not None:
-        labels = options.label_response.privatize(labels)
+    if options.labels == "randomized_response" and labels and options.label_response:
+        labels = list(options.label_response.privatize(labels))
     for i, (text, written_label) in enumerate(pairs):
         number, sample = divmod(i, options.samples)
-        row = {options.text_column: text, **{column: batch[number][column] for column in options.keep_columns}}
-        if label_column and options.labels != "drop":
-            row[label_column] = written_label if joint else (labels or [])[number]
-        yield {**row, "sample": sample} if options.samples > 1 else row
+        row = {options.text_column: "", **{column: batch[number][column] for column in options.keep_columns}}
+        if label_column and labels is not None:
+            row[label_column] = written_label if joint else labels[number]
+        if options.samples > 1:
+            row["sample"] = sample
+        row[options.text_column] = text  # last, so that nothing can stand in its place
+        yield row
 
 
 def _statement(rewriter: Rewriter, records: int, label_column: str | None, options: ReleaseOptions) -> PrivacyStatement:
     response = options.label_response if options.labels == "randomized_response" and label_column else None
+    released = options.labels == "drop" or label_column is not None
     return PrivacyStatement(
         mechanism=rewriter.mechanism.name,
+        mechanism_options=_plain_fields(rewriter.mechanism),
         guarantee=rewriter.guarantee,
         dim=rewriter.model.config.latent_dim,
         clip=rewriter.mechanism.clip,
         clip_norm=rewriter.mechanism.clip_norm,
         records=records,
         samples=options.samples,
-        labels=options.labels if label_column else None,
+        labels=options.labels if released else None,
         label_epsilon=response.guarantee().epsilon if response else None,
         kept_columns=list(options.keep_columns),
         training_data=asdict(rewriter.model.training_data),
         versions=versions(),
         max_records_per_person=options.max_records_per_person,
     )
+
+
+def _plain_fields(mechanism: Mechanism) -> dict[str, Any]:
+    """The mechanism's fields that JSON can hold; an infinite epsilon is the string "inf"."""
+    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
+    return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
 
 
 def versions() -> dict[str, str]:

@@ -70,7 +70,7 @@ class Rewriter:
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(
-        self, texts: Sequence[str], labels: Sequence[str] | None = None, *, samples: int = 1
+        self, texts: Sequence[str], labels: Sequence[str | None] | None = None, *, samples: int = 1
     ) -> list[tuple[str, str | None]]:
         """Release every record once and write ``samples`` pairs of text and label from each release.
 
@@ -82,6 +82,8 @@ class Rewriter:
         Returns:
             Pairs whose label is None where the model writes none.
         """
+        if isinstance(texts, str):
+            raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
         written: list[tuple[str, str | None]] = []
         for start in range(0, len(texts), self.batch_size):
             batch = slice(start, start + self.batch_size)
@@ -90,12 +92,12 @@ class Rewriter:
         return written
 
     @torch.inference_mode()
-    def encode(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Tensor:
+    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return the clipped latents (B, n) of B records: secret, and the same whatever the other records are."""
         rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
         return self.model.encode(pad(rows, length=self.model.config.max_length + 2).to(self._device))
 
-    def release(self, texts: Sequence[str], labels: Sequence[str] | None = None) -> Tensor:
+    def release(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return released latents (B, n): encode, then the mechanism."""
         return self.mechanism.privatize(self.encode(texts, labels))
 

@@ -50,6 +50,8 @@ class Tokenizer:
     def __init__(self, backend: tokenizers.Tokenizer):
         self._backend = backend
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
+        self._backend.no_padding()  # a row's ids must not depend on the other rows
+        self._backend.no_truncation()
 
     @classmethod
     def train(
@@ -110,28 +112,34 @@ class Tokenizer:
         special = [token.content for _, token in sorted(self._backend.get_added_tokens_decoder().items())]
         return [token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:]]
 
-    def encode(self, texts: Sequence[str], *, max_length: int, labels: Sequence[str] | None = None) -> list[list[int]]:
+    def encode(
+        self, texts: Sequence[str], *, max_length: int, labels: Sequence[str | None] | None = None
+    ) -> list[list[int]]:
         """Return the ids of each text, cut to ``max_length`` tokens and closed by END: 1 to max_length + 1 ids.
 
-        Where there is a label set, the label's token (UNKNOWN without ``labels``) stands before them.
+        Where there is a label set, the label's token stands before them, and UNKNOWN where no label is given.
 
         Raises:
             ConfigurationError: a label is outside the label set.
         """
-        # Only so many characters can matter, and a line of megabytes should not cost seconds.
-        encodings = self._backend.encode_batch([text[: 100 * max_length] for text in texts], add_special_tokens=False)
+        if isinstance(texts, str):
+            raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
+        # Only so many characters can matter, and a line of megabytes should not cost seconds. Halves of characters (lone
+        # surrogates, which JSON can hold) become question marks, like any other record's text.
+        clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in texts]
+        encodings = self._backend.encode_batch(clean, add_special_tokens=False)
         rows = [[*encoding.ids[:max_length], END] for encoding in encodings]
         if not self.labels:
             return rows
         heads = [UNKNOWN] * len(rows) if labels is None else self._label_ids(labels)
         return [[head, *row] for head, row in zip(heads, rows, strict=True)]
 
-    def _label_ids(self, labels: Sequence[str]) -> list[int]:
-        if unknown := [i for i, label in enumerate(labels) if label not in self.labels]:
+    def _label_ids(self, labels: Sequence[str | None]) -> list[int]:
+        if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:
             raise ConfigurationError(
                 f"labels must be in the model's label set, got another one in record {unknown[0] + 1}"
             )
-        return [FIRST_LABEL + self.labels.index(label) for label in labels]
+        return [UNKNOWN if label is None else FIRST_LABEL + self.labels.index(label) for label in labels]
 
     def decode(self, rows: list[list[int]]) -> list[str]:
         """Return the text of each row of ids, up to its first END, punctuation joined to the word before it."""

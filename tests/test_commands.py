@@ -59,6 +59,29 @@ def test_standard_streams_carry_records_and_nothing_else(adept: Run, tiny_l1_run
     assert json.loads((tmp_path / "s.json").read_text())["records"] == 2
 
 
+def test_a_failure_half_way_puts_nothing_on_standard_output(adept: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    done = adept(
+        "rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", f"statement={tmp_path}/s.json", HARMLESS,
+        input='{"text": "a"}\n' * 300 + "{}\n",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_privacy_is_warned_about(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("flights\n")
+    done = adept_here(
+        "rewrite",
+        f"model_dir={tiny_run}",
+        f"input={tmp_path}/in.txt",
+        f"output={tmp_path}/out.txt",
+        "mechanism=identity",
+    )
+    assert done.returncode == 0
+    assert "identity protects nothing" in done.stderr
+
+
 REWRITE = "rewrite model_dir={model} input={input} output={output}"
 
 
@@ -72,6 +95,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=-1", "epsilon must be positive and finite, got -1.0"),
         (f"{REWRITE} epsilon=nan", "epsilon must be positive and finite, got nan"),
         (f"{REWRITE} epsilon=inf", "epsilon must be positive and finite, got inf"),
+        (f"{REWRITE} epsilon=1 mechanism.epsilon=100", "epsilon must be given once"),
         (f"{REWRITE} epsilon=much", "could not be converted to Float"),
         (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
         (f"{REWRITE} epsilon=8 text_column=utterance", "column 'utterance' is missing"),

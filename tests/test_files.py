@@ -68,6 +68,8 @@ def test_blank_lines_of_jsonl_are_no_records(tmp_path: Path) -> None:
         ("a.txt", b"secret\n\xff\xfe\n", "not UTF-8"),
         ("a.jsonl", b'{"text": "secret"}\n{secret\n', "after record 1 .*no valid JSON"),
         ("a.jsonl", b'["secret"]\n', "not a JSON object"),
+        ("a.jsonl", b'{"secret": ' + b"1" * 5000 + b"}\n", "no valid JSON"),
+        ("a.jsonl", b"[" * 100_000 + b"\n", "no valid JSON"),
         ("a.csv", b"text,intent\nsecret\n", "wrong number of fields"),
         ("a.csv", b'text\n"secret"x\n', "damaged"),
         ("a.parquet", b"secret", "no valid parquet"),
@@ -127,3 +129,10 @@ def test_a_run_directory_must_be_new_or_empty(tmp_path: Path) -> None:
     (tmp_path / "run" / "result.json").write_text(json.dumps({}))
     with pytest.raises(DataError, match="not empty"):
         new_directory(str(tmp_path / "run"))
+
+
+def test_what_another_run_is_writing_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt.partial").write_text("theirs")
+    with pytest.raises(DataError, match="another run"), new_file(str(tmp_path / "a.txt")):
+        pass
+    assert (tmp_path / "a.txt.partial").read_text() == "theirs"

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from adept.mechanisms import L1Laplace
-from adept.privacy import PrivacyStatement, json_number, share, words
+from adept.privacy import PrivacyStatement, json_number, share, total, words
 
 
 @pytest.mark.parametrize("records", [1, 2, 3, 7, 10, 49, 1000, 999_983])
@@ -22,12 +22,29 @@ def test_plain_division_would_overspend_somewhere() -> None:
 
 def test_infinite_numbers_become_words() -> None:
     assert (json_number(float("inf")), json_number(2.0), json_number(None)) == ("inf", 2.0, None)
-    assert (words(float("inf")), words(1.23456)) == ("infinite", "1.235")
+    assert words(float("inf")) == "infinite"
+
+
+@pytest.mark.parametrize("epsilon", [1.00049, 0.123449, 8.0, 599.99999, 1e-7, 362.0386719675123, 2.0, 1234567.8])
+def test_an_epsilon_in_words_is_never_smaller_than_it_is(epsilon: float) -> None:
+    assert Fraction(words(epsilon)) >= Fraction(epsilon)
+    assert float(words(epsilon)) == pytest.approx(epsilon, rel=2e-3)
+
+
+def test_short_budgets_stay_short_in_words() -> None:
+    assert [words(epsilon) for epsilon in (8.0, 64.0, 0.5, 1000.0)] == ["8", "64", "0.5", "1000"]
+
+
+def test_sums_of_budgets_are_rounded_up() -> None:
+    for parts in ([0.1, 0.2], [0.1] * 10, [1e16, 1.0], [1 / 3] * 3):
+        assert Fraction(total(*parts)) >= sum(map(Fraction, parts))
+    assert total(1.0, float("inf")) == float("inf")
 
 
 def statement(**changes: object) -> PrivacyStatement:
     fields: dict[str, object] = {
         "mechanism": "l1",
+        "mechanism_options": {},
         "guarantee": L1Laplace(epsilon=2.0).guarantee(16),
         "dim": 16,
         "clip": "l1",
@@ -55,11 +72,39 @@ def test_private_training_text_is_named_as_such() -> None:
 
 
 def test_total_epsilon_adds_text_and_randomised_label() -> None:
-    total = statement(labels="randomized_response", label_epsilon=1.5)
-    assert total.epsilon == 3.5
-    assert "3.5-LDP" in total.text
-    assert total.to_json()["claimed_epsilon"] == 3.5
+    both = statement(labels="randomized_response", label_epsilon=1.5)
+    assert both.epsilon == 3.5
+    assert "(3.5, 0)-LDP" in both.text
+    assert both.to_json()["claimed_epsilon"] == 3.5
 
 
 def test_samples_are_said_to_share_one_release() -> None:
     assert "share one released latent" in statement(samples=3).text
+
+
+def test_what_is_copied_tells_neighbours_apart() -> None:
+    assert statement().neighbours == "any two records"
+    assert statement(kept_columns=["time"]).neighbours == "any two records with the same time"
+    assert statement(labels="copy", kept_columns=["time"]).neighbours == "any two records with the same label and time"
+
+
+def test_a_persons_total_is_beside_the_records_and_never_smaller_than_the_sum() -> None:
+    described = statement(max_records_per_person=3).to_json()
+    assert (described["unit"], described["epsilon"], described["person_epsilon"]) == ("record", 2.0, 6.0)
+
+
+def test_no_privacy_promises_nothing_to_persons() -> None:
+    from adept.mechanisms import Identity
+
+    text = statement(guarantee=Identity().guarantee(16)).text
+    assert "Nobody is protected" in text
+    assert "is protected with" not in text
+
+
+def test_a_gaussian_with_randomised_labels_states_its_delta() -> None:
+    from adept.mechanisms import Gaussian
+
+    both = statement(
+        guarantee=Gaussian(epsilon=2.0, delta=1e-5).guarantee(16), labels="randomized_response", label_epsilon=1.0
+    )
+    assert "(3, 1e-05)-LDP" in both.text

@@ -262,7 +262,7 @@ def test_a_persons_total_is_stated_and_one_record_too_many_is_refused(rewriter: 
     statement = release_file(
         rewriter, str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), options=options
     ).to_json()
-    assert (statement["unit"], statement["person_epsilon"], statement["epsilon"]) == ("person", 24.0, 8.0)
+    assert (statement["unit"], statement["person_epsilon"], statement["epsilon"]) == ("record", 24.0, 8.0)
     assert "at most 24" in statement["statement"]
     assert all(set(row) == {"text"} for row in rows(tmp_path / "out.jsonl"))
     people_file(tmp_path / "more.jsonl", {"ann": 3, "bob": 4})
@@ -302,3 +302,100 @@ def test_the_card_repeats_the_statement(rewriter: Rewriter, labelled_file: Path,
 def test_half_given_options_are_refused(options: dict[str, object], field: str) -> None:
     with pytest.raises(ConfigurationError, match=field):
         ReleaseOptions(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"keep_columns": ["text"], "labels": "drop"},
+        {"keep_columns": ["intent"]},
+        {"label_column": "text"},
+        {"keep_columns": ["slots", "slots"]},
+        {"keep_columns": ["sample"], "samples": 2},
+    ],
+)
+def test_no_column_can_stand_in_the_place_of_another(
+    rewriter: Rewriter, labelled_file: Path, tmp_path: Path, options: dict[str, object]
+) -> None:
+    with pytest.raises(ConfigurationError, match="must all be different"):
+        release_file(rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions(**options))  # type: ignore[arg-type]
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_neighbours_missing_label_does_not_touch_anothers_latent(
+    joint_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewriter = Rewriter.from_pretrained(joint_run, mechanism=SqrtNLaplace(epsilon=8.0))
+    latents = []
+    monkeypatch.setattr(SqrtNLaplace, "privatize", lambda self, clipped: (latents.append(clipped), clipped)[1])
+    victim = '{"text": "a fare", "intent": "flight"}\n'
+    for name, neighbour in (("a", '{"text": "x", "intent": "meal"}\n'), ("b", '{"text": "x"}\n')):
+        (tmp_path / f"{name}.jsonl").write_text(neighbour + victim)
+        release_file(
+            rewriter,
+            str(tmp_path / f"{name}.jsonl"),
+            str(tmp_path / f"{name}.out.jsonl"),
+            options=ReleaseOptions(labels="joint"),
+        )
+    assert latents[0][1].equal(latents[1][1])
+    assert not latents[0][0].equal(latents[1][0])
+
+
+def test_a_label_that_comes_late_is_no_matter_when_labels_are_dropped(rewriter: Rewriter, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "a", "intent": "x"}\n{"text": "b"}\n')
+    release_file(
+        rewriter, str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), options=ReleaseOptions(labels="drop")
+    )
+    assert [set(row) for row in rows(tmp_path / "out.jsonl")] == [{"text"}, {"text"}]
+
+
+def test_any_string_that_json_can_hold_is_rewritten(rewriter: Rewriter, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "half a character \\ud83d"}\n{"text": "nul \\u0000"}\n')
+    statement = release_file(
+        rewriter, str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), options=ReleaseOptions()
+    )
+    assert statement.records == 2
+
+
+def test_text_files_hold_no_labels_and_the_statement_knows(
+    rewriter: Rewriter, labelled_file: Path, tmp_path: Path
+) -> None:
+    statement = release_file(rewriter, str(labelled_file), str(tmp_path / "out.txt"), options=ReleaseOptions())
+    assert statement.to_json()["labels"] is None
+    assert statement.neighbours == "any two records"
+
+
+def test_the_statement_is_a_file_of_its_own(rewriter: Rewriter, labelled_file: Path, tmp_path: Path) -> None:
+    output = str(tmp_path / "out.jsonl")
+    for path in (output, "-"):
+        with pytest.raises(DataError, match="file of its own"):
+            release_file(rewriter, str(labelled_file), output, options=ReleaseOptions(), statement_path=path)
+
+
+def test_the_statement_is_there_before_the_data(
+    rewriter: Rewriter, labelled_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appeared: list[str] = []
+    replace_file = Path.replace
+    monkeypatch.setattr(
+        Path, "replace", lambda self, target: (appeared.append(Path(target).name), replace_file(self, target))[1]
+    )
+    release_file(rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions(card=True))
+    assert appeared == ["out.jsonl.privacy.json", "out.jsonl.card.md", "out.jsonl"]
+
+
+def test_the_mechanisms_fields_are_recorded(rewriter: Rewriter, labelled_file: Path, tmp_path: Path) -> None:
+    statement = release_file(rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions())
+    assert statement.to_json()["mechanism_options"] == {"epsilon": 8.0, "clip_norm": 1.0}
+
+
+def test_a_kept_column_that_changes_its_type_is_named_without_its_value(rewriter: Rewriter, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "a", "n": 1}\n' * 300 + '{"text": "a", "n": "my secret"}\n')
+    with pytest.raises(DataError, match="changes its type") as caught:
+        release_file(
+            rewriter,
+            str(tmp_path / "in.jsonl"),
+            str(tmp_path / "out.parquet"),
+            options=ReleaseOptions(keep_columns=["n"]),
+        )
+    assert "secret" not in str(caught.value)

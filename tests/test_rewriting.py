@@ -119,3 +119,22 @@ def test_words_of_the_rewritten_file_never_enter_the_output(rewriter: Rewriter) 
     texts = ["xylophone quagga", "xylophone xylophone"] * 50
     assert not {"xylophone", "quagga"} & set(" ".join(rewriter.rewrite(texts)).split())
     assert "xylophone" not in rewriter.tokenizer.vocabulary
+
+
+def test_a_bare_string_is_refused_and_not_taken_for_many_records(rewriter: Rewriter) -> None:
+    for method in (rewriter.rewrite, rewriter.encode, rewriter.release):
+        with pytest.raises(ConfigurationError, match="list of strings"):
+            method("show me flights")
+
+
+def test_every_record_is_padded_to_the_same_length_whatever_the_batch(
+    rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes = []
+    encode = rewriter.model.encode
+    monkeypatch.setattr(
+        rewriter.model, "encode", lambda tokens: (shapes.append(tuple(tokens.shape)), encode(tokens))[1]
+    )
+    rewriter.encode(["a", "b"])
+    rewriter.encode(["a", "b " * 500])
+    assert shapes == [(2, 22), (2, 22)]

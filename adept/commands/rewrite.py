@@ -121,6 +121,8 @@ def main() -> int:
             ("statement", statement.text),
         ]
         show(config.output, rows, stderr=config.output == STANDARD_STREAM)
+        if math.isinf(statement.epsilon):
+            sys.stderr.write(f"adept: warning: {statement.mechanism} protects nothing, and no epsilon changes that\n")
         if not statement.training_data["public"]:
             sys.stderr.write(
                 "adept: warning: the model was trained on text declared private; its weights are not covered\n"

@@ -23,6 +23,7 @@ isqrt(n Q).
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import torch
@@ -65,7 +66,7 @@ class _Laplace(Mechanism):
         step = grid_step(self.clip_norm)
         assumed, true = self._assumed_diameter(dim), self._true_diameter(dim)
         holds = true <= assumed
-        epsilon = self.epsilon if holds else max(self.epsilon * math.sqrt(dim), true / self._scale(dim))
+        epsilon = self.epsilon if holds else self._true_epsilon(dim)
         return Guarantee(
             claimed_epsilon=self.epsilon,
             epsilon=epsilon,
@@ -76,6 +77,13 @@ class _Laplace(Mechanism):
             scale=self._scale(dim) * step,
             text=self._text(dim, epsilon, holds),
         )
+
+    def _true_epsilon(self, dim: int) -> float:
+        """A float that is no smaller than D / b, nor than the closed form eps sqrt(n)."""
+        ratio = self._true_diameter(dim) / self._scale(dim)
+        while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
+            ratio = math.nextafter(ratio, math.inf)
+        return max(ratio, self.epsilon * math.sqrt(dim))
 
     def _text(self, dim: int, epsilon: float, holds: bool) -> str:
         if holds:
