@@ -195,3 +195,27 @@ def test_simulated_noise_follows_its_generator_and_has_its_law() -> None:
     assert stats.kstest(first.numpy(), stats.laplace(scale=3.0).cdf).pvalue > P_LIMIT
     directions = noise.simulated_directions(torch.zeros(5, 7), generator=torch.Generator().manual_seed(1))
     assert torch.allclose(directions.norm(dim=1), torch.ones(5))
+
+
+def test_fresh_uniforms_reach_as_deep_as_their_law_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leading zero bits of the entropy halve the number each: a sampler on 2^52 cells would stop at 2^-53."""
+    stream = iter([(1 << 63 >> 200 % 32).to_bytes(8, "little")])
+    zeros, last = 200 // 32, next(stream)
+
+    def entropy(size: int) -> bytes:
+        nonlocal zeros
+        zeros -= 1
+        return bytes(size) if zeros >= 0 else last[:size].ljust(size, b"\0")
+
+    monkeypatch.setattr(noise.os, "urandom", entropy)
+    assert 2.0**-202 < float(noise.fresh_uniform(1)) < 2.0**-198
+
+
+def test_fresh_uniforms_are_uniform_in_the_tail_as_well() -> None:
+    # 400,000 numbers: those below 2^-k are binomial; 8 standard errors at each k (below 1e-14 a test, 12 tests).
+    numbers = noise.fresh_uniform(400_000).numpy()
+    for k in range(1, 13):
+        expected = 400_000 * 2.0**-k
+        assert abs((numbers < 2.0**-k).sum() - expected) < 8 * expected**0.5
+    scaled = numbers[numbers < 2.0**-4] * 16
+    assert stats.kstest(scaled, "uniform").pvalue > P_LIMIT

@@ -13,7 +13,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import Gaussian
-from adept.mechanisms.gaussian import analytic_scale, discrete_log_delta, log_delta
+from adept.mechanisms.gaussian import analytic_scale, discrete_log_delta, discrete_scale, log_delta
 
 P_LIMIT = 1e-10
 EPSILONS = [1e-3, 0.1, 1.0, 8.0, 64.0, 600.0]
@@ -51,6 +51,25 @@ def test_the_exact_calibration_costs_less_than_a_millionth(dim: int, epsilon: fl
     exact = Gaussian(epsilon=epsilon, clip_norm=0.7).guarantee(dim).scale
     analytic = Gaussian(epsilon=epsilon, clip_norm=0.7, calibration="analytic").guarantee(dim).scale
     assert 1 - 1e-12 <= exact / analytic < 1 + 1e-6
+
+
+@pytest.mark.parametrize("dim", [1, 32, 10_000])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0, 600.0])
+@pytest.mark.parametrize("delta", [0.5, 1e-6, 1e-100])
+def test_the_scale_that_is_released_meets_the_whole_bound_in_sixty_digits(
+    dim: int, epsilon: float, delta: float
+) -> None:
+    """Inequality (**) of the docstring, slack and tail included, at the very scale and diameter of a release."""
+    diameter = 2.0**21
+    with mpmath.workdps(60):
+        s, n = mpmath.mpf(discrete_scale(diameter, dim=dim, epsilon=epsilon, delta=delta)), mpmath.mpf(dim)
+        a, tail = n / (8 * s**2), mpmath.mpf(delta) / 2**21
+        radius = diameter + 2 * s * mpmath.sqrt(n * mpmath.log(1.5) - mpmath.log(tail))
+        spent = epsilon - 2 * a - radius**2 / (8 * s**4)
+        half, ratio = diameter / (2 * s), s / diameter
+        continuous = mpmath.ncdf(half - spent * ratio) - mpmath.exp(spent) * mpmath.ncdf(-half - spent * ratio)
+        bound = mpmath.exp(a) * continuous + tail
+        assert delta * (1 - mpmath.mpf(2) ** -19) < bound <= delta
 
 
 def true_discrete_delta(scale: float, shift: tuple[int, int], epsilon: float) -> float:

@@ -3,6 +3,7 @@
 Statistical: 2 S / b ~ chi^2 with 2 n N degrees of freedom, exact p-values with the limit 1e-10 (see conftest.py); 39 tests.
 """
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -113,3 +114,23 @@ def test_the_scale_is_stated_in_latent_units() -> None:
     assert L1Laplace(epsilon=8.0, clip_norm=0.5).guarantee(32).scale == pytest.approx(0.125, rel=1e-5)
     assert L1Laplace(epsilon=8.0, clip_norm=0.5).guarantee(32).sensitivity == pytest.approx(1.0, rel=1e-5)
     assert grid_step(0.5) == 2.0**-21
+
+
+@pytest.mark.parametrize(("dim", "norm"), [(1, 30), (2, 50), (2, 7), (3, 11), (3, 26)])
+def test_the_integer_diameter_of_the_l2_ball_bounds_every_pair(dim: int, norm: int) -> None:
+    """Brute force over all integer vectors with sum z^2 <= Q: no two are farther apart in l1 than 2 isqrt(n Q)."""
+    axis = range(-math.isqrt(norm), math.isqrt(norm) + 1)
+    ball = [z for z in itertools.product(axis, repeat=dim) if sum(x * x for x in z) <= norm]
+    largest = max(sum(map(abs, z)) for z in ball)
+    assert 2 * largest <= 2 * math.isqrt(dim * norm)
+    # The ball is symmetric, so its diameter is twice its largest norm; the bound is met wherever (x, ..., x) fits.
+    assert largest == math.isqrt(dim * norm) or math.isqrt(norm // dim) ** 2 * dim != norm
+
+
+def test_the_originals_true_epsilon_is_never_below_the_exact_ratio() -> None:
+    for clip_norm in (1.0, 0.7, 3.3, 123.456, 1e-6):
+        for dim in (2, 3, 32, 10_000):
+            mechanism = OriginalLaplace(epsilon=8.0, clip_norm=clip_norm)
+            exact = Fraction(mechanism._true_diameter(dim)) / Fraction(mechanism._scale(dim))
+            assert Fraction(mechanism.guarantee(dim).epsilon) >= exact
+            assert mechanism.guarantee(dim).epsilon == pytest.approx(8 * math.sqrt(dim), rel=1e-5)
