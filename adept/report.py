@@ -15,23 +15,13 @@ from scipy.stats import t as student
 from adept.comparison import ENDS, CompareConfig, Row
 from adept.mechanisms import BY_NAME
 from adept.privacy import words
+from adept.studies.figures import COLOURS, NAMES
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 FIGURE = "comparison.svg"
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
-COLOURS = {
-    "original": "#c0392b",
-    "l1": "#1f77b4",
-    "sqrt_n": "#2a9d5c",
-    "l2_norm": "#8e5ea2",
-    "gaussian": "#e08e0b",
-    "privunit": "#17818f",
-    "codebook": "#5c4033",
-    "dptext": "#7f7f7f",
-}
-NAMES = {"original": "original (claim false)", "dptext": "dptext (not private)"}
 
 
 @dataclass(frozen=True)

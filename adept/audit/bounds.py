@@ -1,0 +1,108 @@
+"""Exact confidence bounds: from counts to a certified epsilon, and from declared noise to the true one."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import betainccinv, betaincinv, log_ndtr
+
+Floats = NDArray[np.float64]
+
+
+def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> tuple[Floats, Floats]:
+    """Return lower and upper bounds on a probability, each wrong with probability at most ``alpha``.
+
+    Claim: P[p < lower] <= alpha and P[p > upper] <= alpha for k ~ Binomial(N, p), whatever p and N. Proof: the bounds invert
+    the binomial's tails, which are regularised incomplete beta functions of p (Clopper and Pearson 1934).
+
+    Args:
+        successes: k, a count or an array of counts.
+        trials: N, at least 1; broadcasts against ``successes``.
+        alpha: chance of error *per side*.
+    """
+    count, total = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
+    lower = np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, alpha), 0.0)
+    upper = np.where(count < total, betainccinv(count + 1, np.maximum(total - count, 1), alpha), 1.0)
+    # Where the inverse does not converge, at a tiny alpha, nothing is known: the trivial bounds.
+    return np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameCounts:
+    """The score of a guessing game: a coin picks one of two inputs, the input is released, and a rule guesses or abstains.
+
+    Claim: let the rule, fixed before these rounds, say "first" on the event E and "second" on the event F. A round is right with
+    probability p = (P[E] + P'[F]) / 2 and wrong with probability q = (P'[E] + P[F]) / 2, P and P' being the releases of the two
+    inputs. Under (epsilon, delta)-LDP both events give p <= exp(epsilon) q + delta; if the rule can say one of the two only,
+    delta counts half. Rounds are independent, so right and wrong are binomial, and `epsilon_lower_bound` applies.
+
+    Attributes:
+        right: rounds guessed right.
+        wrong: rounds guessed wrong.
+        rounds: all rounds, those abstained from too.
+        answers: 2 if the rule can say either, 1 if it can say one only.
+    """
+
+    right: int
+    wrong: int
+    rounds: int
+    answers: int = 2
+
+    def certified_epsilon(self, *, delta: float, alpha: float) -> float:
+        """Return a lower bound on epsilon, wrong with probability at most ``alpha``."""
+        return max(0.0, self._bound(delta, alpha))
+
+    def _bound(self, delta: float, alpha: float) -> float:
+        rounds, half = (self.rounds, self.rounds), delta * self.answers / 2
+        return float(epsilon_lower_bound(self.right, self.wrong, *rounds, delta=half, alpha=alpha))
+
+    def p_value(self, *, epsilon: float, delta: float) -> float:
+        """Return the smallest alpha at which the counts refute (epsilon, delta), searched between 1e-300 and 1.
+
+        The certified epsilon grows with alpha, so the answer is a root.
+        """
+
+        def excess(log_alpha: float) -> float:
+            return max(self._bound(delta, math.exp(log_alpha)), -1e6) - epsilon
+
+        low, high = math.log(1e-300), math.log(0.999)
+        if excess(high) <= 0:
+            return 1.0
+        return 1e-300 if excess(low) > 0 else math.exp(brentq(excess, low, high))
+
+
+def epsilon_lower_bound(
+    first: ArrayLike, second: ArrayLike, first_trials: int, second_trials: int, *, delta: float, alpha: float
+) -> Floats:
+    """Return a lower bound on epsilon from counts of one event under two inputs, wrong with probability <= ``alpha``.
+
+    Claim: an (epsilon, delta)-LDP mechanism has P <= exp(epsilon) Q + delta for every event (Habernal 2021, Definition 2.3 with
+    the usual delta), so epsilon >= ln((P - delta) / Q). With P >= p_lo and Q <= q_hi, each wrong with probability at
+    most alpha/2, the bound ln((p_lo - delta) / q_hi) holds with probability 1 - alpha (union bound; Ding et al. 2018 and
+    Jagielski et al. 2020 audit in the same way). The event must have been fixed before the counted releases were drawn.
+
+    Returns:
+        The bound, -inf where nothing at all is certified.
+    """
+    lower, _ = clopper_pearson(first, first_trials, alpha=alpha / 2)
+    _, upper = clopper_pearson(second, second_trials, alpha=alpha / 2)
+    mass = np.maximum(lower - delta, 0.0)
+    with np.errstate(divide="ignore"):
+        bound: Floats = np.log(mass) - np.log(upper)
+    return bound
+
+
+def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
+    """Return the exact delta at which continuous Gaussian noise is (epsilon, delta)-DP for inputs at l2 ``distance``.
+
+    Phi(d/2s - eps s/d) - exp(eps) Phi(-d/2s - eps s/d) (Balle and Wang 2018, Theorem 8), in logarithms because exp(eps) overflows
+    and the two terms are far apart. It grows with the distance, so the sensitivity decides.
+    """
+    if distance == 0:
+        return 0.0
+    ratio = distance / sigma
+    high = float(log_ndtr(ratio / 2 - epsilon / ratio))
+    low = epsilon + float(log_ndtr(-ratio / 2 - epsilon / ratio))
+    return math.exp(high) * -math.expm1(low - high) if low < high else 0.0

@@ -1,0 +1,74 @@
+"""Checks of floating-point safety, for additive noise that says it is exact.
+
+A mechanism can be private on paper and leak through the low bits of its floats: which numbers x + noise can reach depends
+on x (Mironov 2012). These checks look at nothing else, and are kept apart from the event, which rounds such traces away.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import fisher_exact
+
+from adept.audit.pairs import PairSample
+from adept.audit.result import Finding, MechanismFailure
+from adept.audit.subject import Subject
+
+Floats = NDArray[np.float64]
+
+MANTISSA_BITS = 53
+
+
+def grid(subject: Subject, samples: list[PairSample]) -> Finding:
+    """Are all releases multiples of one step, small enough integers for a float64 to hold exactly.
+
+    Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the floats could not hold the
+    integers). Floating-point noise keeps 53 bits at every magnitude, so its small outputs have bits below any such grid:
+    largest output over finest bit exceeds 2^53. That refutes the word ``exact``, and needs no statistics.
+    """
+    _require_exact_law(subject)
+    spans = [_bit_span(releases) for sample in samples for releases in sample.releases if releases.any()]
+    if not spans:
+        raise MechanismFailure("all releases are zero")
+    bits = max(largest for largest, _ in spans) - min(finest for _, finest in spans)
+    evidence = f"releases use {bits} bits from the largest to the finest, a public grid has at most {MANTISSA_BITS}"
+    return Finding(failed=bits > MANTISSA_BITS, evidence=evidence, statistic=float(bits))
+
+
+def representability(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
+    """Can every release of x also be reached from x': does x' + (z - x') give z back, to the last bit.
+
+    Claim: on a public grid that holds both inputs the sum is exact, always. So how often it gives z back must not depend on
+    the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
+    """
+    _require_exact_law(subject)
+    tests = [_reachable(sample, candidate) for sample in samples for candidate in sample.centres]
+    values = [float(fisher_exact(np.array([[k, m - k] for k, m in counts])).pvalue) for counts in tests]
+    (first, rows), (second, _) = tests[int(np.argmin(values))]
+    p = min(1.0, min(values) * len(values))
+    evidence = f"{first} of {rows} releases of x and {second} of x' can be reached from the same input"
+    return Finding(
+        failed=p < share, evidence=evidence, statistic=abs(first - second) / rows, p_value=p, threshold=share
+    )
+
+
+def _bit_span(values: Floats) -> tuple[int, int]:
+    """Return e and f: every nonzero value is below 2^e in magnitude, and all are multiples of 2^f, e and f being tight."""
+    mantissa, exponent = np.frexp(values[values != 0])
+    integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
+    finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)
+    return int(exponent.max()), int(finest.min())
+
+
+def _require_exact_law(subject: Subject) -> None:
+    if subject.source != "release":
+        raise MechanismFailure("a simulation says nothing about the floats of a release")
+    subject.law()
+    if not subject.says_exact:
+        raise MechanismFailure("the mechanism does not say that its releases are exact")
+
+
+def _reachable(sample: PairSample, candidate: Floats) -> tuple[tuple[int, int], tuple[int, int]]:
+    first, second = (
+        (int((candidate + (releases - candidate) == releases).all(axis=1).sum()), len(releases))
+        for releases in sample.releases
+    )
+    return first, second

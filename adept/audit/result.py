@@ -1,0 +1,125 @@
+"""What an audit found: one `Check` per question asked, and the verdict that follows from them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from adept.privacy import json_number
+
+
+class Verdict(StrEnum):
+    """The outcome of one check. ``FAILED`` always means: the claim, or a declaration that its proof rests on, is refuted."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNJUDGED = "could not be judged"
+
+
+class MechanismFailure(Exception):
+    """The mechanism raised, took too long, returned something that is no release, or does not declare what is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a check measured, before it is a verdict."""
+
+    failed: bool
+    evidence: str
+    statistic: float | None = None
+    p_value: float | None = None
+    threshold: float | None = None
+    certified_epsilon: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One question put to a mechanism, and its answer."""
+
+    name: str
+    verdict: Verdict
+    statistic: float | None = None  # what was measured; ``evidence`` says in which unit
+    p_value: float | None = None  # the largest chance of data this bad if the claim were true (None: not a test)
+    threshold: float | None = None  # the check fails for a p-value below it: the check's share of the audit's alpha
+    certified_epsilon: float | None = None  # lower bound on the true epsilon (None: the check certifies none)
+    evidence: str  # what was measured, or why nothing could be
+    sees: str  # what the check can and cannot see
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditResult:
+    """Every check of one audit. All statistical statements hold together with probability ``confidence``.
+
+    Attributes:
+        certified_epsilon: with probability ``confidence``, the mechanism is not (e, delta)-LDP for any e below this number. It
+            rests on counted releases alone, never on what the mechanism declares.
+        releases_judged: could the mechanism's releases be looked at; if not, passing the other checks means nothing.
+    """
+
+    mechanism: str
+    claimed_epsilon: float
+    delta: float
+    dim: int | None
+    trials: int
+    confidence: float
+    source: str
+    seconds: float
+    releases_judged: bool
+    checks: tuple[Check, ...]
+
+    @property
+    def violated(self) -> bool:
+        """Was a check failed, so that the claim or a declaration it rests on is refuted."""
+        return any(check.verdict is Verdict.FAILED for check in self.checks)
+
+    @property
+    def judged(self) -> bool:
+        """Does the audit mean anything: the releases could be looked at, or the mechanism is convicted without."""
+        return self.violated or self.releases_judged
+
+    @property
+    def certified_epsilon(self) -> float:
+        """The largest certified lower bound on epsilon, zero if there is none."""
+        return max((check.certified_epsilon or 0.0 for check in self.checks), default=0.0)
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return the checks as rows of a plain table, for people."""
+        return [
+            {
+                "check": check.name,
+                "verdict": check.verdict.value,
+                "statistic": _short(check.statistic),
+                "p-value": _short(check.p_value),
+                "certified epsilon": _short(check.certified_epsilon),
+                "evidence": check.evidence,
+            }
+            for check in self.checks
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it, with the same numbers as the table."""
+        plain = {name: value for name, value in asdict(self).items() if name != "checks"}
+        verdicts = {"violated": self.violated, "judged": self.judged, "certified_epsilon": self.certified_epsilon}
+        checks = [{name: _json(value) for name, value in asdict(check).items()} for check in self.checks]
+        return {name: _json(value) for name, value in {**verdicts, **plain}.items()} | {"checks": checks}
+
+
+def judge(name: str, question: Callable[[], Finding], *, sees: str) -> Check:
+    """Ask one question; a mechanism that fails to answer could not be judged, for the reason that it gave."""
+    try:
+        finding = question()
+    except MechanismFailure as failure:
+        return Check(name=name, verdict=Verdict.UNJUDGED, evidence=str(failure), sees=sees)
+    measured = {field.name: getattr(finding, field.name) for field in fields(finding) if field.name != "failed"}
+    return Check(name=name, verdict=Verdict.FAILED if finding.failed else Verdict.PASSED, sees=sees, **measured)
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if math.isnan(value) else json_number(value)
+    return value

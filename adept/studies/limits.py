@@ -1,0 +1,150 @@
+r"""What no eps-LDP mechanism can beat: information per record, guessed labels, reconstruction, telling two records apart.
+
+A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of outputs (Habernal 2021,
+Definition 2.3). Every bound here follows from that inequality alone, so it holds for whatever is computed from a release: rewritten
+text, a classifier's guess, an attacker's. Each is attained by some mechanism. A result significantly above one proves a violation,
+provided that the guessing rule was fixed without looking at the releases that are judged, that eps is the true one and
+covers everything the guesser sees, and that labels were neither copied nor used in decoding. A classifier trained on many
+rewrites and tested on clean text is not bounded by `best_guess`: it learns from the sum of many releases.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adept.errors import ConfigurationError
+
+EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+CANDIDATES = (2, 10, 100, 1000)
+DELTA = 1e-6
+# How often each intent occurs in the public test splits, most frequent first: the guesser's prior.
+LABEL_COUNTS = {
+    "SNIPS test": (124, 107, 107, 104, 92, 86, 80),
+    "ATIS test": (632, 48, 38, 36, 33, 21, 18, 12, 10, 9, 8, 7, 6, 6, 3, 2, 1, 1, 1, 1),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitRow:
+    """One bound at one true budget."""
+
+    limit: str  # capacity | label | reconstruction | advantage
+    setting: str  # what the bound speaks of: the prior, the number of candidates, delta
+    epsilon: float  # the true budget of all that is seen of one record
+    value: float
+    unit: str  # bits, or a probability
+    without_release: float  # what is reached without looking at the release at all
+
+
+def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
+    """Return every bound at every budget.
+
+    Raises:
+        ConfigurationError: a budget is negative or not a number.
+    """
+    return [row for epsilon in epsilons for row in _rows(epsilon)]
+
+
+def _rows(epsilon: float) -> list[LimitRow]:
+    rows = [_row("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, unit="bits")]
+    for name, counts in LABEL_COUNTS.items():
+        rows.append(_row("label", name, epsilon, best_guess(counts, epsilon=epsilon), max(counts) / sum(counts)))
+    for candidates in CANDIDATES:
+        value = reconstruction(candidates, epsilon=epsilon)
+        rows.append(_row("reconstruction", f"1 of {candidates}", epsilon, value, 1 / candidates))
+    for delta in (0.0, DELTA):
+        rows.append(_row("advantage", f"delta {delta:g}", epsilon, advantage(epsilon=epsilon, delta=delta), 0.0))
+    return rows
+
+
+def _row(
+    limit: str, setting: str, epsilon: float, value: float, without: float, *, unit: str = "probability"
+) -> LimitRow:
+    return LimitRow(limit=limit, setting=setting, epsilon=epsilon, value=value, unit=unit, without_release=without)
+
+
+def capacity(*, epsilon: float) -> float:
+    r"""Return the most bits that one eps-LDP release can tell about a record, on average over any law of the records.
+
+    Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and whatever set the records are from.
+
+    Proof: let Q be the law of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x ln r_x]. At an output v, put
+    l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1 over x. r ln r is convex, hence at most its chord over
+    this interval, and E_x[r_x ln r_x] <= ln l + w l e^eps eps, where w l e^eps + (1 - w) l = 1. That is ln l + u (1 - l), which
+    is largest at l = 1 / u, with the value u - 1 - ln u. It remains to average over v. Equality: two values of r only, so
+    PrivUnit's law with a cap of probability w = (u - 1) / (e^eps - 1). (Derived here and checked numerically; the chord is the
+    argument by which Kairouz, Oh and Viswanath 2016 show that two-valued, "staircase" mechanisms are optimal.)
+    """
+    _check(epsilon=epsilon)
+    if math.isinf(epsilon):
+        return math.inf
+    if epsilon < 1e-3:
+        return epsilon**2 / 8 / math.log(2)  # the leading term, where the difference would lose its digits
+    u = -epsilon / math.expm1(-epsilon)
+    return (u - 1 - math.log(u)) / math.log(2)
+
+
+def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
+    r"""Return the largest probability of guessing a record's label from one release of the record.
+
+    Claim: P[guess = label] <= max_j (pi_1 + ... + pi_j) e^eps / (e^eps + j - 1), the prior pi sorted downward.
+
+    Proof: let p_y be the probability that label y is guessed when it is the truth. The guess is post-processing, and the records
+    with one label are a mixture, so the guess is eps-LDP as a function of the label: under the truth y it is z with probability at
+    least e^-eps p_z. These sum to one over z, hence p_y + e^-eps sum_{z != y} p_z <= 1 for all y. With T = sum_z p_z this says
+    p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a given T, sum_y pi_y p_y is largest when the most likely labels have p = c, one
+    has what is left, and the others have 0; that value is linear in T while the number of full ones stays the same, so the
+    maximum is at a T = j c. There c = e^eps / (e^eps + j - 1). Equality: j-ary randomised response on the j most likely labels.
+    (Derived here and checked numerically by linear programming.)
+
+    Args:
+        prior: the labels' probabilities or counts, in any order.
+        epsilon: the true budget of everything that the guesser sees of this record.
+
+    Raises:
+        ConfigurationError: the prior is empty, negative or zero, or epsilon is negative.
+    """
+    _check(epsilon=epsilon)
+    weights = sorted(prior, reverse=True)
+    if not weights or not 0 < sum(weights) < math.inf or not min(weights) >= 0:
+        raise ConfigurationError(f"prior must be non-negative, finite and not all zero, got {list(prior)}")
+    sums = (sum(weights[:j]) / sum(weights) / _crowd(j, epsilon) for j in range(1, len(weights) + 1))
+    return min(1.0, max(sums))
+
+
+def reconstruction(candidates: int, *, epsilon: float) -> float:
+    """Return the largest probability of naming the record among equally likely candidates: e^eps / (e^eps + j - 1).
+
+    Proof: `best_guess` with the candidates for labels; for a uniform prior its j-th value (j / k) e^eps / (e^eps + j - 1) grows
+    with j, so all k candidates count. Equality: k-ary randomised response.
+    """
+    _check(epsilon=epsilon)
+    if candidates < 1:
+        raise ConfigurationError(f"candidates must be at least 1, got {candidates}")
+    return 1 / _crowd(candidates, epsilon)
+
+
+def advantage(*, epsilon: float, delta: float = 0.0) -> float:
+    """Return the largest P[event | x] - P[event | x'] over events and pairs of records: the total variation distance.
+
+    Claim: at most (e^eps - 1 + 2 delta) / (e^eps + 1), which is tanh(eps / 2) for delta = 0.
+
+    Proof: let a and b be the event's probabilities under x and x'. Then a <= e^eps b + delta, and for the complements
+    1 - b <= e^eps (1 - a) + delta. The sum is 1 + (a - b) <= e^eps (1 - (a - b)) + 2 delta. Equality: randomised response of one
+    bit, which says the truth for certain with probability delta (Kairouz, Oh and Viswanath 2015).
+    """
+    _check(epsilon=epsilon)
+    if not 0 <= delta <= 1:
+        raise ConfigurationError(f"delta must be between 0 and 1, got {delta}")
+    shrunk = math.exp(-epsilon)
+    return (1 - shrunk + 2 * delta * shrunk) / (1 + shrunk)
+
+
+def _crowd(size: int, epsilon: float) -> float:
+    """Return (e^eps + j - 1) / e^eps, which does not overflow."""
+    return 1 + (size - 1) * math.exp(-epsilon)
+
+
+def _check(*, epsilon: float) -> None:
+    if not epsilon >= 0:
+        raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")

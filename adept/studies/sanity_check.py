@@ -1,0 +1,216 @@
+r"""Figure 2 of Habernal (2022): an empirical sanity check of mechanisms, with the exact answers beside it.
+
+Inputs are x = (0, ..., 0) and x' = (1, ..., 1), of l1 sensitivity n. A release is rounded at 1/2 coordinate by coordinate, a
+majority vote guesses the input (ties go to 0), and the loss is the largest |ln ratio| of the guess's probabilities under the two
+inputs. By post-processing it is at most epsilon for a private mechanism.
+
+Three things the figure could not show. (1) The number of votes is binomial, so the loss has a closed form. (2) A cell that was
+never seen is a bound that depends on the number of runs, not an infinite loss; two empty cells are 0/0, undefined. (3) The
+vote is the loose part: the privacy loss itself, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.stats import binom
+from torch import Tensor
+
+from adept.audit.bounds import clopper_pearson, epsilon_lower_bound
+from adept.errors import ConfigurationError
+
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+DIMS = (1, 2, 8, 32, 64, 128)
+MECHANISMS = ("laplace", "adept", "dptext_redraw", "dptext_zero", "copy", "random")
+# The values of the published figure at epsilon 1, by dimension. Empty cells were drawn as infinity; "random" was at most .004.
+PUBLISHED: dict[str, tuple[float, ...]] = {
+    "laplace": (0.832, 0.900, 0.365, 0.157, 0.108, 0.074),
+    "adept": (0.832, 1.662, 2.579, 5.120, 8.056, math.inf),
+    "dptext_redraw": (math.inf,) * 6,
+    "dptext_zero": (math.inf,) * 6,
+    "copy": (math.inf,) * 6,
+    "random": (0.004,) * 6,
+}
+CONFIDENCE = 0.999
+CHUNK_ELEMENTS = 2**20
+CHOOSING = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SanityRow:
+    """One mechanism at one budget and dimension: exact, run and published."""
+
+    mechanism: str
+    epsilon: float  # the claim
+    dim: int
+    trials: int  # runs per input
+    exact: float  # loss of the vote at threshold 1/2, in closed form
+    exact_at_one: float  # the same with coordinates rounded at 1 instead
+    likelihood_ratio: float  # the largest privacy loss of any event: what the mechanism truly costs
+    run: float  # loss of the run; inf if one cell of a column is empty, nan if both are
+    run_lower: float  # 99.9 % interval of the exact loss, from the run
+    run_upper: float
+    likelihood_ratio_lower: float  # certified at 99.9 % from the same releases, by an event of the privacy loss
+    published: float | None
+    violated: bool  # one of the two bounds, each at 99.9 %, exceeds the claim
+
+
+def figure_two(
+    *,
+    trials: int = 1_000_000,
+    epsilons: tuple[float, ...] = EPSILONS,
+    dims: tuple[int, ...] = DIMS,
+    mechanisms: tuple[str, ...] = MECHANISMS,
+    seed: int = 2022,
+) -> Iterator[SanityRow]:
+    """Yield the rows of the figure, budget by budget; memory does not depend on ``trials``.
+
+    The event of the privacy loss is chosen on further releases, at most 20,000; the bounds hold row by row.
+    """
+    if trials < 100:
+        raise ConfigurationError(f"trials must be at least 100, got {trials}")
+    if unknown := set(mechanisms) - set(MECHANISMS):
+        raise ConfigurationError(f"mechanisms must be among {', '.join(MECHANISMS)}, got {sorted(unknown)[0]}")
+    generator = torch.Generator().manual_seed(seed)
+    for mechanism in mechanisms:
+        for epsilon in epsilons:
+            for dim in dims:
+                yield _row(mechanism, epsilon, dim, trials, generator)
+
+
+def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int, threshold: float = 0.5) -> tuple[float, float]:
+    """Return the exact probabilities that a coordinate is at least ``threshold``, in (0, 1], under x = 0 and x' = 1."""
+    b = scale(mechanism, epsilon=epsilon, dim=dim)
+    match mechanism:
+        case "laplace" | "adept":
+            return 0.5 * math.exp(-threshold / b), 1 - 0.5 * math.exp(-(1 - threshold) / b)
+        case "dptext_redraw":
+            return math.exp(-threshold / b), 1.0
+        case "dptext_zero":
+            return 0.5 * math.exp(-threshold / b), 1.0
+        case "copy":
+            return 0.0, 1.0
+        case _:
+            return 1 - threshold, 1 - threshold
+
+
+def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
+    """Return the noise's scale b: sensitivity n over epsilon, but 1 over epsilon for ADePT (Habernal 2022, Section 5)."""
+    return (1 if mechanism == "adept" else dim) / epsilon
+
+
+def exact_loss(mechanism: str, *, epsilon: float, dim: int, threshold: float = 0.5) -> float:
+    """Return the loss of the majority vote, from the binomial law of the number of votes."""
+    zero, one = rounding_probabilities(mechanism, epsilon=epsilon, dim=dim, threshold=threshold)
+    ties = dim // 2  # the vote says 1 when more than half of the coordinates do
+    says_one = binom.logsf(ties, dim, zero), binom.logsf(ties, dim, one)
+    says_zero = binom.logcdf(ties, dim, zero), binom.logcdf(ties, dim, one)
+    return max(_log_ratio(*map(float, pair)) for pair in (says_one, says_zero))
+
+
+def likelihood_ratio(mechanism: str, *, epsilon: float, dim: int) -> float:
+    """Return the largest privacy loss of any event: n / b for Laplace noise (Habernal 2021, Appendix A)."""
+    if mechanism in ("laplace", "adept"):
+        return dim / scale(mechanism, epsilon=epsilon, dim=dim)
+    return 0.0 if mechanism == "random" else math.inf
+
+
+def release(mechanism: str, rows: int, dim: int, *, value: float, epsilon: float, generator: torch.Generator) -> Tensor:
+    """Return releases (rows, dim) of the input whose coordinates are all ``value``."""
+    b = scale(mechanism, epsilon=epsilon, dim=dim)
+    uniform = torch.rand(rows, dim, generator=generator)
+    if mechanism == "copy":
+        return torch.full((rows, dim), value)
+    if mechanism == "random":
+        return uniform
+    if mechanism in ("laplace", "adept"):
+        v = uniform - 0.5
+        return value - b * v.sign() * (1 - 2 * v.abs()).clamp_min(1e-12).log()
+    noise = -b * uniform.sign() * (1 - 2 * uniform.abs()).log()  # v from (0, 1), where (-1/2, 1/2) was meant
+    while mechanism == "dptext_redraw" and (missing := noise.isnan()).any():
+        noise[missing] = -b * (1 - 2 * torch.rand(int(missing.sum()), generator=generator)).log()
+    return value + noise.nan_to_num(nan=0.0, posinf=math.inf)
+
+
+def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch.Generator) -> SanityRow:
+    def draw(value: float, rows: int) -> Iterator[Tensor]:
+        step = max(1, CHUNK_ELEMENTS // dim)
+        for start in range(0, rows, step):
+            size = min(step, rows - start)
+            yield release(mechanism, size, dim, value=value, epsilon=epsilon, generator=generator)
+
+    threshold = _chosen_threshold(*(draw(value, min(trials, CHOOSING)) for value in (0.0, 1.0)))
+    (votes, reached), (one_votes, one_reached) = (_count(draw(value, trials), dim, threshold) for value in (0.0, 1.0))
+    lower, upper = _loss_interval(votes, one_votes, trials)
+    certified = float(epsilon_lower_bound(reached, one_reached, trials, trials, delta=0.0, alpha=1 - CONFIDENCE))
+    known = epsilon == 1.0 and dim in DIMS
+    return SanityRow(
+        mechanism=mechanism,
+        epsilon=epsilon,
+        dim=dim,
+        trials=trials,
+        exact=exact_loss(mechanism, epsilon=epsilon, dim=dim),
+        exact_at_one=exact_loss(mechanism, epsilon=epsilon, dim=dim, threshold=1.0),
+        likelihood_ratio=likelihood_ratio(mechanism, epsilon=epsilon, dim=dim),
+        run=observed_loss(votes, one_votes, trials),
+        run_lower=lower,
+        run_upper=upper,
+        likelihood_ratio_lower=max(0.0, certified),
+        published=PUBLISHED[mechanism][DIMS.index(dim)] if known else None,
+        violated=max(lower, certified) > epsilon,
+    )
+
+
+def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
+    """Return the loss of a run's counts: inf where one of two cells is empty, nan (undefined) where both are."""
+    cells = (zeros_say_one, ones_say_one), (trials - zeros_say_one, trials - ones_say_one)
+    losses = [math.nan if first == second == 0 else _log_ratio(_log(first), _log(second)) for first, second in cells]
+    return math.inf if math.inf in losses else max(losses, key=lambda loss: (math.isnan(loss), loss))
+
+
+def _count(releases: Iterator[Tensor], dim: int, threshold: float) -> tuple[int, int]:
+    """Return how many releases the vote calls one, and how many have at least the chosen privacy loss."""
+    says_one, reached = 0, 0
+    for z in releases:
+        says_one += int(((z >= 0.5).sum(dim=1) > dim // 2).sum())
+        reached += int((_loss(z) >= threshold).sum())
+    return says_one, reached
+
+
+def _loss(z: Tensor) -> Tensor:
+    """Return sum_i |z_i - 1| - |z_i|, b times the privacy loss in favour of x = 0, without cancellation."""
+    return z.shape[1] - 2 * z.clamp(0, 1).sum(dim=1)
+
+
+def _chosen_threshold(zeros: Iterator[Tensor], ones: Iterator[Tensor]) -> float:
+    """Return the threshold of the privacy loss with the best bound on releases that are not counted again."""
+    first, second = (torch.cat([_loss(z) for z in releases]).numpy() for releases in (zeros, ones))
+    candidates = np.unique(np.quantile(np.concatenate([first, second]), np.linspace(0, 1, 400)))
+    candidates -= 1e-3  # the atoms of the law, at -n and n, are wholly inside or wholly outside, whatever the rounding
+    ours, theirs = (len(values) - np.searchsorted(np.sort(values), candidates) for values in (first, second))
+    bounds = epsilon_lower_bound(ours, theirs, len(first), len(second), delta=0.0, alpha=1 - CONFIDENCE)
+    return float(candidates[int(np.argmax(bounds))])
+
+
+def _loss_interval(zeros_say_one: int, ones_say_one: int, trials: int) -> tuple[float, float]:
+    """Return a 99.9 % interval of the vote's loss: two Clopper-Pearson intervals, and the extremes that they permit."""
+    alpha = (1 - CONFIDENCE) / 4
+    (a, b), (c, d) = (
+        tuple(float(bound) for bound in clopper_pearson(count, trials, alpha=alpha))
+        for count in (zeros_say_one, ones_say_one)
+    )
+    columns = ((a, b), (c, d)), ((1 - b, 1 - a), (1 - d, 1 - c))
+    lower = max(max(_log(a) - _log(d), _log(c) - _log(b)) for (a, b), (c, d) in columns)
+    upper = max(max(_log(b) - _log(c), _log(d) - _log(a)) for (a, b), (c, d) in columns)
+    return max(0.0, lower), upper
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+def _log_ratio(first: float, second: float) -> float:
+    """Return |first - second| of two logarithms; a ratio of two impossible events is no loss."""
+    return 0.0 if first == second else abs(first - second)

@@ -1,0 +1,79 @@
+"""Bounds and laws against other computations of the same numbers; nothing here is random but where it says so."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binomtest
+
+from adept.audit import GameCounts, clopper_pearson, epsilon_lower_bound
+from adept.audit.bounds import gaussian_delta
+from adept.audit.laws import LAWS, cap_p_value, chi_square_lower
+from adept.mechanisms import PrivUnit
+from adept.mechanisms.gaussian import analytic_scale
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (3, 10), (10, 10), (1, 100_000)])
+def test_clopper_pearson_agrees_with_scipys_exact_interval(successes: int, trials: int) -> None:
+    lower, upper = clopper_pearson(successes, trials, alpha=0.025)
+    interval = binomtest(successes, trials).proportion_ci(0.95, method="exact")
+    assert (float(lower), float(upper)) == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+def test_clopper_pearson_keeps_its_digits_at_a_tiny_alpha() -> None:
+    _, upper = clopper_pearson(0, 1000, alpha=1e-30)
+    assert float(upper) == pytest.approx(-math.expm1(math.log(1e-30) / 1000), rel=1e-9)
+
+
+def test_an_event_never_seen_certifies_about_ln_of_the_trials_over_3_7() -> None:
+    bound = float(epsilon_lower_bound(500_000, 0, 500_000, 500_000, delta=0.0, alpha=0.05))
+    assert bound == pytest.approx(math.log(500_000 / 3.69), abs=1e-3)
+
+
+def test_a_delta_lowers_the_bound_and_swallows_small_events() -> None:
+    with_delta = float(epsilon_lower_bound(500, 10, 1000, 1000, delta=0.1, alpha=0.05))
+    assert with_delta < float(epsilon_lower_bound(500, 10, 1000, 1000, delta=0.0, alpha=0.05))
+    assert float(epsilon_lower_bound(50, 0, 1000, 1000, delta=0.1, alpha=0.05)) == -math.inf
+
+
+def test_the_bound_errs_no_more_often_than_alpha() -> None:
+    """At the true epsilon, over 20,000 experiments: the count exceeds its mean by 5 standard deviations with probability 3e-7."""
+    generator = np.random.default_rng(1)
+    first, second = generator.binomial(200, 0.6, 20_000), generator.binomial(200, 0.2, 20_000)
+    wrong = int((epsilon_lower_bound(first, second, 200, 200, delta=0.0, alpha=0.1) > math.log(3)).sum())
+    assert wrong <= 2000 + 5 * math.sqrt(1800)
+    assert wrong > 0  # a bound that is never wrong would say nothing
+
+
+def test_the_p_value_is_the_alpha_at_which_the_bound_meets_the_claim() -> None:
+    counts = GameCounts(right=800, wrong=100, rounds=1000)
+    p = counts.p_value(epsilon=1.5, delta=0.0)
+    assert counts.certified_epsilon(delta=0.0, alpha=p) == pytest.approx(1.5, abs=1e-6)
+    assert GameCounts(right=5, wrong=5, rounds=10).p_value(epsilon=1.0, delta=0.0) == 1.0
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (10.0, 1e-6), (100.0, 1e-9)])
+def test_gaussian_delta_inverts_the_mechanisms_analytic_scale(epsilon: float, delta: float) -> None:
+    needed = gaussian_delta(2.0, sigma=2 * analytic_scale(epsilon, delta=delta), epsilon=epsilon)
+    assert needed == pytest.approx(delta, rel=1e-4)
+
+
+def test_the_classical_gaussian_formula_fails_at_epsilon_10() -> None:
+    sigma = math.sqrt(2 * math.log(1.25 / 1e-6)) / 10
+    assert gaussian_delta(1.0, sigma=sigma, epsilon=10.0) > 1.5e-6
+
+
+def test_the_scale_test_sees_the_originals_error_in_one_vector() -> None:
+    """The original's noise is 8 times too small at n = 64; its median is tested here, so nothing is random."""
+    noise = np.full((1, 64), math.log(2))
+    size, freedom = LAWS["laplace"].size(noise, 8.0)
+    assert chi_square_lower(size, freedom) < 1e-12
+
+
+def test_the_law_of_the_cap_is_seen_at_another_epsilon() -> None:
+    """PrivUnit's own releases have the law of its budget and not of another; the first line fails with probability 1e-9."""
+    mechanism, x = PrivUnit(epsilon=4.0), np.eye(8)[0]
+    releases = mechanism.privatize(torch.from_numpy(x).expand(5000, -1)).numpy()
+    assert cap_p_value(releases, x, epsilon=4.0, clip_norm=1.0) > 1e-9
+    assert cap_p_value(releases, x, epsilon=5.0, clip_norm=1.0) < 1e-9
