@@ -24,7 +24,7 @@ import torch
 from adept.data import Corpus, DataConfig, hold_out, load
 from adept.downstream import CLASSIFIERS, evaluate
 from adept.errors import ConfigurationError, DataError
-from adept.files import new_file
+from adept.files import write_once
 from adept.mechanisms import BY_NAME, Mechanism
 from adept.model import DecodingConfig, ModelConfig, TrainingData
 from adept.privacy import json_number
@@ -249,22 +249,16 @@ def _rows(
                 train_records=evaluation.train_records,
                 test_records=evaluation.test_records,
             )
-            _write_new(path, json.dumps(_plain(row)))
+            write_once(path, json.dumps(_plain(row)))
         rows.append(Row(**{**json.loads(path.read_text()), "epsilon": float(json.loads(path.read_text())["epsilon"])}))
     return rows
 
 
 def _cached_texts(path: Path, written: Callable[[], tuple[list[str], float | None]]) -> tuple[list[str], float | None]:
     if not path.exists():
-        _write_new(path, json.dumps(written()))
+        write_once(path, json.dumps(written()))
     texts, speed = json.loads(path.read_text("utf-8"))
     return texts, speed
-
-
-def _write_new(path: Path, text: str) -> None:
-    Path(f"{path}.partial").unlink(missing_ok=True)  # what a crash left behind: each name has one writer only
-    with new_file(str(path)) as temporary:
-        Path(temporary).write_text(text, "utf-8")
 
 
 def _plain(row: Row) -> dict[str, Any]:

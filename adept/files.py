@@ -211,6 +211,13 @@ def new_file(path: str) -> Iterator[str]:
         partial.unlink(missing_ok=True)
 
 
+def write_once(path: Path, text: str) -> None:
+    """Write a small file whole or not at all; what a crash left under its temporary name is cleared, as it has one writer."""
+    Path(f"{path}.partial").unlink(missing_ok=True)
+    with new_file(str(path)) as temporary:
+        Path(temporary).write_text(text, "utf-8")
+
+
 def new_directory(path: str) -> Path:
     """Make the directory of a run; one that already holds something is refused, so that no result is mixed or lost."""
     directory = Path(path)

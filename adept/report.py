@@ -16,6 +16,7 @@ from adept.comparison import ENDS, CompareConfig, Row
 from adept.mechanisms import BY_NAME
 from adept.privacy import words
 from adept.studies.figures import COLOURS, NAMES
+from adept.verdicts import AuditVerdict, describe
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -161,13 +162,13 @@ def headline(rows: list[Row]) -> str:
     )
 
 
-def write(rows: list[Row], config: CompareConfig, directory: Path) -> Path:
+def write(rows: list[Row], audits: list[AuditVerdict], config: CompareConfig, directory: Path) -> Path:
     """Write ``figures/comparison.svg`` and ``report.html``; returns the page's path."""
     svg = draw(rows)
     (directory / "figures").mkdir(exist_ok=True)
     (directory / "figures" / FIGURE).write_text(svg, "utf-8")
     page = directory / "report.html"
-    page.write_text(_page(rows, config, svg[svg.index("<svg") :]), "utf-8")
+    page.write_text(_page(rows, audits, config, svg[svg.index("<svg") :]), "utf-8")
     return page
 
 
@@ -185,19 +186,13 @@ def command_line(config: CompareConfig) -> str:
     )
 
 
-def _page(rows: list[Row], config: CompareConfig, svg: str) -> str:
+def _page(rows: list[Row], audits: list[AuditVerdict], config: CompareConfig, svg: str) -> str:
     escape = html.escape
     seen = {"paper": "the very text that it rewrites", "disjoint": "other text, without labels"}[config.protocol]
     tables = "".join(f"<h3>{title}</h3>{_html_table(*table(rows, metric))}" for metric, title in METRICS.items())
     claims = _html_table(
-        [
-            "mechanism",
-            f"what one release guarantees (claimed epsilon {budgets(rows)[0]:g}, {config.model.latent_dim} dimensions)",
-        ],
-        [
-            [NAMES.get(name, name), BY_NAME[name](epsilon=budgets(rows)[0]).guarantee(config.model.latent_dim).text]
-            for name in mechanisms(rows)
-        ],
+        ["mechanism", f"guarantee of a release at {config.model.latent_dim} dimensions", "audit of the claim"],
+        [[NAMES.get(v.mechanism, v.mechanism), _claim(v, config), describe(v)] for v in audits],
     )
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -213,17 +208,22 @@ td + td {{ white-space: normal; }} pre {{ white-space: pre-wrap; background: #f4
 </style></head><body>
 <h1>Private rewriting of {escape(config.data.name)}</h1>
 <p class="lead">{escape(headline(rows))}</p>
-<figure>{svg}<figcaption>A classifier is trained on the rewritten text and tested on text that people really wrote. Bars are 95 %
+<figure>{svg}<figcaption>A classifier is trained on the rewritten text and tested on the untouched test split. Bars are 95 %
 intervals over {len(config.seeds)} seed(s). A mechanism's merit is its distance above <em>random</em>, which is what the same
 decoder writes when it knows nothing of the record.</figcaption></figure>
-<h2>Figures</h2>{tables}
+<h2>In numbers</h2>{tables}
 <p class="small"><b>none</b>: the text itself. <b>identity</b>: the rewriter without noise. <b>random</b>: the same decoder
 on random latents. Protocol {escape(config.protocol)}: the rewriter was trained on {seen}. Labels are copied, and so not
 private.</p>
-<h2>What is guaranteed</h2>{claims}
+<h2>Claims and verdicts</h2>{claims}
 <h2>Made by</h2><pre>{escape(command_line(config))}</pre>
 </body></html>
 """
+
+
+def _claim(audited: AuditVerdict, config: CompareConfig) -> str:
+    mechanism = BY_NAME[audited.mechanism](epsilon=audited.epsilon, clip_norm=config.model.clip_norm)
+    return mechanism.guarantee(config.model.latent_dim).text
 
 
 def _html_table(headings: list[str], lines: list[list[str]]) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from adept import report
 from adept.comparison import CompareConfig, Row
+from adept.verdicts import AuditVerdict
 
 BASE = Row(
     data="atis",
@@ -95,11 +96,14 @@ def test_the_page_is_one_file_without_network_and_escapes_what_it_quotes(tmp_pat
     rows = [replace(row, data="<script>") for row in make_rows()]
     config = CompareConfig(output_dir=str(tmp_path), epsilons=[8.0, 64.0])
     config.data.name = "<script>"
-    page = report.write(rows, config, tmp_path).read_text("utf-8")
+    audits = [AuditVerdict("original", 8.0, True, 9.5, "l1 distance <b>"), AuditVerdict("sqrt_n", 8.0, False, 2.5, "")]
+    page = report.write(rows, audits, config, tmp_path).read_text("utf-8")
     assert "<script" not in page
     assert not re.search(r'(src|href)="(https?:)?//', page.replace("http://www.w3.org", ""))
     assert page.count("<svg") == 1
     assert "claim of epsilon 8 is false" in page
+    assert "convicted: l1 distance &lt;b&gt;; certified epsilon at least 9.5" in page
+    assert "not refuted, which is no proof; certified epsilon at least 2.5" in page
     assert "true epsilon of the original" in page
     assert "adept compare" in page
 

@@ -9,6 +9,7 @@ from adept import report
 from adept.comparison import CompareConfig, Row, compare
 from adept.config import execute
 from adept.results import show_table
+from adept.verdicts import verdicts
 
 
 def run(config: CompareConfig) -> list[Row]:
@@ -16,7 +17,7 @@ def run(config: CompareConfig) -> list[Row]:
     with Progress(disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("seeds", total=len(config.seeds))
         rows = compare(config, progress=lambda done: progress.update(task, completed=done))
-    report.write(rows, config, Path(config.output_dir))
+    report.write(rows, verdicts(config), config, Path(config.output_dir))
     return rows
 
 
