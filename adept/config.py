@@ -46,7 +46,7 @@ class MechanismChoice:
         Raises:
             ConfigurationError: there is no budget, or two of them, or a value is out of range.
         """
-        if epsilon is not None and self.options.get("epsilon", epsilon) != epsilon:
+        if epsilon is not None and "epsilon" in self.options and self.options["epsilon"] != epsilon:
             raise ConfigurationError(
                 f"epsilon must be given once, got {epsilon} and {self.options['epsilon']}: drop one of them"
             )

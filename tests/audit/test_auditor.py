@@ -2,7 +2,7 @@
 
 Confidence is 1 - 1e-9 throughout, so one audit of a sound mechanism accuses it with probability 1e-9 at most. This module
 audits sound mechanisms fewer than 50 times: its share of the suite's false alarms is 5e-8. Convictions are not subject to
-chance in practice: the weakest p-value seen was below 1e-12.
+chance in practice: trials are such that the certified bounds lie five of their standard deviations beyond the claims.
 """
 
 import json
@@ -45,7 +45,7 @@ def verdict(result: audit.AuditResult, name: str) -> Verdict:
         (defects.ProjectionAfterNoise(epsilon=1.0), "event", 2_000),
         (defects.CommonNoise(epsilon=1.0), "event", 2_000),
         (defects.BoundedNoise(epsilon=1.0), "event", 20_000),
-        (defects.TopDependsOnInput(epsilon=2.0), "event", 40_000),
+        (defects.TopDependsOnInput(epsilon=2.0), "event", 150_000),
         (defects.BatchNoise(epsilon=8.0), "batch", 200),
         (defects.SeededNoise(epsilon=8.0), "seed", 200),
         (defects.SeededNoise(epsilon=8.0), "fork", 200),
@@ -144,9 +144,9 @@ def test_one_claim_is_judged_with_its_delta() -> None:
     assert not run(gaussian, trials=20_000).violated
 
     class WithoutDelta:
-        """The same releases, claimed without the delta, at half of the epsilon."""
+        """The same releases, claimed without the delta, at a fifth of the epsilon."""
 
-        epsilon = 0.5
+        epsilon = 0.2
 
         def privatize(self, latents: torch.Tensor) -> torch.Tensor:
             return gaussian.privatize(latents)
