@@ -46,7 +46,7 @@ def loss_of(model: Autoencoder, tokens: torch.Tensor) -> torch.Tensor:
 
 
 def main() -> None:
-    epochs = int(sys.argv[1]) if len(sys.argv) > 1 else 2
+    epochs = int(sys.argv[1]) if len(sys.argv) > 1 else 4  # setting up costs a second, which a real run spreads over 40
     splits = load(DataConfig(sizes=[4500, 500, 0]))
     tokenizer = Tokenizer.train(splits["train"].texts)
     rows, validation = (tokenizer.encode(splits[name].texts, max_length=40) for name in ("train", "validation"))
