@@ -133,7 +133,7 @@ def _draw_metric(axis: Any, rows: list[Row], metric: str, title: str) -> None:
         root = math.sqrt(rows[0].dim)
         above = axis.secondary_xaxis("top", functions=(lambda x: x * root, lambda x: x / root))
         above.set_xscale("log", base=2)
-        above.set_xticks([e * root for e in epsilons], [f"{e * root:.3g}" for e in epsilons])
+        above.set_xticks([e * root for e in epsilons], [f"{e * root:.4g}" for e in epsilons])
         above.set_xlabel("true epsilon of the original", color=COLOURS["original"])
         above.tick_params(colors=COLOURS["original"])
 
