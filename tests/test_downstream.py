@@ -20,6 +20,15 @@ def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels
     assert honest.accuracy.low <= honest.accuracy.value <= honest.accuracy.high
 
 
+def test_the_lstm_learns_the_labels_too_and_is_repeatable() -> None:
+    splits = load(DataConfig(sizes=[600, 10, 200], balanced=True))
+    first = evaluate(splits["train"], splits["test"], classifier="lstm", seed=3)
+    assert first.accuracy.value > 5 * first.majority_accuracy
+    assert evaluate(splits["train"], splits["test"], classifier="lstm", seed=3) == first
+    odd = evaluate(Corpus(["a b", "", "c"], ["x", "y", "x"]), Corpus(["", "zebra"], ["x", "y"]), classifier="lstm")
+    assert odd.test_records == 2
+
+
 def test_empty_texts_and_a_single_label_are_handled() -> None:
     test = Corpus(["a", ""], ["x", "y"])
     assert evaluate(Corpus(["a", ""], ["x", "x"]), test).accuracy.value == 0.5

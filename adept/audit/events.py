@@ -33,7 +33,9 @@ CHOOSING_ELEMENTS = 2**23  # numbers held for screening, over all pairs: 64 MiB
 CHOOSING_ROWS = 2**20  # values of the chosen statistic held for its threshold: 8 MiB an input
 # Bounds are compared at strict alphas: of many rules, the best at a lax one would be one that speaks seldom, with lucky counts.
 SCREENING_ALPHA = 1e-6  # some ten thousand rules, few releases
-THRESHOLD_ALPHA = 1e-4  # some thousand rules, most of them much alike
+SMOOTHING = 15  # thresholds on either side over which a score is averaged
+LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
+THRESHOLD_ALPHA = 1e-3  # some thousand rules, most of them much alike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,10 +177,21 @@ def best_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha:
         for flipped in (False, True):
             right, wrong = above[flipped] + below[not flipped], above[not flipped] + below[flipped]
             scores = epsilon_lower_bound(right, wrong, rounds, rounds, delta=delta * answers / 2, alpha=alpha)
-            i = int(np.argmax(scores))
+            i = _best_on_average(scores)
             if scores[i] > best[0]:
                 best = float(scores[i]), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
     return best
+
+
+def _best_on_average(scores: Floats) -> int:
+    """Return the index of the best score, averaged over its neighbours: one lucky count in a tail is no better rule.
+
+    The scores of few thresholds (a discrete statistic) differ for good reasons and are taken as they are.
+    """
+    if len(scores) < 8 * SMOOTHING:
+        return int(np.argmax(scores))
+    padded = np.pad(np.maximum(scores, LOWEST_SCORE), SMOOTHING, mode="edge")
+    return int(np.argmax(np.convolve(padded, np.ones(2 * SMOOTHING + 1), "valid")))
 
 
 def _thresholds(values: Floats, gap: float) -> tuple[Floats, Floats]:
