@@ -94,6 +94,10 @@ def release_file(
         ConfigurationError: a label is outside the public label set, or the model writes no labels for labels=joint.
     """
     target_format = file_format(target, options.format if target == STANDARD_STREAM else None)
+    if target_format == "txt" and options.keep_columns:
+        raise ConfigurationError(
+            "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
+        )
     statement_path = _statement_path(target, statement_path, options)
     if options.labels == "joint" and not rewriter.tokenizer.labels:
         raise ConfigurationError(

@@ -91,9 +91,6 @@ def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkey
             raise KeyboardInterrupt
         return evaluate(train, test, **options)  # type: ignore[arg-type]
 
-    (tmp_path / "run" / "rows").mkdir(parents=True)
-    (tmp_path / "run" / "rows").rmdir()
-    (tmp_path / "run").rmdir()
     monkeypatch.setattr(comparison, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compare(config(tmp_path / "run", mechanisms=["original"]))

@@ -365,6 +365,14 @@ def test_text_files_hold_no_labels_and_the_statement_knows(
     assert statement.neighbours == "any two records"
 
 
+def test_text_files_hold_no_kept_columns_either(rewriter: Rewriter, labelled_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="keep_columns must be empty"):
+        release_file(
+            rewriter, str(labelled_file), str(tmp_path / "out.txt"), options=ReleaseOptions(keep_columns=["slots"])
+        )
+    assert not list(tmp_path.glob("out*"))
+
+
 def test_the_statement_is_a_file_of_its_own(rewriter: Rewriter, labelled_file: Path, tmp_path: Path) -> None:
     output = str(tmp_path / "out.jsonl")
     for path in (output, "-"):
