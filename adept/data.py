@@ -173,19 +173,32 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int) -> lis
 
 
 class Batches:
-    """An iterable of token batches (B, T), bucketed by length and reshuffled each epoch by the seed and the epoch."""
+    """An iterable of token batches (B, T), bucketed by length and reshuffled each epoch by the seed and the epoch.
 
-    def __init__(self, rows: list[list[int]], *, batch_size: int, seed: int, shuffle: bool) -> None:
+    With ``targets`` (N, n), one for each row, each batch is a pair of tokens (B, T) and the rows' targets (B, n).
+    """
+
+    def __init__(
+        self,
+        rows: list[list[int]],
+        *,
+        batch_size: int,
+        seed: int,
+        shuffle: bool,
+        targets: Tensor | None = None,
+    ) -> None:
         self.rows, self.batch_size, self.seed, self.shuffle = rows, batch_size, seed, shuffle
+        self.targets = targets
         self.epoch = 0
 
     def __len__(self) -> int:
         return math.ceil(len(self.rows) / self.batch_size)
 
-    def __iter__(self) -> Iterator[Tensor]:
+    def __iter__(self) -> Iterator[Tensor | tuple[Tensor, Tensor]]:
         seed = self.seed + self.epoch if self.shuffle else self.seed
         for batch in length_batches([len(row) for row in self.rows], batch_size=self.batch_size, seed=seed):
-            yield pad([self.rows[i] for i in batch])
+            tokens = pad([self.rows[i] for i in batch])
+            yield tokens if self.targets is None else (tokens, self.targets[batch])
 
 
 def pad(rows: list[list[int]], *, length: int | None = None) -> Tensor:

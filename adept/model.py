@@ -22,6 +22,7 @@ from adept.mechanisms.base import CLIP_NORMS, NORM_ORDER, check_positive, clip_l
 from adept.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 
 FORMAT_VERSION = 1
+WEIGHTS, CODEBOOKS = "model.safetensors", "codebooks.safetensors"
 
 
 @dataclass
@@ -63,19 +64,22 @@ class TrainingData:
 class DecodingConfig:
     """How the decoder writes: greedily, or by sampling. Either is post-processing of the latent and costs no budget."""
 
-    strategy: str = "greedy"  # greedy | sample
+    strategy: str = "auto"  # greedy | sample | auto: sample where releases repeat (learned_codebook), greedy elsewhere
     temperature: float = 1.0  # below 1 sharpens, above 1 flattens; sampling only
     top_k: int = 0  # sample among the k likeliest words; 0: among all
     top_p: float = 1.0  # sample among the likeliest words that together reach this probability
+    pool: int = 20  # where releases repeat: texts sampled once for each codeword, which all its records share; 0: none
 
     def __post_init__(self) -> None:
-        if self.strategy not in ("greedy", "sample"):
-            raise ConfigurationError(f"decoding.strategy must be greedy or sample, got {self.strategy}")
+        if self.strategy not in ("auto", "greedy", "sample"):
+            raise ConfigurationError(f"decoding.strategy must be auto, greedy or sample, got {self.strategy}")
         check_positive(**{"decoding.temperature": self.temperature})
         if self.top_k < 0:
             raise ConfigurationError(f"decoding.top_k must be at least 0, got {self.top_k}")
         if not 0 < self.top_p <= 1:
             raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
+        if self.pool < 0:
+            raise ConfigurationError(f"decoding.pool must be at least 0, got {self.pool}")
 
 
 class Autoencoder(nn.Module):
@@ -88,6 +92,9 @@ class Autoencoder(nn.Module):
         training_data: where the weights come from; part of every privacy statement.
         labels: how many label tokens the vocabulary has. With any, every row begins with one, in and out: the record is the
             pair (label, text), and the decoder writes both from the one latent.
+
+    Attributes:
+        codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
     """
 
     def __init__(
@@ -107,6 +114,7 @@ class Autoencoder(nn.Module):
         self.clip = clip
         self.training_data = training_data or TrainingData()
         self.labels = labels
+        self.codebooks: dict[int, Tensor] = {}
         embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
         self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD)
         self.dropout = nn.Dropout(config.dropout)
@@ -203,9 +211,9 @@ class Autoencoder(nn.Module):
             "labels": self.labels,
             "training_data": asdict(self.training_data),
         }
-        save_file(
-            {name: tensor.contiguous() for name, tensor in self.state_dict().items()}, directory / "model.safetensors"
-        )
+        save_file({name: tensor.contiguous() for name, tensor in self.state_dict().items()}, directory / WEIGHTS)
+        if self.codebooks:
+            save_file({f"{size}": words for size, words in self.codebooks.items()}, directory / CODEBOOKS)
         (directory / "config.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
 
     @classmethod
@@ -217,16 +225,7 @@ class Autoencoder(nn.Module):
         """
         directory = Path(directory)
         model = _from_description(cls, directory / "config.json")
-        try:
-            weights = load_file(directory / "model.safetensors")
-        except OSError:
-            raise ModelError(
-                f"{directory} has no readable model.safetensors: give a complete model directory"
-            ) from None
-        except SafetensorError:
-            raise ModelError(
-                f"{directory / 'model.safetensors'} is corrupt: train the model again or restore it"
-            ) from None
+        weights = _load_tensors(directory / WEIGHTS)
         expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
         wrong = sorted(expected.keys() ^ weights.keys()) or [
             n for n, shape in expected.items() if weights[n].shape != shape
@@ -234,7 +233,26 @@ class Autoencoder(nn.Module):
         if wrong:
             raise ModelError(f"weights in {directory} do not fit config.json (first: {wrong[0]}): restore both files")
         model.load_state_dict(weights)
+        if (directory / CODEBOOKS).exists():
+            model.codebooks = _load_codebooks(directory / CODEBOOKS, dim=model.config.latent_dim)
         return model.eval()
+
+
+def _load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except OSError:
+        raise ModelError(f"{path.parent} has no readable {path.name}: give a complete model directory") from None
+    except SafetensorError:
+        raise ModelError(f"{path} is corrupt: train the model again or restore it") from None
+
+
+def _load_codebooks(path: Path, *, dim: int) -> dict[int, Tensor]:
+    """Load the codebooks of a model, after a check that each is what its name says."""
+    tensors = _load_tensors(path)
+    if any(name != f"{len(words)}" or words.shape[1:] != (dim,) for name, words in tensors.items()):
+        raise ModelError(f"{path} does not fit config.json: restore both files")
+    return {len(words): words for words in tensors.values()}
 
 
 def _from_description(cls: type[Autoencoder], path: Path) -> Autoencoder:
@@ -266,7 +284,7 @@ def _from_description(cls: type[Autoencoder], path: Path) -> Autoencoder:
 
 def _choose(logits: Tensor, decoding: DecodingConfig, generator: torch.Generator | None) -> Tensor:
     """Choose the next word (B, 1) from logits (B, V)."""
-    if decoding.strategy == "greedy":
+    if decoding.strategy != "sample":
         return logits.argmax(dim=1, keepdim=True)
     logits = logits / decoding.temperature
     if decoding.top_k:

@@ -2,9 +2,15 @@
 
 The only way from a record to its rewrite is encode -> release -> decode. ``encode`` pads every record to the same length, so a
 latent depends on its own record alone; ``release`` is the mechanism; ``decode`` sees nothing but released latents.
+
+Where releases repeat, because the mechanism has few codewords, the decoder writes a *pool* of texts for each codeword that it meets
+and every record with that codeword draws from it. That is post-processing, and it is what a reader of noisy releases wants: all
+records with one codeword say the same, so that their labels average out, text by text.
 """
 
+import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +19,7 @@ from torch import Tensor
 
 from adept.data import pad
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import Mechanism
+from adept.mechanisms import LearnedCodebook, Mechanism
 from adept.model import Autoencoder, DecodingConfig
 from adept.privacy import Guarantee
 from adept.tokenizer import Tokenizer
@@ -26,7 +32,7 @@ class Rewriter:
         model: the autoencoder.
         tokenizer: the one that was saved with the model.
         mechanism: what randomises the latent; its set must fit the model's clip, its radius must be the model's.
-        decoding: greedy or sampled; sampling draws fresh randomness for each call.
+        decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
 
     Raises:
@@ -50,9 +56,10 @@ class Rewriter:
             )
         self.model = model.eval()
         self.tokenizer = tokenizer
-        self.mechanism = mechanism
-        self.decoding = decoding or DecodingConfig()
+        self.mechanism = with_codewords(mechanism, model)
+        self.decoding = _resolved(decoding or DecodingConfig(), repeats=isinstance(mechanism, LearnedCodebook))
         self.batch_size = batch_size
+        self._pools: dict[bytes, list[tuple[str, str | None]]] = {}
 
     @classmethod
     def from_pretrained(cls, directory: str | Path, *, mechanism: Mechanism, **options: Any) -> "Rewriter":
@@ -88,8 +95,21 @@ class Rewriter:
         for start in range(0, len(texts), self.batch_size):
             batch = slice(start, start + self.batch_size)
             released = self.release(texts[batch], labels[batch] if labels is not None else None)
-            written += self.decode_pairs(released.repeat_interleave(samples, dim=0))
+            written += self.write(released, samples=samples)
         return written
+
+    def write(self, released: Tensor, *, samples: int = 1) -> list[tuple[str, str | None]]:
+        """Write ``samples`` pairs of text and label from each released latent (B, n): afresh, or from the codewords' pools."""
+        if not self.decoding.pool:
+            return self.decode_pairs(released.repeat_interleave(samples, dim=0))
+        keys = [row.numpy().tobytes() for row in released.cpu()]
+        new = {key: row for key, row in zip(keys, released, strict=True) if key not in self._pools}
+        size = self.decoding.pool
+        for start in range(0, len(new), max(1, self.batch_size // size)):
+            some = list(new)[start : start + max(1, self.batch_size // size)]
+            pairs = self.decode_pairs(torch.stack([new[key] for key in some]).repeat_interleave(size, dim=0))
+            self._pools |= {key: pairs[i * size : (i + 1) * size] for i, key in enumerate(some)}
+        return [pair for key in keys for pair in _draw(self._pools[key], samples)]
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
@@ -118,6 +138,31 @@ class Rewriter:
     @property
     def _device(self) -> torch.device:
         return next(self.model.parameters()).device
+
+
+def with_codewords(mechanism: Mechanism, model: Autoencoder) -> Mechanism:
+    """Give a learned codebook the model's codewords; other mechanisms need none.
+
+    Raises:
+        ModelError: the model has no codebooks.
+    """
+    if not isinstance(mechanism, LearnedCodebook) or mechanism.codewords is not None:
+        return mechanism
+    if not model.codebooks:
+        raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
+    return mechanism.with_codewords(model.codebooks)
+
+
+def _resolved(decoding: DecodingConfig, *, repeats: bool) -> DecodingConfig:
+    """Say what strategy "auto" stands for; there is a pool only where texts are sampled and releases repeat."""
+    strategy = decoding.strategy if decoding.strategy != "auto" else ("sample" if repeats else "greedy")
+    return replace(decoding, strategy=strategy, pool=decoding.pool if repeats and strategy == "sample" else 0)
+
+
+def _draw(pool: list[tuple[str, str | None]], samples: int) -> list[tuple[str, str | None]]:
+    """Draw from a pool, each of its texts once before any comes again."""
+    whole, rest = divmod(samples, len(pool))
+    return pool * whole + random.sample(pool, rest)
 
 
 def check_fit(model: Autoencoder, mechanism: type[Mechanism]) -> None:

@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor, nn
 
-from adept.data import Batches, Corpus
+from adept.content import ContentConfig, fit_content
+from adept.data import Batches, Corpus, pad
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms import Mechanism
+from adept.mechanisms import LearnedCodebook, Mechanism
+from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.model import Autoencoder, ModelConfig, TrainingData
 from adept.tokenizer import PAD, UNKNOWN, Tokenizer, TokenizerConfig
 
@@ -40,6 +42,7 @@ class TrainingConfig:
     epsilon: Any = (
         None  # null: no noise; x: the mechanism's noise at x; [low, high]: at a budget drawn log-uniformly per batch
     )
+    content: ContentConfig = field(default_factory=ContentConfig)
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
@@ -85,12 +88,21 @@ class FitResult:
 
 
 class TextData(lightning.LightningDataModule):
-    """Encoded training and validation texts."""
+    """Encoded training and validation texts and, for content-first training, their content vectors."""
 
-    def __init__(self, train: list[list[int]], validation: list[list[int]], *, batch_size: int, seed: int) -> None:
+    def __init__(
+        self,
+        train: list[list[int]],
+        validation: list[list[int]],
+        *,
+        batch_size: int,
+        seed: int,
+        targets: tuple[Tensor, Tensor] | None = None,
+    ) -> None:
         super().__init__()
-        self.train = Batches(train, batch_size=batch_size, seed=seed, shuffle=True)
-        self.validation = Batches(validation, batch_size=4 * batch_size, seed=seed, shuffle=False)
+        first, second = targets or (None, None)
+        self.train = Batches(train, batch_size=batch_size, seed=seed, shuffle=True, targets=first)
+        self.validation = Batches(validation, batch_size=4 * batch_size, seed=seed, shuffle=False, targets=second)
 
     def train_dataloader(self) -> Batches:
         self.train.epoch = self.trainer.current_epoch if self.trainer else 0
@@ -101,7 +113,10 @@ class TextData(lightning.LightningDataModule):
 
 
 class AutoencoderTask(lightning.LightningModule):
-    """Reconstruct tokens from their latent; ``mechanism(epsilon)`` builds the one whose noise the decoder is to live with."""
+    """Reconstruct tokens from their latent; ``mechanism(epsilon)`` builds the one whose noise the decoder is to live with.
+
+    Where batches bring content vectors the latent is also to point along them, and the decoder learns from blurred latents.
+    """
 
     def __init__(
         self, model: Autoencoder, config: TrainingConfig, mechanism: Callable[[float], Mechanism] | None = None
@@ -111,23 +126,36 @@ class AutoencoderTask(lightning.LightningModule):
         self.config = config
         self.mechanism = mechanism if config.epsilon is not None else None
 
-    def training_step(self, tokens: Tensor) -> Tensor:
-        return self._loss(tokens, "train_loss")
+    def training_step(self, batch: Tensor | tuple[Tensor, Tensor]) -> Tensor:
+        return self._loss(batch, "train_loss")
 
-    def validation_step(self, tokens: Tensor) -> None:
-        self._loss(tokens, "validation_loss")
+    def validation_step(self, batch: Tensor | tuple[Tensor, Tensor]) -> None:
+        self._loss(batch, "validation_loss")
 
-    def _loss(self, tokens: Tensor, name: str) -> Tensor:
-        """Cross-entropy in nats per token, END included."""
+    def _loss(self, batch: Tensor | tuple[Tensor, Tensor], name: str) -> Tensor:
+        """Cross-entropy in nats per token, END included, and the weighted distance from any content vectors."""
+        tokens, targets = batch if isinstance(batch, tuple | list) else (batch, None)
         latents = self.model.encode(self._hide_labels(tokens))
+        logits = self.model(self._noisy(latents, content=targets is not None), tokens)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
+        if targets is not None:
+            loss = loss + self.config.content.weight * (1 - nn.functional.cosine_similarity(latents, targets)).mean()
+        self.log(name, loss, on_epoch=True, on_step=False, batch_size=int((tokens != PAD).sum()), prog_bar=True)
+        return loss
+
+    def _noisy(self, latents: Tensor, *, content: bool) -> Tensor:
+        """Latents as the decoder is to meet them: under the mechanism's noise, or about as far from a record as a codeword is."""
         if self.mechanism is not None:
             low, high = map(math.log, self.config.budgets)
             epsilon = math.exp(low + (high - low) * torch.rand(()).item())
-            latents = self.mechanism(epsilon).simulate(latents, None)
-        logits = self.model(latents, tokens)
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
-        self.log(name, loss, on_epoch=True, on_step=False, batch_size=int((tokens != PAD).sum()), prog_bar=True)
-        return loss
+            return self.mechanism(epsilon).simulate(latents, None)
+        if not content:
+            return latents
+        length = latents.norm(dim=1, keepdim=True)
+        spread = self.config.content.spread * torch.rand_like(length) * length
+        blurred: Tensor = latents + spread * torch.randn_like(latents) / latents.shape[1] ** 0.5
+        blurred *= length / blurred.norm(dim=1, keepdim=True).clamp(min=1e-9)
+        return blurred
 
     def _hide_labels(self, tokens: Tensor) -> Tensor:
         """Hide some labels from the encoder in training, so that it serves unlabelled text as well."""
@@ -144,6 +172,14 @@ class AutoencoderTask(lightning.LightningModule):
         left = 1 - self.current_epoch / max(1, self.trainer.max_epochs or 1)
         for group in self.trainer.optimizers[0].param_groups:
             group["lr"] = self.config.learning_rate * left
+
+
+def for_mechanism(config: TrainingConfig, kind: type[Mechanism]) -> TrainingConfig:
+    """Say what ``content.kind=auto`` stands for: words where the codebook is learned, and none elsewhere."""
+    if config.content.kind != "auto":
+        return config
+    chosen = "words" if issubclass(kind, LearnedCodebook) else "none"
+    return replace(config, content=replace(config.content, kind=chosen))
 
 
 def train_model(
@@ -194,9 +230,22 @@ def train_model(
         resume=resume,
         mechanism=mechanism,
     )
+    if clip != "l1":
+        model.codebooks = learn_codebooks(_latents(model, tokenizer, train), seed=seed)
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     return model, fitted
+
+
+@torch.inference_mode()
+def _latents(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus) -> Tensor:
+    """Return the latents (N, n) of a corpus, on the CPU."""
+    device = next(model.parameters()).device
+    rows = encode_corpus(tokenizer, corpus, max_length=model.config.max_length)
+    length = model.config.max_length + 2
+    return torch.cat(
+        [model.encode(pad(rows[i : i + 256], length=length).to(device)).cpu() for i in range(0, len(rows), 256)]
+    )
 
 
 def fit(
@@ -224,6 +273,7 @@ def fit(
         *(encode_corpus(tokenizer, corpus, max_length=model.config.max_length) for corpus in (train, validation)),
         batch_size=config.batch_size,
         seed=seed,
+        targets=_targets(train, validation, config.content, dim=model.config.latent_dim, seed=seed),
     )
     checkpoint = ModelCheckpoint(
         output_dir / CHECKPOINTS, "best", monitor="validation_loss", save_last=True, enable_version_counter=False
@@ -245,6 +295,17 @@ def fit(
         records_per_second=epochs * len(data.train.rows) / seconds,
         seconds=seconds,
     )
+
+
+def _targets(
+    train: Corpus, validation: Corpus, config: ContentConfig, *, dim: int, seed: int
+) -> tuple[Tensor, Tensor] | None:
+    """Content vectors (N, n) of the training and the validation text, fitted on the former."""
+    if config.kind in ("auto", "none"):
+        return None
+    encode = fit_content(train, kind=config.kind, dim=dim, seed=seed)
+    first, second = (torch.from_numpy(encode(corpus.texts)).to(torch.float32) for corpus in (train, validation))
+    return first, second
 
 
 def encode_corpus(tokenizer: Tokenizer, corpus: Corpus, *, max_length: int) -> list[list[int]]:

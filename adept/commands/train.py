@@ -13,7 +13,16 @@ from adept.files import new_directory
 from adept.model import Autoencoder, ModelConfig, TrainingData
 from adept.results import show, write_json
 from adept.tokenizer import TokenizerConfig
-from adept.training import CHECKPOINTS, LAST, MODEL, FitResult, TrainerConfig, TrainingConfig, train_model
+from adept.training import (
+    CHECKPOINTS,
+    LAST,
+    MODEL,
+    FitResult,
+    TrainerConfig,
+    TrainingConfig,
+    for_mechanism,
+    train_model,
+)
 
 
 @dataclass
@@ -72,7 +81,7 @@ def run(config: TrainConfig) -> TrainResult:
         splits["validation"],
         model_config=config.model,
         tokenizer_config=config.tokenizer,
-        training_config=config.training,
+        training_config=for_mechanism(config.training, config.mechanism.kind),
         trainer_config=config.trainer,
         clip=config.mechanism.kind.clip,
         training_data=TrainingData(config.data.name, public, len(splits["train"])),

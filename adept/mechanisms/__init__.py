@@ -2,11 +2,12 @@
 
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.baselines import Identity, Random
-from adept.mechanisms.codebook import Codebook, LearnedCodebook
+from adept.mechanisms.codebook import Codebook
 from adept.mechanisms.dptext import DPText
 from adept.mechanisms.gaussian import Gaussian
 from adept.mechanisms.l2_norm import L2Norm
 from adept.mechanisms.laplace import L1Laplace, OriginalLaplace, SqrtNLaplace
+from adept.mechanisms.learned_codebook import LearnedCodebook
 from adept.mechanisms.privunit import PrivUnit
 from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
 
@@ -20,6 +21,7 @@ BY_NAME: dict[str, type[Mechanism]] = {
         Gaussian,
         PrivUnit,
         Codebook,
+        LearnedCodebook,
         DPText,
         Identity,
         Random,

@@ -20,17 +20,14 @@ options, no data.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, Mechanism, check_between, check_integer, check_latents, clip_latents, to_grid
-from adept.mechanisms.blocks import Block, Shape, block_shape, layout_cosine, random_layout
+from adept.mechanisms.blocks import Block, Shape, layout_cosine, random_layout
 from adept.mechanisms.privunit import DIMS
 from adept.noise import exact_ranks
 from adept.privacy import Guarantee, words
@@ -119,53 +116,6 @@ class Codebook(Mechanism):
     def expected_squared_error(self, dim: int) -> float:
         """Return 2 C^2 (1 - mean cosine): averaged over x uniform on the sphere, and over random codebooks."""
         return 2 * self.clip_norm**2 * (1 - self.mean_cosine(dim))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LearnedCodebook(Codebook):
-    """The same release over codewords of your own, for Python callers; pure eps-LDP if they never saw private data.
-
-    Attributes:
-        codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here. One block.
-        top: t, the number of heavy codewords; by default max(1, round(q k)) as for a random codebook.
-    """
-
-    codewords: Tensor = field(repr=False)
-    top: int | None = None
-    name: ClassVar[str] = "learned_codebook"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_latents(self.codewords)
-        if self.size is not None or self.blocks is not None:
-            raise ConfigurationError("size and blocks must be left out where codewords are given")
-        check_integer(*SIZES, codewords=len(self.codewords))
-        check_integer(1, len(self.codewords) - 1, top=self.top)
-        if not bool(self.codewords.isfinite().all()) or bool((self.codewords == 0).all(dim=1).any()):
-            raise ConfigurationError("codewords must be finite and must not hold a zero row")
-        unit = clip_latents(self.codewords.detach().to("cpu", torch.float64, copy=True), clip="sphere", clip_norm=1.0)
-        object.__setattr__(self, "codewords", unit.to(torch.float32))
-
-    def layout(self, dim: int) -> tuple[Block, ...]:
-        if dim != self.codewords.shape[1]:
-            raise ConfigurationError(f"dim must be the codewords' {self.codewords.shape[1]}, got {dim}")
-        shape = block_shape(dim, epsilon=Fraction(self.epsilon), size=len(self.codewords), top=self.top)
-        return (Block(shape, self.codewords),)
-
-    def mean_cosine(self, dim: int) -> float:
-        """Return E<x, V> exactly for x drawn from the codewords themselves: latents that the codebook was made for."""
-        self.layout(dim)  # refuses another dimension
-        return self._own_cosine
-
-    @cached_property
-    def _own_cosine(self) -> float:
-        (block,) = self.layout(self.codewords.shape[1])
-        heavy, light = block.shape.odds
-        weight = block.shape.top * heavy + (block.shape.size - block.shape.top) * light
-        precise = block.codewords.to(torch.float64)
-        inside = torch.stack([precise[near].sum(dim=0) for near in block.nearest(block.codewords)])
-        mean = inside * ((heavy - light) / weight) + precise.sum(dim=0) * (light / weight)
-        return float((mean * precise).sum(dim=1).mean())
 
 
 def released_ranks(records: int, shape: Shape) -> Tensor:

@@ -1,0 +1,141 @@
+r"""A small codebook that was learned from public latents: few codewords, each of which is hit with a large probability.
+
+The release is that of ``adept.mechanisms.codebook``, with the same claim and the same proof: it holds for *any* public codewords,
+so learning them from public text can change what a release is good for, but not what it guarantees. Random codewords cover the
+whole sphere; text covers little of it. With k codewords where the text is, a record's own codeword is released with probability
+e^eps / (e^eps + k - 1): .64 for k = 32 at eps = 4, .92 for k = 256 at eps = 8. A reader of many releases then needs no more than
+to count, and a decoder meets only k latents, each of which it can be ready for.
+
+The rule for k: 2^round(eps), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t:
+round(k / (e^eps + 1)), the size of the set that keeps most information (Ye and Barg 2018, "Optimal schemes for discrete
+distribution estimation under locally differential privacy", Eq. 10), and at least 1. Both read the budget alone.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import torch
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from torch import Tensor
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.base import check_integer, check_latents, clip_latents
+from adept.mechanisms.blocks import Block, block_shape, random_codewords
+from adept.mechanisms.codebook import SIZES, Codebook
+
+POWERS = (5, 10)  # of the default size
+FULL_BATCH = 256  # up to this many codewords k-means reads all latents in each step
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedCodebook(Codebook):
+    """Pure eps-LDP in exact arithmetic, over codewords learned from public latents, if they never saw private data.
+
+    Attributes:
+        codewords: (k, n) tensor, k >= 2, finite and without zero rows; scaled to unit length here. One block. None stands for
+            random ones, of the same number and with the same guarantee, until a model brings its own (``with_codewords``).
+        size: codewords k; by default the rule above.
+        top: t, the number of heavy codewords; by default the rule above.
+    """
+
+    codewords: Any = field(
+        default=None, repr=False
+    )  # a Tensor; Any because configurations must be able to hold the class
+    top: int | None = None
+    name: ClassVar[str] = "learned_codebook"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.blocks is not None:
+            raise ConfigurationError(f"blocks must be left out for a learned codebook, got {self.blocks}")
+        if self.codewords is not None:
+            if self.size not in (None, len(self.codewords)):
+                raise ConfigurationError(
+                    f"size must be the number of codewords, {len(self.codewords)}, got {self.size}"
+                )
+            object.__setattr__(self, "codewords", _unit_codewords(self.codewords))
+        check_integer(1, self.count - 1, top=self.top)
+
+    @property
+    def count(self) -> int:
+        """The number of codewords k."""
+        if self.codewords is not None:
+            return len(self.codewords)
+        return self.size or 1 << min(max(round(self.epsilon), POWERS[0]), POWERS[1])
+
+    def with_codewords(self, codebooks: Mapping[int, Tensor]) -> "LearnedCodebook":
+        """Return this mechanism with the largest of a model's codebooks that is not larger than its ``count``.
+
+        Raises:
+            ConfigurationError: there is none.
+        """
+        if self.codewords is not None:
+            return self
+        fitting = [size for size in codebooks if size <= self.count]
+        if not fitting:
+            raise ConfigurationError(
+                f"size must be at least {min(codebooks, default=0)}, the model's smallest codebook, got {self.count}"
+            )
+        return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
+
+    def layout(self, dim: int) -> tuple[Block, ...]:
+        words = random_codewords(dim, self.count, self.seed) if self.codewords is None else self.codewords
+        if dim != words.shape[1]:
+            raise ConfigurationError(f"dim must be the codewords' {words.shape[1]}, got {dim}")
+        top = self.top or max(1, round(self.count / (math.exp(min(self.epsilon, 700.0)) + 1)))
+        return (Block(block_shape(dim, epsilon=Fraction(self.epsilon), size=self.count, top=top), words),)
+
+    def mean_cosine(self, dim: int) -> float:
+        """Return E<x, V>: exactly, for x drawn from the codewords themselves; for random ones over random codebooks."""
+        if self.codewords is None:
+            return super().mean_cosine(dim)
+        self.layout(dim)  # refuses another dimension
+        return self._own_cosine
+
+    @cached_property
+    def _own_cosine(self) -> float:
+        (block,) = self.layout(self.codewords.shape[1])
+        heavy, light = block.shape.odds
+        weight = block.shape.top * heavy + (block.shape.size - block.shape.top) * light
+        precise = block.codewords.to(torch.float64)
+        inside = torch.stack([precise[near].sum(dim=0) for near in block.nearest(block.codewords)])
+        mean = inside * ((heavy - light) / weight) + precise.sum(dim=0) * (light / weight)
+        return float((mean * precise).sum(dim=1).mean())
+
+
+def _unit_codewords(codewords: Tensor) -> Tensor:
+    """Return codewords (k, n) at unit length, float32 on the CPU."""
+    if not isinstance(codewords, Tensor):
+        raise ConfigurationError(f"codewords must be a tensor, got {type(codewords).__name__}")
+    check_latents(codewords)
+    check_integer(*SIZES, codewords=len(codewords))
+    if not bool(codewords.isfinite().all()) or bool((codewords == 0).all(dim=1).any()):
+        raise ConfigurationError("codewords must be finite and must not hold a zero row")
+    unit = clip_latents(codewords.detach().to("cpu", torch.float64, copy=True), clip="sphere", clip_norm=1.0)
+    return unit.to(torch.float32)
+
+
+def learn_codebooks(latents: Tensor, *, seed: int = 0) -> dict[int, Tensor]:
+    """Return codebooks of 32, 64, ... 1024 unit codewords (k, n) for public latents (N, n), by k-means on the sphere.
+
+    A codebook has at most N / 2 codewords, so that none of them is one record; below 64 latents there is one smaller codebook, and
+    below 4 there is none.
+    """
+    points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
+    distinct = len(torch.unique(points, dim=0)) if len(latents) else 0
+    largest = min(len(latents) // 2, distinct)
+    sizes = [1 << power for power in range(POWERS[0], POWERS[1] + 1) if 1 << power <= largest]
+    if not sizes and largest >= SIZES[0]:
+        sizes = [1 << (largest.bit_length() - 1)]
+    return {size: _k_means(points, size, seed=seed) for size in sizes}
+
+
+def _k_means(points: Tensor, size: int, *, seed: int) -> Tensor:
+    kind = KMeans if size <= FULL_BATCH else MiniBatchKMeans
+    centres = torch.from_numpy(kind(size, n_init=3, random_state=seed).fit(points.numpy()).cluster_centers_)
+    centres[(centres == 0).all(dim=1), 0] = 1.0  # opposite points have a mean without direction
+    return _unit_codewords(centres)
