@@ -211,11 +211,11 @@ def new_file(path: str) -> Iterator[str]:
         partial.unlink(missing_ok=True)
 
 
-def write_once(path: Path, text: str) -> None:
+def write_once(path: Path, content: str | bytes) -> None:
     """Write a small file whole or not at all; what a crash left under its temporary name is cleared, as it has one writer."""
     Path(f"{path}.partial").unlink(missing_ok=True)
     with new_file(str(path)) as temporary:
-        Path(temporary).write_text(text, "utf-8")
+        Path(temporary).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def new_directory(path: str) -> Path:

@@ -153,9 +153,9 @@ class AutoencoderTask(lightning.LightningModule):
             return latents
         length = latents.norm(dim=1, keepdim=True)
         spread = self.config.content.spread * torch.rand_like(length) * length
-        blurred: Tensor = latents + spread * torch.randn_like(latents) / latents.shape[1] ** 0.5
-        blurred *= length / blurred.norm(dim=1, keepdim=True).clamp(min=1e-9)
-        return blurred
+        blurred = latents + spread * torch.randn_like(latents) / latents.shape[1] ** 0.5
+        rescaled: Tensor = blurred * (length / blurred.norm(dim=1, keepdim=True).clamp(min=1e-9))
+        return rescaled
 
     def _hide_labels(self, tokens: Tensor) -> Tensor:
         """Hide some labels from the encoder in training, so that it serves unlabelled text as well."""

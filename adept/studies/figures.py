@@ -24,6 +24,7 @@ COLOURS = {
     "gaussian": "#e08e0b",
     "privunit": "#17818f",
     "codebook": "#5c4033",
+    "learned_codebook": "#d6438a",
     "dptext": "#7f7f7f",
 }
 NAMES = {"original": "original (claim false)", "dptext": "dptext (not private)"}
