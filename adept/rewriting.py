@@ -19,7 +19,7 @@ from torch import Tensor
 
 from adept.data import pad
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import LearnedCodebook, Mechanism
+from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, Mechanism
 from adept.model import Autoencoder, DecodingConfig
 from adept.privacy import Guarantee
 from adept.tokenizer import Tokenizer
@@ -163,6 +163,13 @@ def _draw(pool: list[tuple[str, str | None]], samples: int) -> list[tuple[str, s
     """Draw from a pool, each of its texts once before any comes again."""
     whole, rest = divmod(samples, len(pool))
     return pool * whole + random.sample(pool, rest)
+
+
+def best_exact(model: Autoencoder) -> type[Mechanism]:
+    """Return the exact private mechanism with the best measured utility among those that a model serves."""
+    if model.clip == "l1":
+        return L1Laplace
+    return LearnedCodebook if model.codebooks else Codebook
 
 
 def check_fit(model: Autoencoder, mechanism: type[Mechanism]) -> None:

@@ -95,7 +95,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=-1", "epsilon must be positive and finite, got -1.0"),
         (f"{REWRITE} epsilon=nan", "epsilon must be positive and finite, got nan"),
         (f"{REWRITE} epsilon=inf", "epsilon must be positive and finite, got inf"),
-        (f"{REWRITE} epsilon=1 mechanism.epsilon=100", "epsilon must be given once"),
+        (f"{REWRITE} epsilon=1 mechanism=l1 mechanism.epsilon=100", "epsilon must be given once"),
         (f"{REWRITE} epsilon=much", "could not be converted to Float"),
         (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
         (f"{REWRITE} epsilon=8 text_column=utterance", "column 'utterance' is missing"),

@@ -14,7 +14,7 @@ from hydra.core.global_hydra import GlobalHydra
 from adept.__main__ import COMMANDS
 from adept.config import MechanismChoice, config_directory, register_mechanisms, typed
 from adept.errors import ConfigurationError
-from adept.mechanisms import BY_NAME, L1Laplace
+from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
 from adept.model import ModelConfig
 
 CONF = config_directory()
@@ -80,7 +80,7 @@ def test_mechanisms_on_the_command_line_are_those_of_the_library() -> None:
 def test_defaults_come_from_the_dataclasses() -> None:
     config = compose_command("train")
     assert config.model == ModelConfig()  # type: ignore[attr-defined]
-    assert config.mechanism.kind is L1Laplace  # type: ignore[attr-defined]
+    assert config.mechanism.kind is LearnedCodebook  # type: ignore[attr-defined]
 
 
 def test_column_overrides_reach_the_data() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from adept.config import execute
+from adept.config import MechanismChoice, execute
 from adept.errors import ConfigurationError
 from adept.files import STANDARD_STREAM
 from adept.mechanisms import RandomizedResponse
@@ -15,7 +15,7 @@ from adept.model import DecodingConfig
 from adept.privacy import PrivacyStatement, share, words
 from adept.release import ReleaseOptions, check_release, release_file
 from adept.results import show
-from adept.rewriting import Rewriter, check_fit, load_model
+from adept.rewriting import Rewriter, best_exact, check_fit, load_model
 
 
 @dataclass
@@ -25,7 +25,7 @@ class RewriteConfig:
     model_dir: str = MISSING
     input: str = MISSING
     output: str = MISSING
-    mechanism: Any = MISSING  # a MechanismChoice
+    mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
     epsilon: float | None = None  # who releases data chooses the budget: there is no default
     text_column: str = "text"
     label_column: str | None = None  # null: the column "intent" where there is one
@@ -69,9 +69,10 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         max_records_per_person=config.max_records_per_person,
         card=config.card,
     )
-    check_fit(model, config.mechanism.kind)
+    choice = config.mechanism or MechanismChoice(best_exact(model))
+    check_fit(model, choice.kind)
     epsilon = _share(config, config.epsilon)
-    mechanism = config.mechanism.build(epsilon=epsilon, clip_norm=model.config.clip_norm)
+    mechanism = choice.build(epsilon=epsilon, clip_norm=model.config.clip_norm)
     rewriter = Rewriter(model, tokenizer, mechanism=mechanism, decoding=config.decoding, batch_size=config.batch_size)
     check_release(
         rewriter.guarantee,

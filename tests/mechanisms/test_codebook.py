@@ -171,7 +171,9 @@ def test_learned_codewords_cover_the_latents_they_were_made_for(unit_rows) -> No
         (torch.tensor([[1.0, 0.0], [math.nan, 1.0]]), {}, "codewords must be finite"),
         (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), {}, "must not hold a zero row"),
         (torch.eye(3), {"top": 3}, "top must be an integer between 1 and 2, got 3"),
-        (torch.eye(3), {"size": 4}, "size and blocks must be left out"),
+        (torch.eye(3), {"size": 4}, "size must be the number of codewords, 3, got 4"),
+        (torch.eye(3), {"blocks": 1}, "blocks must be left out"),
+        ([[1.0, 0.0]], {}, "codewords must be a tensor, got list"),
         (torch.ones(4), {}, "latents must have shape"),
     ],
 )
