@@ -8,12 +8,14 @@ from statistics import mean
 import pytest
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
-from adept import comparison
-from adept.comparison import CompareConfig, Row, compare
+from adept import trials
+from adept.comparison import ENDS, CompareConfig, Row, compare
+from adept.content import ContentConfig
 from adept.data import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.model import ModelConfig
-from adept.training import TrainerConfig
+from adept.rewriting import Rewriter
+from adept.training import TrainerConfig, TrainingConfig
 
 COLUMNS = (
     "data protocol mechanism claimed_epsilon epsilon delta dim seed classifier labels samples accuracy macro_f1 "
@@ -68,14 +70,14 @@ def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(fini
 def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch) -> None:
     directory, rows = finished
     released: list[tuple[str, float]] = []
-    rewrite = comparison._rewrite
+    release = Rewriter.release
 
-    def counted(settings: CompareConfig, model_dir: Path, mechanism: object, texts: list[str]) -> object:
-        released.append((mechanism.name, mechanism.epsilon))  # type: ignore[attr-defined]
-        return rewrite(settings, model_dir, mechanism, texts)  # type: ignore[arg-type]
+    def counted(rewriter: Rewriter, texts: list[str]) -> object:
+        released.append((rewriter.mechanism.name, rewriter.mechanism.epsilon))
+        return release(rewriter, texts)
 
-    monkeypatch.setattr(comparison, "_rewrite", counted)
-    monkeypatch.setattr(comparison, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
+    monkeypatch.setattr(Rewriter, "release", counted)
+    monkeypatch.setattr(trials, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
     assert compare(config(directory)) == rows
     assert released == []
     grown = compare(config(directory, epsilons=[64.0, 128.0], mechanisms=["original", "l1", "gaussian"]))
@@ -84,18 +86,18 @@ def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], mo
 
 
 def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate = comparison.evaluate
+    evaluate = trials.evaluate
 
     def interrupted(train: Corpus, test: Corpus, **options: object) -> object:
         if len(list((tmp_path / "run" / "rows").glob("*"))) == 2:
             raise KeyboardInterrupt
         return evaluate(train, test, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(comparison, "evaluate", interrupted)
+    monkeypatch.setattr(trials, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compare(config(tmp_path / "run", mechanisms=["original"]))
     kept = {path.name: path.read_text() for path in (tmp_path / "run" / "rewrites").iterdir()}
-    monkeypatch.setattr(comparison, "evaluate", evaluate)
+    monkeypatch.setattr(trials, "evaluate", evaluate)
     assert len(compare(config(tmp_path / "run", mechanisms=["original"]))) == 4
     assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
     assert not list((tmp_path / "run").rglob("*.partial"))
@@ -115,20 +117,20 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
 ) -> None:
     seen: list[Corpus] = []
-    train_model, rewrite = comparison.train_model, comparison._rewrite
-    private: list[list[str]] = []
-    monkeypatch.setattr(comparison, "train_model", lambda t, v, **k: (seen.extend([t, v]), train_model(t, v, **k))[1])
-    monkeypatch.setattr(
-        comparison, "_rewrite", lambda c, d, m, texts: (private.append(texts), rewrite(c, d, m, texts))[1]
-    )
+    train_model, release = trials.train_model, Rewriter.release
+    private: list[str] = []
+    monkeypatch.setattr(trials, "train_model", lambda t, v, **k: (seen.extend([t, v]), train_model(t, v, **k))[1])
+    monkeypatch.setattr(Rewriter, "release", lambda self, texts: (private.extend(texts), release(self, texts))[1])
     compare(config(tmp_path / "run", mechanisms=["original"], protocol=protocol))
     whole = load(DataConfig(sizes=TINY_SIZES))["train"].texts
     assert all(corpus.labels is None for corpus in seen)
+    rewritten = private[: len(private) // 3]  # identity, random and the original each release every record once
+    assert private == rewritten * 3
     if protocol == "paper":
-        assert seen[0].texts == private[0] == whole
+        assert seen[0].texts == rewritten == whole
     else:
-        assert sorted(seen[0].texts + private[0]) == sorted(whole)
-        assert len(seen[0]) == len(private[0])
+        assert sorted(seen[0].texts + rewritten) == sorted(whole)
+        assert len(seen[0]) == len(rewritten)
 
 
 def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
@@ -179,3 +181,85 @@ def test_the_command_writes_a_table_and_a_page(adept_here: Run, tmp_path: Path) 
     assert f"<td>{shown}</td>" in page
     assert json.loads((tmp_path / "run" / "comparison.json").read_text())["protocol"] == "disjoint"
     assert (tmp_path / "run" / "figures" / "comparison.svg").read_text().lstrip().startswith("<?xml")
+
+
+@pytest.fixture(scope="module")
+def with_baselines(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+    directory = tmp_path_factory.mktemp("baselines") / "run"
+    changes = {"mechanisms": ["learned_codebook", "sqrt_n"], "samples": 2, "baselines": True}
+    return directory, compare(config(directory, **changes))
+
+
+def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list[Row]]) -> None:
+    _, rows = with_baselines
+    assert {(row.mechanism, row.decoder, row.content) for row in rows} == {
+        ("none", None, None),
+        ("public_only", None, None),
+        ("lookup", "nearest", None),
+        *((end, decoder, kind) for end in ENDS for decoder in ("lstm", "latents") for kind in ("none", "words")),
+        ("sqrt_n", "lstm", "none"),
+        ("sqrt_n", "latents", "none"),
+        *(("learned_codebook", decoder, "words") for decoder in ("lstm", "nearest", "latents")),
+    }
+
+
+def test_each_record_is_released_once_whatever_reads_the_release(with_baselines: tuple[Path, list[Row]]) -> None:
+    """Text of the decoder, public text and the classifier on latents all come from one file of released latents."""
+    directory, _ = with_baselines
+    released = {path.stem for path in (directory / "releases").iterdir()}
+    assert released == {
+        "lookup-64-seed0",
+        "learned_codebook-64-sphere-words-seed0",
+        "sqrt_n-64-l2-seed0",
+        *(f"{end}-{family}-seed0" for end in ENDS for family in ("l2", "sphere-words")),
+    }
+
+
+def test_public_text_is_quoted_by_the_look_up_and_its_quality_is_measured(
+    with_baselines: tuple[Path, list[Row]],
+) -> None:
+    directory, rows = with_baselines
+    lookup = next(row for row in rows if row.mechanism == "lookup")
+    assert lookup.verbatim_public == 1.0
+    texts, _ = json.loads((directory / "rewrites" / "lookup-64-seed0.json").read_text())
+    assert lookup.train_records == len(texts) == 2 * next(row.train_records for row in rows if row.mechanism == "none")
+    assert all(0 <= (row.overlap or 0) <= 1 and (row.perplexity or 2) > 1 for row in rows)
+    assert next(row for row in rows if row.mechanism == "none").overlap is None
+
+
+def test_randomised_labels_take_their_share_of_the_budget_and_are_drawn_once(tmp_path: Path) -> None:
+    changes = {"mechanisms": ["sqrt_n"], "labels": "randomized_response", "label_epsilon": 24.0}
+    rows = compare(config(tmp_path / "run", **changes))
+    ours = next(row for row in rows if row.mechanism == "sqrt_n")
+    assert (ours.claimed_epsilon, ours.epsilon, ours.label_epsilon, ours.labels) == (
+        64.0,
+        64.0,
+        24.0,
+        "randomized_response",
+    )
+    assert next(row.epsilon for row in rows if row.mechanism == "random") == 24.0
+    assert len(list((tmp_path / "run" / "releases").glob("labels*"))) == 1
+
+
+def test_only_supervised_content_sees_the_public_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Corpus] = []
+    train_model = trials.train_model
+    monkeypatch.setattr(trials, "train_model", lambda t, v, **k: (seen.append(t), train_model(t, v, **k))[1])
+    for kind in ("words", "labels"):
+        training = TrainingConfig(content=ContentConfig(kind=kind))
+        compare(config(tmp_path / kind, mechanisms=["learned_codebook"], training=training))
+    assert [corpus.labels is None for corpus in seen] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": "randomized_response"}, "label_epsilon must be given"),
+        ({"label_epsilon": 2.0}, "label_epsilon must be given"),
+        ({"labels": "randomized_response", "label_epsilon": 64.0}, "below every epsilon"),
+        ({"labels": "drop"}, "labels must be among"),
+    ],
+)
+def test_impossible_label_budgets_are_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        config(tmp_path, **changes)
