@@ -154,9 +154,8 @@ def _class_spelling(texts: Sequence[str], *, seed: int) -> Callable[[Sequence[st
     vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
     vectors = _context_vectors(texts, vocabulary)
     weights = np.sqrt([counts[word] for word in vocabulary])
-    classes = KMeans(min(WORD_CLASSES, len(vocabulary)), n_init=3, random_state=seed).fit(
-        vectors, sample_weight=weights
-    )
+    distinct = len(np.unique(vectors.round(6), axis=0))
+    classes = KMeans(min(WORD_CLASSES, distinct), n_init=3, random_state=seed).fit(vectors, sample_weight=weights)
     class_of = dict(zip(vocabulary, classes.labels_.tolist(), strict=True))
     open_classes = {
         label

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import Identity, L1Laplace, Random, SqrtNLaplace
+from adept.mechanisms import Codebook, Identity, L1Laplace, LearnedCodebook, Mechanism, Random, SqrtNLaplace
 from adept.model import DecodingConfig
-from adept.rewriting import Rewriter, load_model
+from adept.rewriting import Rewriter, best_exact, load_model
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
 OTHERS = ["a completely different and much longer record that says nothing of the kind", "x", "", "fare", "y"]
@@ -138,3 +138,69 @@ def test_every_record_is_padded_to_the_same_length_whatever_the_batch(
     rewriter.encode(["a", "b"])
     rewriter.encode(["a", "b " * 500])
     assert shapes == [(2, 22), (2, 22)]
+
+
+def test_records_with_the_same_codeword_share_one_pool_of_texts(tiny_run: Path) -> None:
+    decoding = DecodingConfig(pool=6, temperature=2.0)
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=4.0), decoding=decoding)
+    released = rewriter.release(["fare to boston"] * 300)
+    texts = [text for text, _ in rewriter.write(released, samples=6)]
+    pools: dict[bytes, list[str]] = {}
+    for i, row in enumerate(released):
+        pool = pools.setdefault(row.numpy().tobytes(), sorted(texts[6 * i : 6 * i + 6]))
+        assert sorted(texts[6 * i : 6 * i + 6]) == pool
+    assert 1 < len(pools) <= 32
+    assert len(rewriter.write(released[:1], samples=20)) == 20
+
+
+def test_a_pool_depends_on_its_codeword_alone_and_is_drawn_from_at_random(tiny_run: Path) -> None:
+    rewriter = Rewriter.from_pretrained(
+        tiny_run, mechanism=LearnedCodebook(epsilon=4.0), decoding=DecodingConfig(pool=50)
+    )
+    codeword = rewriter.release(["fare"])
+    drawn = [text for text, _ in rewriter.write(codeword.expand(200, -1))]
+    # 200 draws out of 50 texts miss most of the pool with negligible probability, and never leave it.
+    (pool,) = rewriter._pools.values()
+    assert set(drawn) <= {text for text, _ in pool}
+    assert len(set(drawn)) > 0.5 * len({text for text, _ in pool})
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "decoding", "strategy", "pool"),
+    [
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(), "sample", 20),
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(strategy="greedy"), "greedy", 0),
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(pool=0), "sample", 0),
+        (SqrtNLaplace(epsilon=4.0), DecodingConfig(), "greedy", 0),
+        (SqrtNLaplace(epsilon=4.0), DecodingConfig(strategy="sample"), "sample", 0),
+    ],
+)
+def test_texts_are_pooled_only_where_releases_repeat(
+    tiny_run: Path, mechanism: Mechanism, decoding: DecodingConfig, strategy: str, pool: int
+) -> None:
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, decoding=decoding)
+    assert (rewriter.decoding.strategy, rewriter.decoding.pool) == (strategy, pool)
+
+
+def test_a_learned_codebook_is_the_models_and_a_model_without_one_says_so(tiny_run: Path) -> None:
+    model, tokenizer = load_model(tiny_run)
+    rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=6.0))
+    assert {tuple(row) for row in rewriter.release(TEXTS).tolist()} <= {tuple(w) for w in model.codebooks[64].tolist()}
+    assert best_exact(model) is LearnedCodebook
+    model.codebooks = {}
+    assert best_exact(model) is Codebook
+    with pytest.raises(ModelError, match="no codebooks"):
+        Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=6.0))
+
+
+def test_damaged_codebooks_are_refused(tiny_run: Path, tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    for file in (tiny_run / "model").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    save_file({"32": torch.ones(32, 5)}, tmp_path / "codebooks.safetensors")
+    with pytest.raises(ModelError, match="does not fit config"):
+        load_model(tmp_path)
+    (tmp_path / "codebooks.safetensors").write_bytes(b"damage")
+    with pytest.raises(ModelError, match="corrupt"):
+        load_model(tmp_path)

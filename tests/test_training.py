@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny import tiny_config
+from tiny import TINY_MODEL, tiny_config
 
 from adept.commands import train
-from adept.data import Batches, Corpus, pad
+from adept.content import ContentConfig, fit_content
+from adept.data import Batches, Corpus, DataConfig, load, pad
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms import Mechanism, SqrtNLaplace
-from adept.model import Autoencoder, ModelConfig
-from adept.rewriting import load_model
-from adept.tokenizer import Tokenizer
-from adept.training import FitResult, TrainerConfig, TrainingConfig, fit
+from adept.mechanisms import Identity, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.model import Autoencoder, ModelConfig, TrainingData
+from adept.rewriting import Rewriter, load_model
+from adept.tokenizer import Tokenizer, TokenizerConfig
+from adept.training import FitResult, TrainerConfig, TrainingConfig, fit, for_mechanism, train_model
 
 TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]
 
@@ -116,6 +117,7 @@ def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: P
     assert {p.name for p in (tiny_run / "model").iterdir()} == {
         "config.json",
         "model.safetensors",
+        "codebooks.safetensors",
         "tokenizer.json",
         "README.md",
     }
@@ -170,3 +172,33 @@ def test_impossible_budgets_for_training_are_refused(epsilon: object) -> None:
 def test_impossible_training_settings_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ConfigurationError, match=f"training.{next(iter(options))}"):
         TrainingConfig(**options)  # type: ignore[arg-type]
+
+
+def test_content_first_training_points_latents_along_the_content_of_unseen_text(tmp_path: Path) -> None:
+    """Without it, the latents of a model of the same size know next to nothing of the content vectors."""
+    splits = load(DataConfig(sizes=[600, 60, 100]))
+    train_text, unseen = Corpus(splits["train"].texts), splits["test"].texts
+    content = torch.from_numpy(fit_content(train_text, kind="words", dim=8)(unseen)).float()
+    cosines = {}
+    for kind in ("none", "words"):
+        train_model(
+            train_text,
+            Corpus(splits["validation"].texts),
+            model_config=ModelConfig(**TINY_MODEL),  # type: ignore[arg-type]
+            tokenizer_config=TokenizerConfig(),
+            training_config=TrainingConfig(content=ContentConfig(kind=kind)),
+            trainer_config=TrainerConfig(max_epochs=8),
+            clip="sphere",
+            training_data=TrainingData(),
+            output_dir=tmp_path / kind,
+        )
+        latents = Rewriter.from_pretrained(tmp_path / kind, mechanism=Identity()).encode(unseen)
+        cosines[kind] = float(torch.nn.functional.cosine_similarity(latents, content).mean())
+    assert cosines["words"] > 0.5 > 0.25 > cosines["none"]
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(LearnedCodebook, "words"), (SqrtNLaplace, "none")])
+def test_auto_content_is_for_learned_codebooks(kind: type[Mechanism], expected: str) -> None:
+    assert for_mechanism(TrainingConfig(), kind).content.kind == expected
+    asked = TrainingConfig(content=ContentConfig(kind="classes"))
+    assert for_mechanism(asked, kind).content.kind == "classes"

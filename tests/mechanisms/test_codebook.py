@@ -15,7 +15,7 @@ from scipy import stats
 
 from adept import noise
 from adept.errors import ConfigurationError
-from adept.mechanisms import Codebook, LearnedCodebook, PrivUnit
+from adept.mechanisms import Codebook, PrivUnit
 from adept.mechanisms.blocks import random_layout
 
 P_LIMIT = 1e-10
@@ -150,41 +150,6 @@ def test_a_simulation_has_the_cosine_of_a_release_and_its_gradient_is_straight_t
     x = latents[0].detach()
     expected = mechanism.mean_cosine(16) * (torch.eye(16, dtype=torch.float64)[1] - x[1] * x)
     assert torch.allclose(gradient[0], expected, atol=1e-12)
-
-
-def test_learned_codewords_cover_the_latents_they_were_made_for(unit_rows) -> None:
-    """200 codewords at the latents themselves beat 4,096 random ones, and the closed form is exact for them."""
-    words = 3 * unit_rows(200, 16)
-    learned = LearnedCodebook(epsilon=8.0, codewords=words, top=1)
-    latents = words.repeat(100, 1) / 3
-    cosines = (learned.privatize(latents) * latents).sum(dim=1)
-    assert abs(float(cosines.mean()) - learned.mean_cosine(16)) < 8 * float(cosines.std()) / 20_000**0.5 + 1e-5
-    assert learned.mean_cosine(16) > 0.9 > Codebook(epsilon=8.0).mean_cosine(16)
-    assert learned.layout(16)[0].shape.epsilon == 8
-    assert torch.equal(words, 3 * unit_rows(200, 16))  # the caller's tensor is left alone
-
-
-@pytest.mark.parametrize(
-    ("codewords", "options", "message"),
-    [
-        (torch.ones(1, 4), {}, "codewords must be an integer between 2"),
-        (torch.tensor([[1.0, 0.0], [math.nan, 1.0]]), {}, "codewords must be finite"),
-        (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), {}, "must not hold a zero row"),
-        (torch.eye(3), {"top": 3}, "top must be an integer between 1 and 2, got 3"),
-        (torch.eye(3), {"size": 4}, "size must be the number of codewords, 3, got 4"),
-        (torch.eye(3), {"blocks": 1}, "blocks must be left out"),
-        ([[1.0, 0.0]], {}, "codewords must be a tensor, got list"),
-        (torch.ones(4), {}, "latents must have shape"),
-    ],
-)
-def test_impossible_codewords_are_refused(codewords: torch.Tensor, options: dict[str, int], message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        LearnedCodebook(epsilon=8.0, codewords=codewords, **options)
-
-
-def test_learned_codewords_of_another_dimension_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="dim must be the codewords' 3, got 5"):
-        LearnedCodebook(epsilon=8.0, codewords=torch.eye(3)).privatize(torch.ones(2, 5))
 
 
 @pytest.mark.parametrize(

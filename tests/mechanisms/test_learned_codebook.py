@@ -1,0 +1,106 @@
+"""A learned codebook keeps the proof of the random one and is near the latents that it was learned from."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import Codebook, LearnedCodebook
+from adept.mechanisms.learned_codebook import learn_codebooks
+
+
+def test_learned_codewords_cover_the_latents_they_were_made_for(unit_rows) -> None:
+    """200 codewords at the latents themselves beat 4,096 random ones, and the closed form is exact for them."""
+    words = 3 * unit_rows(200, 16)
+    learned = LearnedCodebook(epsilon=8.0, codewords=words, top=1)
+    latents = words.repeat(100, 1) / 3
+    cosines = (learned.privatize(latents) * latents).sum(dim=1)
+    assert abs(float(cosines.mean()) - learned.mean_cosine(16)) < 8 * float(cosines.std()) / 20_000**0.5 + 1e-5
+    assert learned.mean_cosine(16) > 0.9 > Codebook(epsilon=8.0).mean_cosine(16)
+    assert learned.layout(16)[0].shape.epsilon == 8
+    assert torch.equal(words, 3 * unit_rows(200, 16))  # the caller's tensor is left alone
+
+
+@pytest.mark.parametrize(
+    ("codewords", "options", "message"),
+    [
+        (torch.ones(1, 4), {}, "codewords must be an integer between 2"),
+        (torch.tensor([[1.0, 0.0], [math.nan, 1.0]]), {}, "codewords must be finite"),
+        (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), {}, "must not hold a zero row"),
+        (torch.eye(3), {"top": 3}, "top must be an integer between 1 and 2, got 3"),
+        (torch.eye(3), {"size": 4}, "size must be the number of codewords, 3, got 4"),
+        (torch.eye(3), {"blocks": 1}, "blocks must be left out"),
+        ([[1.0, 0.0]], {}, "codewords must be a tensor, got list"),
+        (torch.ones(4), {}, "latents must have shape"),
+    ],
+)
+def test_impossible_codewords_are_refused(codewords: torch.Tensor, options: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        LearnedCodebook(epsilon=8.0, codewords=codewords, **options)
+
+
+def test_learned_codewords_of_another_dimension_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="dim must be the codewords' 3, got 5"):
+        LearnedCodebook(epsilon=8.0, codewords=torch.eye(3)).privatize(torch.ones(2, 5))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "count", "top"), [(0.5, 32, 12), (2.0, 32, 4), (4.0, 32, 1), (8.0, 256, 1), (64.0, 1024, 1)]
+)
+def test_the_size_and_the_heavy_set_follow_the_budget_alone(epsilon: float, count: int, top: int) -> None:
+    mechanism = LearnedCodebook(epsilon=epsilon)
+    (block,) = mechanism.layout(16)
+    assert (mechanism.count, block.shape.size, block.shape.top) == (count, count, top)
+    assert LearnedCodebook(epsilon=epsilon, size=50).count == 50
+
+
+def test_frequencies_of_released_codewords_are_those_of_the_proof() -> None:
+    """Each heavy codeword has probability A / W, each light one B / W; 8 standard errors miss with probability below 1e-13."""
+    mechanism, records = LearnedCodebook(epsilon=2.0, codewords=torch.eye(6), top=2), 60_000
+    latent = torch.tensor([[3.0, 2.0, 1.0, 0.0, 0.0, 0.0]])
+    counts = mechanism.privatize(latent.expand(records, -1)).sum(dim=0) / records
+    heavy, light = mechanism.layout(6)[0].shape.odds
+    assert math.log(heavy / light) == pytest.approx(2.0, abs=1e-6)
+    assert heavy <= math.exp(2.0) * light
+    expected = np.array([heavy / (2 * heavy + 4 * light)] * 2 + [light / (2 * heavy + 4 * light)] * 4)
+    assert np.all(np.abs(counts.numpy() - expected) < 8 * np.sqrt(expected / records))
+
+
+def test_a_model_brings_the_largest_codebook_that_the_budget_allows(unit_rows) -> None:
+    books = {size: unit_rows(size, 8) for size in (32, 64, 256)}
+    assert LearnedCodebook(epsilon=7.0).with_codewords(books).count == 64
+    assert LearnedCodebook(epsilon=20.0).with_codewords(books).count == 256
+    assert LearnedCodebook(epsilon=20.0, size=40).with_codewords(books).count == 32
+    own = LearnedCodebook(epsilon=8.0, codewords=torch.eye(8))
+    assert own.with_codewords(books) is own
+    with pytest.raises(ConfigurationError, match="size must be at least 32"):
+        LearnedCodebook(epsilon=8.0, size=20).with_codewords(books)
+
+
+def test_learned_codewords_are_nearer_to_clustered_latents_than_random_ones(unit_rows) -> None:
+    centres = unit_rows(40, 16)
+    latents = centres.repeat(50, 1) + 0.05 * unit_rows(2000, 16)
+    books = learn_codebooks(latents, seed=0)
+    assert sorted(books) == [32, 64, 128, 256, 512]
+    assert all(
+        words.shape == (size, 16) and words.norm(dim=1).allclose(torch.ones(size)) for size, words in books.items()
+    )
+    learned = LearnedCodebook(epsilon=6.0).with_codewords(books).privatize(latents)
+    random = Codebook(epsilon=6.0).privatize(latents)
+    cosine = torch.nn.functional.cosine_similarity
+    assert cosine(learned, latents).mean() > cosine(random, latents).mean() + 0.2
+    again = learn_codebooks(latents, seed=0)
+    assert all(torch.equal(words, again[size]) for size, words in books.items())
+
+
+@pytest.mark.parametrize(
+    ("records", "sizes"), [(0, []), (3, []), (4, [2]), (63, [16]), (64, [32]), (300, [32, 64, 128])]
+)
+def test_no_codebook_is_larger_than_half_of_the_latents(unit_rows, records: int, sizes: list[int]) -> None:
+    assert sorted(learn_codebooks(unit_rows(max(1, records), 8)[:records])) == sizes
+
+
+def test_equal_latents_give_no_codebook_and_do_not_fail() -> None:
+    assert learn_codebooks(torch.ones(100, 4)) == {}
