@@ -25,7 +25,7 @@ demo: $(READY)
 	@printf '%s\n' "show me flights from boston to denver on monday" "what does fare code q mean" \
 	  "how much is a cab from the airport to downtown" "which airlines fly to lisbon" > demo/utterances.txt
 	@rm -f demo/private.txt demo/private.txt.privacy.json
-	$(BIN)/adept rewrite model_dir=demo/report/models/l1-seed0 input=demo/utterances.txt output=demo/private.txt epsilon=64
+	$(BIN)/adept rewrite model_dir=demo/report/models/sphere-words-seed0 input=demo/utterances.txt output=demo/private.txt epsilon=8
 	@echo; echo "Before and after:"; paste -d '\n' demo/utterances.txt demo/private.txt /dev/null
 	@echo "Open demo/report/report.html for the comparison."
 

@@ -19,7 +19,8 @@ import torch
 
 from adept.data import Corpus, load
 from adept.errors import DataError
-from adept.trials import ENDS, CompareConfig, Row, SeedTrial
+from adept.rows import ENDS, CompareConfig, Row
+from adept.trials import SeedTrial
 
 __all__ = ["ENDS", "CompareConfig", "Row", "compare"]
 

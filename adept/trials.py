@@ -10,7 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,124 +20,16 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from adept.content import Encoder
-from adept.data import Corpus, DataConfig, hold_out
-from adept.downstream import CLASSIFIERS, Evaluation, evaluate, evaluate_latents
-from adept.errors import ConfigurationError
+from adept.data import Corpus, hold_out
+from adept.downstream import Evaluation, evaluate, evaluate_latents
 from adept.files import write_once
 from adept.lookup import LINEAR_DIM, PublicTexts, linear_latents
-from adept.mechanisms import BY_NAME, Codebook, LearnedCodebook, Mechanism, RandomizedResponse
+from adept.mechanisms import BY_NAME, Codebook, L1Laplace, LearnedCodebook, Mechanism, RandomizedResponse
 from adept.metrics import BigramModel, bleu, distinct_ratio, token_overlap, verbatim
-from adept.model import DecodingConfig, ModelConfig, TrainingData
-from adept.privacy import json_number
+from adept.model import TrainingData
 from adept.rewriting import Rewriter
-from adept.tokenizer import TokenizerConfig
-from adept.training import MODEL, TrainerConfig, TrainingConfig, for_mechanism, train_model
-
-PROTOCOLS = ("disjoint", "paper")
-LABELS = ("copy", "randomized_response")
-ENDS = ("identity", "random")
-LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"
-SUPERVISED = "labels"  # the kind of content that reads the public half's labels
-
-
-@dataclass
-class CompareConfig:
-    """Configuration of ``adept compare``."""
-
-    data: DataConfig = field(default_factory=DataConfig)
-    mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
-    epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
-    seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
-    protocol: str = "disjoint"  # disjoint | paper
-    labels: str = "copy"  # copy: not private; randomized_response: private, with label_epsilon out of each epsilon
-    label_epsilon: float | None = None
-    classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
-    samples: int = 1  # rewrites of each record, from its one released latent
-    baselines: bool = (
-        False  # look-up of public text, classifiers on latents and on the public half, quality of the text
-    )
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
-    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    text_column: str = "text"
-    label_column: str | None = None  # null: the column "intent" where there is one
-    processes: int = 1  # seeds at a time, each in a process of its own
-    output_dir: str = "???"  # must be given
-
-    def __post_init__(self) -> None:
-        _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))
-        self.mechanisms = [name for name in self.mechanisms if name not in ENDS]  # they are always there
-        _check_names("classifiers", self.classifiers, CLASSIFIERS)
-        _check_names("protocol", [self.protocol], PROTOCOLS)
-        _check_names("labels", [self.labels], LABELS)
-        for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
-            if not getattr(self, name):
-                raise ConfigurationError(f"{name} must have at least one entry, got none")
-        for name in ("samples", "processes"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
-        self._check_budgets()
-
-    def _check_budgets(self) -> None:
-        if (self.labels == "randomized_response") != (self.label_epsilon is not None):
-            raise ConfigurationError("label_epsilon must be given with labels=randomized_response, and only then")
-        if self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons):
-            raise ConfigurationError(
-                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is the text's"
-            )
-        for mechanism in self.mechanisms:
-            for epsilon in self.epsilons:
-                kind, budget = BY_NAME[mechanism], self.text_epsilon(epsilon)
-                kind(epsilon=budget, clip_norm=self.model.clip_norm).guarantee(self.model.latent_dim)
-
-    def text_epsilon(self, epsilon: float) -> float:
-        """What is left of a row's claimed budget for its text."""
-        return epsilon - (self.label_epsilon or 0.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One line of ``results.csv``; what does not apply is None."""
-
-    data: str
-    protocol: str
-    mechanism: str
-    decoder: str | None = None  # lstm, nearest or latents
-    claimed_epsilon: float | None  # None: the row has no budget
-    epsilon: float  # true, of text and label together where labels are randomised
-    label_epsilon: float | None = None
-    delta: float
-    dim: int
-    seed: int
-    classifier: str
-    labels: str
-    samples: int
-    accuracy: float
-    macro_f1: float
-    records_per_second: float | None
-    clip: str | None  # of the model that wrote the text
-    content: str | None = None  # what its latents were trained to say
-    majority_accuracy: float
-    train_records: int
-    test_records: int
-    overlap: float | None = None  # of a rewrite's words with its record's
-    bleu: float | None = None
-    distinct: float | None = None
-    perplexity: float | None = None  # under a bigram model of the private originals
-    verbatim_own: float | None = None
-    verbatim_chance: float | None = None
-    verbatim_public: float | None = None
-
-    def plain(self) -> dict[str, Any]:
-        """Return the fields as JSON can hold them."""
-        return {**asdict(self), "epsilon": json_number(self.epsilon)}
-
-    @classmethod
-    def from_plain(cls, values: dict[str, Any]) -> "Row":
-        """Return the row that ``plain`` came from."""
-        return cls(**{**values, "epsilon": float(values["epsilon"])})
+from adept.rows import ENDS, LATENTS, LSTM, NEAREST, SUPERVISED, CompareConfig, Row
+from adept.training import MODEL, TrainingConfig, for_mechanism, train_model
 
 
 @dataclass(frozen=True)
@@ -197,6 +89,7 @@ class SeedTrial:
         """Train a family's model, or find it; only ``labels`` content lets it see the public labels."""
         run = self.directory / "models" / f"{family.key}-seed{self.seed}"
         if not (run / "done").exists():
+            noise = L1Laplace if family.clip == "l1" else Codebook
             training = replace(self.config.training, content=replace(self.config.training.content, kind=family.content))
             public = self.public if family.content == SUPERVISED else Corpus(self.public.texts)
             train_model(
@@ -210,7 +103,7 @@ class SeedTrial:
                 training_data=TrainingData(self.config.data.name, self.config.data.public, len(self.public)),
                 output_dir=run,
                 seed=self.seed,
-                mechanism=lambda epsilon: Codebook(epsilon=epsilon, clip_norm=self.config.model.clip_norm),
+                mechanism=lambda epsilon: noise(epsilon=epsilon, clip_norm=self.config.model.clip_norm),
             )
             (run / "done").touch()
         return run / MODEL
@@ -401,8 +294,3 @@ class SeedTrial:
 
 def _parts(texts: list[str], size: int) -> list[list[str]]:
     return [texts[start : start + size] for start in range(0, len(texts), size)]
-
-
-def _check_names(name: str, values: list[str], known: tuple[str, ...]) -> None:
-    if unknown := [value for value in values if value not in known]:
-        raise ConfigurationError(f"{name} must be among {', '.join(known)}, got {unknown[0]}")
