@@ -80,6 +80,16 @@ def read_corpus(location: str, *, text_column: str = "text", label_column: str |
     return Corpus(texts, labels if label_column else None)
 
 
+def samples_of(location: str) -> int:
+    """Return how many consecutive rows of a file belong to one record: the length of the first run of ``sample`` 0, 1, 2, ..."""
+    count = 0
+    for record in read_records(location):
+        if str(record.get("sample")) != str(count):
+            break
+        count += 1
+    return max(1, count)
+
+
 def load(config: DataConfig) -> dict[str, Corpus]:
     """Load the splits of a data set, by name: always "train" and "validation", and "test" where there is one.
 

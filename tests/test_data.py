@@ -1,11 +1,12 @@
 """Data sets load by name or path; columns are found or missed loudly; batches cover every record once."""
 
+import json
 from pathlib import Path
 
 import datasets
 import pytest
 
-from adept.data import Corpus, DataConfig, hold_out, length_batches, load, read_corpus
+from adept.data import Corpus, DataConfig, hold_out, length_batches, load, read_corpus, samples_of
 from adept.errors import ConfigurationError, DataError
 
 
@@ -112,3 +113,15 @@ def test_batches_hold_every_record_once_and_little_padding() -> None:
     padding = sum(max(lengths[i] for i in batch) * len(batch) - sum(lengths[i] for i in batch) for batch in batches)
     assert padding < 0.05 * sum(lengths)
     assert batches != length_batches(lengths, batch_size=16, seed=4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "samples"),
+    [([{}] * 3, 1), ([{"sample": i % 4} for i in range(8)], 4), ([{"sample": "0"}] * 3, 1), ([{"sample": None}], 1)],
+)
+def test_rows_of_one_record_are_known_by_their_sample_column(
+    tmp_path: Path, rows: list[dict[str, object]], samples: int
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"text": "a", **row}) + "\n" for row in rows))
+    assert samples_of(str(path)) == samples

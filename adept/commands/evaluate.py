@@ -6,7 +6,7 @@ from pathlib import Path
 from omegaconf import MISSING
 
 from adept.config import execute
-from adept.data import read_corpus
+from adept.data import read_corpus, samples_of
 from adept.downstream import Evaluation, evaluate
 from adept.files import new_directory
 from adept.metrics import Interval
@@ -48,7 +48,9 @@ def run(config: EvaluateConfig) -> EvaluateResult:
         for path in (config.train, config.test)
     )
     directory = new_directory(config.output_dir) if config.output_dir else None
-    result = _result(evaluate(train, test, classifier=config.classifier, seed=config.seed), config.classifier)
+    samples = samples_of(config.train)
+    evaluation = evaluate(train, test, classifier=config.classifier, seed=config.seed, samples=samples)
+    result = _result(evaluation, config.classifier)
     if directory:
         write_json(result, Path(directory) / "result.json")
     return result
