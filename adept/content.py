@@ -8,7 +8,7 @@ variance (whitened), so that equal noise on all directions costs each topic the 
 - ``classes``: the same over word classes instead of words: words with the same left and right neighbours share a class
   (k-means over positive pointwise mutual information), and classes with many equally likely members, such as cities, which
   fill slots rather than say what is asked, are left out. No labels.
-- ``labels``: standardised log-probabilities of the labels of *public* records, and word directions in what room is left.
+- ``labels``: square roots of the probabilities of the labels of *public* records, and word directions in what room is left.
 - ``air_travel``: the same with the labels of the bundled grammar, for text about travel: no label of the data itself is read.
 
 Everything here is fitted on the rewriter's training text and on nothing else; private records never come near it.
@@ -34,7 +34,7 @@ from adept.errors import ConfigurationError, DataError
 
 KINDS = ("none", "words", "classes", "labels", "air_travel")
 WORD_CLASSES, CONTEXT_WORDS, CONTEXT_DIMS, OPEN_CLASS = 60, 300, 40, 12.0
-TEACHER_SIZE, WORDS_BESIDE_LABELS = 8000, 0.5
+TEACHER_SIZE, WORDS_BESIDE_LABELS = 8000, 0.6
 
 Vectors = NDArray[np.float64]
 Encoder = Callable[[Sequence[str]], Vectors]
@@ -118,25 +118,24 @@ def _tfidf(*, min_df: int = 1) -> Any:
 
 
 def _label_directions(teacher: Corpus, texts: Sequence[str], *, dim: int, seed: int) -> Encoder:
-    """Return standardised log-probabilities of the teacher's labels and, in the dimensions left, word directions at half weight."""
+    """Return square roots of label probabilities and, in the dimensions left, word directions of length .6.
+
+    Square roots of probabilities are a unit vector, and distances between them are Hellinger distances: texts of one label lie
+    together, whatever else they say, and words tell them apart in what room is left. Where there are more labels than
+    dimensions, the most probable ones are kept.
+    """
     if teacher.labels is None or len(set(teacher.labels)) < 2:
         raise DataError("training.content.kind=labels needs at least two labels in the training split: add a column")
     features = _tfidf()
     classifier = LogisticRegression(C=10.0, max_iter=300, class_weight="balanced")
     classifier.fit(features.fit_transform(teacher.texts), teacher.labels)
     room = min(len(classifier.classes_), max(1, dim - 1))
-    words = _directions(texts, dim=dim - room, seed=seed) if dim > room else None
-
-    def scores(others: Sequence[str]) -> Vectors:
-        logarithms = classifier.predict_log_proba(features.transform(others))
-        return np.asarray(logarithms - logarithms.mean(axis=1, keepdims=True))
-
-    known = scores(texts)
-    mean, scale = known.mean(axis=0), np.maximum(known.std(axis=0), 1e-9)
-    kept = np.argsort(-scale, kind="stable")[:room]
+    words = _unit(_directions(texts, dim=dim - room, seed=seed)) if dim > room else None
+    common = classifier.predict_proba(features.transform(texts)).mean(axis=0)
+    kept = np.argsort(-common, kind="stable")[:room]
 
     def encode(others: Sequence[str]) -> Vectors:
-        labels = ((scores(others) - mean) / scale)[:, kept]
+        labels = np.sqrt(classifier.predict_proba(features.transform(others))[:, kept])
         return labels if words is None else np.hstack([labels, WORDS_BESIDE_LABELS * words(others)])
 
     return encode
