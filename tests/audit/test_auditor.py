@@ -106,6 +106,15 @@ def test_a_sound_mechanism_that_declares_nothing_is_judged_by_its_releases_and_a
     assert verdict(result, "scale") is Verdict.UNJUDGED
 
 
+def test_a_foreign_attribute_noise_that_names_no_law_declares_nothing() -> None:
+    class HoldsATensor(defects.Bare):
+        noise = torch.zeros(2)
+
+    result = run(HoldsATensor(epsilon=1.0), trials=200)
+    assert verdict(result, "event") is Verdict.PASSED
+    assert verdict(result, "shape") is Verdict.UNJUDGED
+
+
 @pytest.mark.parametrize("name", ["l1", "sqrt_n", "l2_norm", "gaussian", "privunit", "codebook"])
 def test_a_simulation_of_a_sound_mechanism_is_acquitted_and_says_that_it_is_one(name: str) -> None:
     result = run(BY_NAME[name](epsilon=4.0), source="simulate", seed=1)
