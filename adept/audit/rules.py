@@ -63,11 +63,13 @@ def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alp
     return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)
 
 
-def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
-    """Return the rule that should certify most in ``rounds`` rounds, by the odds that a logistic curve gives each value."""
+def fitted_rule(
+    first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float
+) -> tuple[float, Rule]:
+    """Return the rule that should certify most in ``rounds`` rounds by the odds that a logistic curve gives, and that bound."""
     chance = chance_of_first(first, second)
     values = np.concatenate([first, second])
-    return _best_rule(values, chance, rounds=rounds, gap=gap, delta=delta, alpha=alpha)[1]
+    return _best_rule(values, chance, rounds=rounds, gap=gap, delta=delta, alpha=alpha)
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
