@@ -39,7 +39,7 @@ RESOLUTION = 1e-9  # in units of clip_norm
 CHOOSING_ELEMENTS = 2**23  # numbers held for screening, over all pairs: 64 MiB
 CHOOSING_ROWS = 2**17  # releases of an input that find the thresholds: more would find hardly better ones
 SCREENING_ALPHA = 1e-6  # some ten thousand rules, few releases: a lax one would favour rules with lucky counts
-FEWEST_WRONG = 16  # added to the wrong guesses: no game wins by the curve that is worse than the best by more than 0.5
+FEWEST_WRONG = 36  # added to the wrong guesses: no game wins by the curve that is worse than the best by more than 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,12 +110,12 @@ def choose(subject: Subject, samples: list[PairSample], *, trials: int, certifyi
 def screen(samples: list[PairSample], *, clip_norm: float, delta: float) -> Game:
     """Return the game with the best bound on the screening releases: learned on their first quarter, scored on the rest.
 
-    Bounds on few counts scatter, by about 1 / sqrt(wrong). Games that are as good up to twice that are told apart by what the
+    Bounds on few counts scatter, by about 1 / sqrt(wrong). Games that are as good up to three times that are told apart by what the
     fitted curve promises, so that a lucky pair of inputs does not win over the one that leaks most.
     """
     screened = [_screened(*trial, clip_norm=clip_norm, delta=delta) for trial in _trials(samples, clip_norm)]
     best = max(screened, key=lambda candidate: candidate.score)
-    scatter = 2 / math.sqrt(best.wrong + FEWEST_WRONG)
+    scatter = 3 / math.sqrt(best.wrong + FEWEST_WRONG)
     near = [candidate for candidate in screened if candidate.score >= best.score - scatter]
     return max(near, key=lambda candidate: candidate.promise).game
 

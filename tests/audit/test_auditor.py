@@ -17,6 +17,8 @@ from audit import defects
 
 from adept import audit
 from adept.audit import Verdict, events
+from adept.audit.pairs import adversarial_pairs, sample_pair
+from adept.audit.subject import Subject
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, DPText, Gaussian, Identity, L1Laplace, OriginalLaplace, PrivUnit, SqrtNLaplace
 
@@ -142,6 +144,14 @@ def test_a_pair_of_the_users_own_is_tried_as_well() -> None:
     point = torch.full((16,), 0.125)
     assert not run(mechanism).violated
     assert "event" in failed(run(mechanism, pairs=[(point, -point)]))
+
+
+def test_a_lucky_pair_does_not_win_over_the_one_that_leaks_most() -> None:
+    """Under this seed a random pair has the best counts; its true epsilon is 6.4, the diagonal's and the far one's 8."""
+    generator = torch.Generator().manual_seed(3)
+    subject = Subject(OriginalLaplace(epsilon=1.0), dim=64, source="simulate", time_limit=60.0, generator=generator)
+    samples = [sample_pair(subject, pair, 4_000) for pair in adversarial_pairs(64, clip_norm=1.0)]
+    assert events.screen(samples, clip_norm=1.0, delta=0.0).pair.name in {"diagonal", "far"}
 
 
 def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
