@@ -54,7 +54,7 @@ def run(
     """Audit a mechanism's claim of (epsilon, delta)-local differential privacy for any two records.
 
     All statistical verdicts hold together with probability ``confidence``: 0.9 of alpha = 1 - confidence goes to the
-    certified event, the rest in equal parts to the seven tests with a p-value (union bound); checks without a p-value
+    certified events, the rest in equal parts to the seven tests with a p-value (union bound); checks without a p-value
     are arithmetic and cannot err by chance. So a sound mechanism is accused with probability at most alpha.
 
     Args:
@@ -62,7 +62,7 @@ def run(
             declares is tested too: ``clip`` (default "l2"), ``clip_norm`` (1), ``project``, ``guarantee(dim)`` with ``exact`` and
             ``scale``, and ``noise``, the law of additive noise: "laplace", "gaussian", "l2_norm" or "cap".
         dim: n, the number of coordinates.
-        trials: releases of each of two inputs, at least 100 (25 a pair): at most half choose an event, the others certify it.
+        trials: releases of each of two inputs, at least 100 (25 a pair): at most half choose the events, the others certify them.
         confidence: strictly between 0 and 1.
         source: "release" audits ``privatize``; "simulate" audits ``simulate`` instead, which is faster and judges the
             formula, not the program.
@@ -153,21 +153,14 @@ class _Audit:
         return [judge(name, question, sees=SEES[name]) for name, question in questions.items()]
 
     def _event(self) -> Finding:
-        """Certify a lower bound on epsilon from one guessing rule, as `adept.audit.events` explains."""
-        subject, alpha = self.subject, EVENT_SHARE * self.alpha
-        samples = self.samples
-        game = choose(subject, samples, trials=self.trials)
+        """Certify a lower bound on epsilon by the better of two rules, as `adept.audit.events` explains."""
+        subject, samples, failures = self.subject, self.samples, self._failures
         screened = len(self.pairs) * len(samples[0].releases[0])
         certifying = self.trials - screened - threshold_rows(self.trials)
-        done = 0
-
-        def advance(rows: int) -> None:
-            nonlocal done
-            done += rows
-            if self.progress is not None:
-                self.progress(done, 2 * certifying)
-
-        counts = certify(subject, game, trials=certifying, advance=advance)
+        game = choose(subject, samples, trials=self.trials, certifying=certifying)
+        scores = certify(subject, game, trials=certifying, advance=self._advance(2 * certifying))
+        alpha = EVENT_SHARE * self.alpha / len(scores)
+        counts = max(scores, key=lambda score: score.certified_epsilon(delta=subject.delta, alpha=alpha))
         bound = counts.certified_epsilon(delta=subject.delta, alpha=alpha)
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=alpha)
         evidence = (
@@ -176,12 +169,24 @@ class _Audit:
         )
         return Finding(
             failed=bound > subject.epsilon * (1 + 1e-9),
-            evidence="; ".join([evidence, *self._failures]),
+            evidence="; ".join([evidence, *failures]),
             statistic=counts.right / counts.rounds,
-            p_value=counts.p_value(epsilon=subject.epsilon, delta=subject.delta),
-            threshold=alpha,
+            p_value=min(1.0, len(scores) * counts.p_value(epsilon=subject.epsilon, delta=subject.delta)),
+            threshold=alpha * len(scores),
             certified_epsilon=bound,
         )
+
+    def _advance(self, total: int) -> Callable[[int], None]:
+        """Return what counts the certified releases and tells ``progress`` of them."""
+        done = 0
+
+        def advance(rows: int) -> None:
+            nonlocal done
+            done += rows
+            if self.progress is not None:
+                self.progress(done, total)
+
+        return advance
 
 
 def _check_arguments(dim: int, confidence: float, source: str, time_limit: float) -> None:

@@ -31,12 +31,9 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 
 @dataclass(frozen=True, kw_only=True)
 class GameCounts:
-    """The score of a guessing game: a coin picks one of two inputs, the input is released, and a rule guesses or abstains.
+    """The score of a guessing game: a fair coin picks one of two inputs, the input is released, a rule guesses or abstains.
 
-    Claim: let the rule, fixed before these rounds, say "first" on the event E and "second" on the event F. A round is right with
-    probability p = (P[E] + P'[F]) / 2 and wrong with probability q = (P'[E] + P[F]) / 2, P and P' being the releases of the two
-    inputs. Under (epsilon, delta)-LDP both events give p <= exp(epsilon) q + delta; if the rule can say one of the two only,
-    delta counts half. Rounds are independent, so right and wrong are binomial, and `epsilon_lower_bound` applies.
+    The rounds are independent, and the rule was fixed before them; `game_lower_bound` says what they certify, and why.
 
     Attributes:
         right: rounds guessed right.
@@ -55,8 +52,8 @@ class GameCounts:
         return max(0.0, self._bound(delta, alpha))
 
     def _bound(self, delta: float, alpha: float) -> float:
-        rounds, half = (self.rounds, self.rounds), delta * self.answers / 2
-        return float(epsilon_lower_bound(self.right, self.wrong, *rounds, delta=half, alpha=alpha))
+        half = delta * self.answers / 2
+        return float(game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha))
 
     def p_value(self, *, epsilon: float, delta: float) -> float:
         """Return the smallest alpha at which the counts refute (epsilon, delta), searched between 1e-300 and 1.
@@ -71,6 +68,34 @@ class GameCounts:
         if excess(high) <= 0:
             return 1.0
         return 1e-300 if excess(low) > 0 else math.exp(brentq(excess, low, high))
+
+
+def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: float, alpha: float) -> Floats:
+    """Return a lower bound on epsilon from the score of a guessing game, wrong with probability at most ``alpha``.
+
+    Claim: let the rule say "first" on the event E and "second" on the event F, both fixed before the rounds. A round is right
+    with probability p = (P[E] + P'[F]) / 2 and wrong with probability q = (P'[E] + P[F]) / 2, P and P' being the releases of the
+    two inputs. Under (epsilon, delta)-LDP, P[E] <= exp(epsilon) P'[E] + delta and P'[F] <= exp(epsilon) P[F] + delta, so
+    p <= exp(epsilon) q + delta; if the rule can say one of the two only, delta counts half (``delta`` here is what counts).
+
+    For delta = 0 one bound is enough. Given which rounds were answered, the wrong ones among them are binomial with the share
+    w = q / (p + q) >= 1 / (1 + exp(epsilon)). Clopper and Pearson's w_hi is below w with probability at most alpha, whatever
+    was answered, hence also on average; unless it is, epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi). For delta > 0 the
+    answered rounds alone say nothing, so p and q are bounded apart, each with half of alpha (`epsilon_lower_bound`).
+
+    Args:
+        right: rounds guessed right; a fraction where a rule is only being chosen. Broadcasts against ``wrong``.
+        wrong: rounds guessed wrong.
+        rounds: all rounds, those abstained from too.
+        delta: the mass that the claim forgives the events of this rule.
+        alpha: chance of error.
+    """
+    if delta > 0:
+        return epsilon_lower_bound(right, wrong, rounds, rounds, delta=delta, alpha=alpha)
+    _, upper = clopper_pearson(wrong, np.asarray(right, float) + np.asarray(wrong, float), alpha=alpha)
+    with np.errstate(divide="ignore"):
+        bound: Floats = np.log1p(-upper) - np.log(upper)
+    return bound
 
 
 def epsilon_lower_bound(

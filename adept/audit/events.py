@@ -5,64 +5,41 @@ guesses the input from a release or abstains, certifies a lower bound on epsilon
 define the rule (post-processing). What is left is to find a good one.
 
 - Choosing: for each pair of inputs and each *statistic* (a real function of a release), thresholds define rules: high values
-  say one input, low values the other, those between say nothing. A quarter of the releases screens pairs and statistics,
-  the next quarter finds the thresholds for the winner. Nothing here needs to be right, only good.
-- Certifying: that one rule is scored on fresh releases. Because it was fixed beforehand, confidence is spent on two
-  Clopper-Pearson bounds and nothing else: pairs, statistics, thresholds and directions cost nothing.
+  say one input, low values the other, those between say nothing. A part of the releases, a quarter at most, screens pairs
+  and statistics; another, a quarter at most, finds two rules for the winner, as `adept.audit.rules` explains. Nothing here
+  needs to be right, only good.
+- Certifying: those two rules are scored on fresh releases, and each bound may err with half of alpha.
+
+Claim: the larger of the two bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
+and with them both rules; the certifying releases are independent of them, so right and wrong rounds of either rule are
+counts of fixed events, whose bound errs with probability at most alpha / 2 (`game_lower_bound`), and both together with at most
+alpha (union bound). That holds for every outcome of the choosing releases, hence on average. Pairs, statistics, thresholds and
+directions cost nothing, however many were tried. It would be false if a certifying release had been looked at before.
 
 Statistics are rounded to a billionth of ``clip_norm``, and thresholds lie in gaps wider than that. Otherwise rounding in
 the statistic itself would tell x from x' at an atom of its law, and "certify" a leak that the mechanism does not have.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.bounds import GameCounts, epsilon_lower_bound
+from adept.audit.bounds import GameCounts
 from adept.audit.pairs import Pair, PairSample
+from adept.audit.rules import THRESHOLD_ALPHA, Rule, counted_rule, fitted_rule
 from adept.audit.subject import Subject
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 
 RESOLUTION = 1e-9  # in units of clip_norm
-THRESHOLDS = 400
 CHOOSING_ELEMENTS = 2**23  # numbers held for screening, over all pairs: 64 MiB
-CHOOSING_ROWS = 2**20  # values of the chosen statistic held for its threshold: 8 MiB an input
-# Bounds are compared at strict alphas: of many rules, the best at a lax one would be one that speaks seldom, with lucky counts.
-SCREENING_ALPHA = 1e-6  # some ten thousand rules, few releases
-SMOOTHING = 15  # thresholds on either side over which a score is averaged
-LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
-THRESHOLD_ALPHA = 1e-3  # some thousand rules, most of them much alike
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """Guesses an input from a statistic: one from ``high`` on, the other below ``low``, neither in between."""
-
-    high: float  # infinite: never said
-    low: float  # minus infinity: never said
-    flipped: bool  # high values speak for the second input
-
-    @property
-    def answers(self) -> int:
-        return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
-
-    def says(self, values: Floats, side: int) -> int:
-        """Return how often the rule says input ``side``, 0 or 1."""
-        high = (side == 0) != self.flipped
-        return int((values >= self.high if high else values < self.low).sum())
-
-    def play(self, first: Floats, second: Floats) -> GameCounts:
-        """Return the score on the statistic's values under both inputs: each value is a round."""
-        return GameCounts(
-            right=self.says(first, 0) + self.says(second, 1),
-            wrong=self.says(first, 1) + self.says(second, 0),
-            rounds=len(first) + len(second),
-            answers=self.answers,
-        )
+CHOOSING_ROWS = 2**17  # releases of an input that find the thresholds: more would find hardly better ones
+SCREENING_ALPHA = 1e-6  # some ten thousand rules, few releases: a lax one would favour rules with lucky counts
+FEWEST_WRONG = 36  # added to the wrong guesses: no game wins by the curve that is worse than the best by more than 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +49,7 @@ class Game:
     pair: Pair
     name: str
     statistic: Statistic
-    rule: Rule
+    rules: tuple[Rule, ...]
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
@@ -112,96 +89,80 @@ def screening_rows(trials: int, *, pairs: int, dim: int) -> int:
 
 
 def threshold_rows(trials: int) -> int:
-    """Return the releases per input that find the thresholds: a quarter of the trials, and bounded in memory."""
+    """Return the releases per input that find the thresholds: a quarter of the trials, and not more than are of use."""
     return min(trials // 4, CHOOSING_ROWS)
 
 
-def choose(subject: Subject, samples: list[PairSample], *, trials: int) -> Game:
-    """Return the game to certify, from the screening releases and a quarter of the trials, drawn here."""
+def choose(subject: Subject, samples: list[PairSample], *, trials: int, certifying: int) -> Game:
+    """Return the game to certify on ``certifying`` releases per input, from the screening releases and others, drawn here."""
     game = screen(samples, clip_norm=subject.clip_norm, delta=subject.delta)
     rows = threshold_rows(trials)
     first, second = (
         np.concatenate([game.statistic(releases) for releases in subject.draw(latent, rows)])
         for latent in (game.pair.first, game.pair.second)
     )
-    gap = 1.5 * RESOLUTION * subject.clip_norm
-    return replace(game, rule=best_rule(first, second, gap=gap, delta=subject.delta, alpha=THRESHOLD_ALPHA)[1])
+    options = {"gap": 1.5 * RESOLUTION * subject.clip_norm, "delta": subject.delta, "alpha": THRESHOLD_ALPHA}
+    counted = counted_rule(first, second, **options)[1]
+    fitted = fitted_rule(first, second, rounds=2 * certifying, **options)[1]
+    return replace(game, rules=(counted, fitted))
 
 
 def screen(samples: list[PairSample], *, clip_norm: float, delta: float) -> Game:
-    """Return the game with the best bound on the screening releases: learned on their first quarter, scored on the rest."""
-    games: list[tuple[float, Game]] = []
+    """Return the game with the best bound on the screening releases: learned on their first quarter, scored on the rest.
+
+    Bounds on few counts scatter, by about 1 / sqrt(wrong). Games that are as good up to three times that are told apart by what the
+    fitted curve promises, so that a lucky pair of inputs does not win over the one that leaks most.
+    """
+    screened = [_screened(*trial, clip_norm=clip_norm, delta=delta) for trial in _trials(samples, clip_norm)]
+    best = max(screened, key=lambda candidate: candidate.score)
+    scatter = 3 / math.sqrt(best.wrong + FEWEST_WRONG)
+    near = [candidate for candidate in screened if candidate.score >= best.score - scatter]
+    return max(near, key=lambda candidate: candidate.promise).game
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Screened:
+    game: Game
+    score: float
+    wrong: int
+    promise: float  # the score by the fitted curve
+
+
+def _trials(samples: list[PairSample], clip_norm: float) -> Iterator[tuple[Pair, str, Statistic, Floats, Floats]]:
+    """Yield each pair with each statistic and its values under both inputs."""
     for sample in samples:
         first, second = sample.releases
         quarter = len(first) // 4
         learn = replace(sample, releases=(first[:quarter], second[:quarter]))
         for name, statistic in statistics(learn, clip_norm=clip_norm):
-            values = statistic(first[quarter:]), statistic(second[quarter:])
-            gap = 1.5 * RESOLUTION * clip_norm
-            score, rule = best_rule(*values, gap=gap, delta=delta, alpha=SCREENING_ALPHA)
-            games.append((score, Game(pair=sample.pair, name=name, statistic=statistic, rule=rule)))
-    return max(games, key=lambda scored: scored[0])[1]
+            yield sample.pair, name, statistic, statistic(first[quarter:]), statistic(second[quarter:])
+
+
+def _screened(
+    pair: Pair, name: str, statistic: Statistic, first: Floats, second: Floats, *, clip_norm: float, delta: float
+) -> _Screened:
+    options = {"gap": 1.5 * RESOLUTION * clip_norm, "delta": delta, "alpha": SCREENING_ALPHA}
+    score, rule = counted_rule(first, second, **options)
+    promise, _ = fitted_rule(first, second, rounds=len(first) + len(second), **options)
+    game = Game(pair=pair, name=name, statistic=statistic, rules=(rule,))
+    return _Screened(game=game, score=score, wrong=rule.play(first, second).wrong, promise=promise)
 
 
 def certify(
     subject: Subject, game: Game, *, trials: int, advance: Callable[[int], None] = lambda rows: None
-) -> GameCounts:
-    """Play one game on 2 * ``trials`` fresh releases, in constant memory; each round's input is a fair coin's choice."""
+) -> list[GameCounts]:
+    """Play each rule of a game on the same 2 * ``trials`` fresh releases, in constant memory; a fair coin chooses each input."""
     rounds = 2 * trials
     heads = int(np.random.default_rng().binomial(rounds, 0.5))
-    right = wrong = 0
+    right, wrong = np.zeros(len(game.rules), int), np.zeros(len(game.rules), int)
     for side, (latent, rows) in enumerate(((game.pair.first, heads), (game.pair.second, rounds - heads))):
         for releases in subject.draw(latent, rows):
             values = game.statistic(releases)
-            right += game.rule.says(values, side)
-            wrong += game.rule.says(values, 1 - side)
+            right += [rule.says(values, side) for rule in game.rules]
+            wrong += [rule.says(values, 1 - side) for rule in game.rules]
             advance(len(releases))
-    return GameCounts(right=right, wrong=wrong, rounds=rounds, answers=game.rule.answers)
-
-
-def best_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> tuple[float, Rule]:
-    """Return the rule with the largest certified epsilon on a statistic's values under two inputs, and that bound.
-
-    Thresholds are tried by their rank from either end: one end alone, the other alone, and both ends at the same rank.
-    """
-    highs, lows = _thresholds(np.concatenate([first, second]), gap)
-    ends = [(highs, np.full_like(lows, -np.inf)), (np.full_like(highs, np.inf), lows), (highs, lows)]
-    up, down = (
-        [len(values) - np.searchsorted(values, highs) for values in (np.sort(first), np.sort(second))],
-        [np.searchsorted(values, lows) for values in (np.sort(first), np.sort(second))],
-    )
-    rounds, none = len(first) + len(second), np.zeros_like(up[0])
-    best = (-np.inf, Rule(high=np.inf, low=-np.inf, flipped=False))
-    for (high, low), above, below in zip(ends, (up, [none, none], up), ([none, none], down, down), strict=True):
-        answers = 2 if above is up and below is down else 1
-        for flipped in (False, True):
-            right, wrong = above[flipped] + below[not flipped], above[not flipped] + below[flipped]
-            scores = epsilon_lower_bound(right, wrong, rounds, rounds, delta=delta * answers / 2, alpha=alpha)
-            i = _best_on_average(scores)
-            if scores[i] > best[0]:
-                best = float(scores[i]), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
-    return best
-
-
-def _best_on_average(scores: Floats) -> int:
-    """Return the index of the best score, averaged over its neighbours: one lucky count in a tail is no better rule.
-
-    The scores of few thresholds (a discrete statistic) differ for good reasons and are taken as they are.
-    """
-    if len(scores) < 8 * SMOOTHING:
-        return int(np.argmax(scores))
-    padded = np.pad(np.maximum(scores, LOWEST_SCORE), SMOOTHING, mode="edge")
-    return int(np.argmax(np.convolve(padded, np.ones(2 * SMOOTHING + 1), "valid")))
-
-
-def _thresholds(values: Floats, gap: float) -> tuple[Floats, Floats]:
-    """Return midpoints of gaps between values, by rank from the top and from the bottom: dense in both tails."""
-    distinct = np.unique(values)
-    middles = ((distinct[:-1] + distinct[1:]) / 2)[np.diff(distinct) > gap]
-    if not len(middles):
-        return distinct[:1], distinct[:1]
-    ranks = np.unique(np.geomspace(1, len(middles), THRESHOLDS).astype(int)) - 1
-    return middles[::-1][ranks], middles[ranks]
+    scores = zip(right.tolist(), wrong.tolist(), game.rules, strict=True)
+    return [GameCounts(right=r, wrong=w, rounds=rounds, answers=rule.answers) for r, w, rule in scores]
 
 
 def _discriminant(first: Floats, second: Floats) -> Floats:

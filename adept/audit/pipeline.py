@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adept.audit.events import THRESHOLD_ALPHA, best_rule
 from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge
+from adept.audit.rules import THRESHOLD_ALPHA, counted_rule
 from adept.errors import ConfigurationError
 
 BATCH = 256
@@ -147,7 +147,7 @@ def _guess(learn: Rounds, choose: Rounds, count: Rounds, mechanism: Any, *, alph
     )
     if not all(len(values) for values in (*chosen, *counted)):
         raise MechanismFailure("trials were too few for both sides of the coin to come up")
-    _, rule = best_rule(*chosen, gap=1e-6, delta=delta, alpha=THRESHOLD_ALPHA)
+    _, rule = counted_rule(*chosen, gap=1e-6, delta=delta, alpha=THRESHOLD_ALPHA)
     counts = rule.play(*counted)
     bound = counts.certified_epsilon(delta=delta, alpha=alpha)
     guessed = int((counted[0] >= 0).sum() + (counted[1] < 0).sum())

@@ -27,15 +27,6 @@ SOURCES = ("release", "simulate")
 CLIPS = ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # numbers asked for in one call: bounds both the memory and the time of a call
 LARGEST_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, are cut off there: post-processing
-LAW_OF_NAME = {
-    "original": "laplace",
-    "l1": "laplace",
-    "sqrt_n": "laplace",
-    "dptext": "laplace",  # what its authors say of it (Habernal 2022, Section 3.3)
-    "l2_norm": "l2_norm",
-    "gaussian": "gaussian",
-    "privunit": "cap",
-}
 
 
 @dataclass
@@ -105,8 +96,9 @@ class Subject:
         return hasattr(self.mechanism, "guarantee") and bool(getattr(self.guarantee(), "exact", False))
 
     def law_name(self) -> str | None:
-        """Return the name of the law that the noise is declared to have: attribute ``noise``, or as known for our own."""
-        return getattr(self.mechanism, "noise", None) or LAW_OF_NAME.get(self.name)
+        """Return the name of the law that the noise is declared to have; a ``noise`` that is no name declares nothing."""
+        declared = getattr(self.mechanism, "noise", None)
+        return declared if isinstance(declared, str) else None
 
     def law(self) -> tuple[Law, float]:
         """Return the law and scale of the additive noise that the mechanism declares.

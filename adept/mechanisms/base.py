@@ -66,6 +66,7 @@ class Mechanism(ABC):
         name: the mechanism's name in configurations and reports.
         clip: the set that the guarantee speaks of: "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C).
         serves: the clips that a model may have been trained with, for this mechanism to make sense of its latents.
+        noise: the law of its noise, by the names of ``adept.audit.laws`` or "cap"; None where there is no law for an audit to test.
     """
 
     epsilon: float
@@ -73,6 +74,7 @@ class Mechanism(ABC):
     name: ClassVar[str]
     clip: ClassVar[str]
     serves: ClassVar[frozenset[str]]
+    noise: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
         self._check_budget()

@@ -75,6 +75,7 @@ class Gaussian(Mechanism):
     name: ClassVar[str] = "gaussian"
     clip: ClassVar[str] = "l2"
     serves: ClassVar[frozenset[str]] = frozenset({"l2", "sphere"})
+    noise: ClassVar[str | None] = "gaussian"
 
     def _check_budget(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)

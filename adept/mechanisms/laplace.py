@@ -38,6 +38,8 @@ from adept.privacy import Guarantee, words
 class _Laplace(Mechanism):
     """Laplace noise on the grid; the variants differ in the clip and in the diameter that they *assume*."""
 
+    noise: ClassVar[str | None] = "laplace"
+
     def _assumed_diameter(self, dim: int) -> int:
         """The l1 diameter, in grid units, that the variant calibrates its noise to."""
         raise NotImplementedError

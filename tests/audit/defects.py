@@ -126,6 +126,15 @@ class BoundedNoise(Bare):
         return 4 * self.scale(latents.shape[1]) * (fresh_uniform(*latents.shape) - 0.5)
 
 
+class AgainstTheTrend(Bare):
+    """Sound noise, but one release in ten of a record with a positive first coordinate lies far on the other side."""
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        positive = self.clip(self.finite(latents))[:, :1] > 0
+        caught = positive & (fresh_uniform(len(latents), 1) < 0.1)
+        return torch.where(caught, -1e3, super().privatize(latents))
+
+
 @dataclass
 class Declared(Bare):
     """`Bare`, with a declaration of its noise that is true unless a child changes it."""

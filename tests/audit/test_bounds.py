@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from adept.audit import GameCounts, clopper_pearson, epsilon_lower_bound
-from adept.audit.bounds import gaussian_delta
+from adept.audit.bounds import game_lower_bound, gaussian_delta
 from adept.audit.laws import LAWS, cap_p_value, chi_square_lower
 from adept.mechanisms import PrivUnit
 from adept.mechanisms.gaussian import analytic_scale
@@ -46,11 +46,34 @@ def test_the_bound_errs_no_more_often_than_alpha() -> None:
     assert wrong > 0  # a bound that is never wrong would say nothing
 
 
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_the_bound_of_a_game_errs_no_more_often_than_alpha(delta: float) -> None:
+    """At the true epsilon, over 20,000 games of 400 rounds; 5 standard deviations as above, and the errors fill the share."""
+    generator = np.random.default_rng(2)
+    wrong = 0.1
+    right = 4 * wrong + delta  # p = exp(epsilon) q + delta: the claim of ln 4 is just true
+    scores = generator.multinomial(400, [right, wrong, 1 - right - wrong], 20_000).T
+    errors = int((game_lower_bound(*scores[:2], 400, delta=delta, alpha=0.1) > math.log(4)).sum())
+    assert errors <= 2000 + 5 * math.sqrt(1800)
+    assert errors > (1000 if delta == 0 else 0)
+
+
+def test_one_bound_on_the_answered_rounds_certifies_more_than_two_on_all() -> None:
+    right, wrong = np.array([10, 300, 5000]), np.array([0, 40, 4000])
+    apart = epsilon_lower_bound(right, wrong, 10_000, 10_000, delta=0.0, alpha=0.05)
+    assert (game_lower_bound(right, wrong, 10_000, delta=0.0, alpha=0.05) > apart).all()
+
+
+def test_a_game_in_which_nothing_was_answered_certifies_nothing() -> None:
+    assert GameCounts(right=0, wrong=0, rounds=100).certified_epsilon(delta=0.0, alpha=0.05) == 0.0
+
+
 def test_the_p_value_is_the_alpha_at_which_the_bound_meets_the_claim() -> None:
     counts = GameCounts(right=800, wrong=100, rounds=1000)
     p = counts.p_value(epsilon=1.5, delta=0.0)
     assert counts.certified_epsilon(delta=0.0, alpha=p) == pytest.approx(1.5, abs=1e-6)
-    assert GameCounts(right=5, wrong=5, rounds=10).p_value(epsilon=1.0, delta=0.0) == 1.0
+    assert p == pytest.approx(binom.cdf(100, 900, 1 / (1 + math.exp(1.5))), rel=1e-6)
+    assert GameCounts(right=0, wrong=5, rounds=10).p_value(epsilon=1.0, delta=0.0) == 1.0
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (10.0, 1e-6), (100.0, 1e-9)])

@@ -35,8 +35,8 @@ def test_two_hundred_audits_at_95_percent_accuse_a_sound_mechanism_no_more_often
     [
         *((PrivUnit(epsilon=e), least, "release") for e, least in ((1.0, 0.97), (2.0, 1.95), (4.0, 3.9), (8.0, 7.6))),
         *((Codebook(epsilon=e), least, "release") for e, least in ((1.0, 0.97), (2.0, 1.95), (4.0, 3.9), (8.0, 7.6))),
-        *((OriginalLaplace(epsilon=e), least, "simulate") for e, least in ((1.0, 2.75), (2.0, 5.5), (4.0, 9.0))),
-        # The original at 1: median 3.15, but the best rule is wrong only a hundred times, so it scatters by 0.13.
+        *((OriginalLaplace(epsilon=e), least, "simulate") for e, least in ((1.0, 3.0), (2.0, 5.5), (4.0, 9.0))),
+        # The original at 1: the best rule is wrong only fifty times, so it scatters by 0.15 around a mean of 3.34.
     ],
     ids=lambda value: f"{value.name}-{value.epsilon}" if hasattr(value, "epsilon") else str(value),
 )

@@ -1,0 +1,151 @@
+"""Rules that guess an input from one number of a release, and two ways to choose the thresholds of a rule.
+
+The best rule for many rounds speaks seldom: of the releases that choose it, a few dozen reach its thresholds, and hardly one of
+them contradicts it. To count those few is luck, and a threshold chosen by luck certifies less than it could. So there are two
+ways. `counted_rule` trusts the counts alone, and finds any leak that they show. `fitted_rule` reads the odds of the two inputs off
+a logistic curve through *all* values, and with them how often a rule further out would be right and wrong. The curve is true
+where the statistic is a privacy loss up to a factor, as for Laplace and l2 noise of any scale, declared or not. Elsewhere it
+may be far off, so the auditor certifies both rules rather than believe one.
+
+Nothing here has to be right. A rule is valid whatever it was chosen by, if it is scored on other releases.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from adept.audit.bounds import GameCounts, game_lower_bound
+
+Floats = NDArray[np.float64]
+
+THRESHOLDS = 400
+# Bounds are compared at a strict alpha: the best rule at a lax one would speak seldom, and what it certifies would scatter.
+THRESHOLD_ALPHA = 1e-3  # some thousand rules, most of them much alike
+SMOOTHING = 15  # thresholds on either side over which a score is averaged
+LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
+NEWTON_STEPS = 12
+RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the values of the inputs do not overlap
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Guesses an input from a statistic: one from ``high`` on, the other below ``low``, neither in between."""
+
+    high: float  # infinite: never said
+    low: float  # minus infinity: never said
+    flipped: bool  # high values speak for the second input
+
+    @property
+    def answers(self) -> int:
+        return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
+
+    def says(self, values: Floats, side: int) -> int:
+        """Return how often the rule says input ``side``, 0 or 1."""
+        high = (side == 0) != self.flipped
+        return int((values >= self.high if high else values < self.low).sum())
+
+    def play(self, first: Floats, second: Floats) -> GameCounts:
+        """Return the score on the statistic's values under both inputs: each value is a round."""
+        return GameCounts(
+            right=self.says(first, 0) + self.says(second, 1),
+            wrong=self.says(first, 1) + self.says(second, 0),
+            rounds=len(first) + len(second),
+            answers=self.answers,
+        )
+
+
+def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> tuple[float, Rule]:
+    """Return the rule with the largest bound, at ``alpha``, on a statistic's values under two inputs, and that bound."""
+    values = np.concatenate([first, second])
+    own = np.concatenate([np.ones(len(first)), np.zeros(len(second))])
+    return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)
+
+
+def fitted_rule(
+    first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float
+) -> tuple[float, Rule]:
+    """Return the rule that should certify most in ``rounds`` rounds by the odds that a logistic curve gives, and that bound."""
+    chance = chance_of_first(first, second)
+    values = np.concatenate([first, second])
+    return _best_rule(values, chance, rounds=rounds, gap=gap, delta=delta, alpha=alpha)
+
+
+def chance_of_first(first: Floats, second: Floats) -> Floats:
+    """Return for each value, those of the first input before those of the second, the fitted chance that it is of the first.
+
+    Logistic regression with an intercept, by Newton's method.
+    """
+    values = np.concatenate([first, second])
+    label = np.concatenate([np.ones(len(first)), np.zeros(len(second))])
+    unit = (values - values.mean()) / max(float(values.std()), 1e-300)
+    design = np.stack([unit, np.ones_like(unit)])
+    ridge = RIDGE * len(values) * np.eye(2)
+    weights = np.zeros(2)
+    for _ in range(NEWTON_STEPS):
+        chance = expit(weights @ design)
+        curvature = (design * (chance * (1 - chance))) @ design.T + ridge
+        weights = weights + np.linalg.solve(curvature, design @ (label - chance) - ridge @ weights)
+    result: Floats = expit(weights @ design)
+    return result
+
+
+def _best_rule(
+    values: Floats, chance: Floats, *, rounds: int, gap: float, delta: float, alpha: float
+) -> tuple[float, Rule]:
+    """Return the rule with the best bound in ``rounds`` rounds if each value is the first input's with its ``chance``.
+
+    Thresholds are tried by their rank from either end: one end alone, the other alone, and both ends at the same rank.
+    """
+    highs, lows = _thresholds(values, gap)
+    ends = [(highs, np.full_like(lows, -np.inf)), (np.full_like(highs, np.inf), lows), (highs, lows)]
+    up, down = _tails(values, chance * (rounds / len(values)), (1 - chance) * (rounds / len(values)), highs, lows)
+    none = np.zeros_like(up[0])
+    best = (-np.inf, Rule(high=np.inf, low=-np.inf, flipped=False))
+    for (high, low), above, below in zip(ends, (up, [none, none], up), ([none, none], down, down), strict=True):
+        answers = 2 if above is up and below is down else 1
+        for flipped in (False, True):
+            right, wrong = above[flipped] + below[not flipped], above[not flipped] + below[flipped]
+            scores = game_lower_bound(right, wrong, rounds, delta=delta * answers / 2, alpha=alpha)
+            i = _best_on_average(scores)
+            if scores[i] > best[0]:
+                best = float(scores[i]), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
+    return best
+
+
+def _tails(
+    values: Floats, first: Floats, second: Floats, highs: Floats, lows: Floats
+) -> tuple[list[Floats], list[Floats]]:
+    """Return the weight of each input from each of ``highs`` on, and below each of ``lows``."""
+    order = np.argsort(values)
+    ordered = values[order]
+    up, down = [], []
+    for weight in (first[order], second[order]):
+        # Either tail is summed from its own end: as a difference from the whole, a small one would lose its digits.
+        above = np.concatenate([[0.0], np.cumsum(weight[::-1])])
+        below = np.concatenate([[0.0], np.cumsum(weight)])
+        up.append(above[len(values) - np.searchsorted(ordered, highs)])
+        down.append(below[np.searchsorted(ordered, lows)])
+    return up, down
+
+
+def _best_on_average(scores: Floats) -> int:
+    """Return the index of the best score, averaged over its neighbours: one lucky count in a tail is no better rule.
+
+    The scores of few thresholds (a discrete statistic) differ for good reasons and are taken as they are.
+    """
+    if len(scores) < 8 * SMOOTHING:
+        return int(np.argmax(scores))
+    padded = np.pad(np.maximum(scores, LOWEST_SCORE), SMOOTHING, mode="edge")
+    return int(np.argmax(np.convolve(padded, np.ones(2 * SMOOTHING + 1), "valid")))
+
+
+def _thresholds(values: Floats, gap: float) -> tuple[Floats, Floats]:
+    """Return midpoints of gaps between values, by rank from the top and from the bottom: dense in both tails."""
+    distinct = np.unique(values)
+    middles = ((distinct[:-1] + distinct[1:]) / 2)[np.diff(distinct) > gap]
+    if not len(middles):
+        return distinct[:1], distinct[:1]
+    ranks = np.unique(np.geomspace(1, len(middles), THRESHOLDS).astype(int)) - 1
+    return middles[::-1][ranks], middles[ranks]
