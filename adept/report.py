@@ -1,28 +1,33 @@
-"""A comparison for people: a table, a figure, and one HTML page that holds both and needs no network."""
+"""A comparison in numbers: which of its rows belong together, their means over seeds, and the tables that hold them.
 
-import html
-import io
+Rows are averaged over seeds and over nothing else. What else tells them apart is their *source*: the mechanism, the model, the
+decoder and the classifier. A mechanism's merit is its distance above the ``random`` row of the same source.
+"""
+
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from statistics import mean, stdev
-from typing import Any
 
-import matplotlib
 from scipy.stats import t as student
 
-from adept.comparison import ENDS, CompareConfig, Row
+from adept.comparison import ENDS, Row
 from adept.mechanisms import BY_NAME
 from adept.privacy import words
-from adept.studies.figures import COLOURS, NAMES
-from adept.verdicts import AuditVerdict, describe
+from adept.studies.figures import NAMES
+from adept.trials import LATENTS, LSTM, NEAREST
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-
-FIGURE = "comparison.svg"
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
+LOOKUP, COMMONEST = "lookup", "always the commonest label"
+ABSENT = "–"
+LIGHT_SUPERVISION = ("labels", "air_travel")  # content that was learned from public labels
+READERS = {LATENTS: ", latents (no text)", NEAREST: ", nearest public text"}
+FAIR = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
+QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
+REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
+
+Table = tuple[list[str], list[list[str]]]  # headings, lines
+Entry = tuple["Source", float | None]  # and the claimed budget
 
 
 @dataclass(frozen=True)
@@ -32,36 +37,88 @@ class Figure:
     mean: float
     low: float
     high: float
+    half: float = 0.0  # half the interval's width, wherever its ends were cut off
+    seeds: int = 1
 
     def __str__(self) -> str:
         return f"{self.mean:.3f}"
 
-
-def figure_of(values: Sequence[float]) -> Figure:
-    """Return mean and interval over seeds."""
-    centre = mean(values)
-    spread = (
-        float(student.ppf(0.975, len(values) - 1)) * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-    )
-    return Figure(centre, max(0.0, centre - spread), min(1.0, centre + spread))
+    @property
+    def spread(self) -> str:
+        """The mean with half the interval's width."""
+        return f"{self} ± {self.half:.3f}" if self.seeds > 1 else str(self)
 
 
-def select(rows: Iterable[Row], metric: str, **wanted: Any) -> list[float]:
-    """Return a metric of the rows whose fields have the wanted values."""
-    return [getattr(row, metric) for row in rows if all(getattr(row, key) == value for key, value in wanted.items())]
+def figure_of(values: Sequence[float], *, least: float = 0.0) -> Figure:
+    """Return mean and interval over seeds; the interval stays between ``least`` and one."""
+    centre, seeds = mean(values), len(values)
+    half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
+    return Figure(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
 
 
-def levels(rows: list[Row], metric: str) -> dict[str, Figure]:
-    """The levels that every curve is read against; ``random`` and ``identity`` of each model."""
-    clips = sorted({row.clip for row in rows if row.clip}, reverse=True)
-    result = {"none": figure_of(select(rows, metric, mechanism="none"))}
-    for end in ENDS:
-        for clip in clips:
-            name = end if len(clips) == 1 else f"{end} ({clip} model)"
-            result[name] = figure_of(select(rows, metric, mechanism=end, clip=clip))
-    if metric == "accuracy":
-        result["always the commonest label"] = figure_of([row.majority_accuracy for row in rows])
-    return result
+@dataclass(frozen=True)
+class Source:
+    """What a row is about, seed and budget aside: rows of different sources are never averaged."""
+
+    mechanism: str
+    decoder: str | None
+    clip: str | None  # of the model; None where there is none
+    content: str | None
+    classifier: str
+
+    @classmethod
+    def of(cls, row: Row) -> "Source":
+        """Return a row's source."""
+        return cls(row.mechanism, row.decoder, row.clip, row.content, row.classifier)
+
+    @property
+    def random(self) -> "Source":
+        """The rows above which this source's merit begins: same model, decoder and classifier, random latents."""
+        return replace(self, mechanism="random")
+
+    @property
+    def model(self) -> tuple[str | None, str | None]:
+        """The model, by its clip and content."""
+        return self.clip, self.content
+
+    @property
+    def name(self) -> str:
+        """The mechanism for readers, with what must be known of its claim, its reader and its model."""
+        light = " (the rewriter saw public labels)" if self.content in LIGHT_SUPERVISION else ""
+        return NAMES.get(self.mechanism, self.mechanism) + READERS.get(self.decoder or "", "") * bool(self.clip) + light
+
+
+def model_name(source: Source) -> str:
+    """A model for readers, by the set that its latents lie in and what they were trained to say."""
+    return f"{source.clip} model" + (f", {source.content}" if source.content not in (None, "none") else "")
+
+
+def classifiers(rows: list[Row]) -> list[str]:
+    """The classifiers of text, in order."""
+    return list(dict.fromkeys(row.classifier for row in rows if row.decoder != LATENTS))
+
+
+def text_rows(rows: list[Row], classifier: str | None = None) -> list[Row]:
+    """The rows of one classifier, by default the first, on text as it is, written by a model's decoder, or looked up."""
+    chosen = classifier or classifiers(rows)[0]
+    return [row for row in rows if row.classifier == chosen and (row.decoder in (None, LSTM) or row.clip is None)]
+
+
+def latent_rows(rows: list[Row]) -> list[Row]:
+    """The rows of classifiers on released latents themselves."""
+    return [row for row in rows if row.decoder == LATENTS]
+
+
+def sources(rows: list[Row]) -> list[Source]:
+    """The sources with a budget: the mechanisms in the order of the library, then the look-up."""
+    found = dict.fromkeys(Source.of(row) for row in rows if row.claimed_epsilon is not None)
+    order = [*BY_NAME, LOOKUP]
+    return sorted(found, key=lambda source: order.index(source.mechanism))
+
+
+def ends(rows: list[Row], name: str) -> list[Source]:
+    """The sources of an end, ``identity`` or ``random``: one for each model."""
+    return list(dict.fromkeys(Source.of(row) for row in rows if row.mechanism == name))
 
 
 def budgets(rows: list[Row]) -> list[float]:
@@ -69,167 +126,134 @@ def budgets(rows: list[Row]) -> list[float]:
     return sorted({row.claimed_epsilon for row in rows if row.claimed_epsilon is not None})
 
 
-def mechanisms(rows: list[Row]) -> list[str]:
-    """The mechanisms with a budget, in the order of the library."""
-    present = {row.mechanism for row in rows if row.claimed_epsilon is not None}
-    return [name for name in BY_NAME if name in present]
+def rows_of(rows: list[Row], source: Source, epsilon: float | None = None) -> list[Row]:
+    """The rows of a source at a claimed budget, one a seed."""
+    return [row for row in rows if row.claimed_epsilon == epsilon and Source.of(row) == source]
 
 
-def table(rows: list[Row], metric: str) -> tuple[list[str], list[list[str]]]:
-    """Return headings and lines: a line a mechanism, a column a claimed budget, then the levels."""
-    epsilons = budgets(rows)
+def figure_at(rows: list[Row], metric: str, source: Source, epsilon: float | None = None) -> Figure | None:
+    """A metric's mean over seeds, or None where there is no such row."""
+    values = [getattr(row, metric) for row in rows_of(rows, source, epsilon)]
+    return figure_of(values) if values else None
+
+
+def above_random(rows: list[Row], source: Source, epsilon: float | None = None) -> Figure | None:
+    """How much more accuracy a source has than its ``random``, seed by seed; None where it has no ``random``."""
+    floor = {row.seed: row.accuracy for row in rows_of(rows, source.random)}
+    gains = [row.accuracy - floor[row.seed] for row in rows_of(rows, source, epsilon) if row.seed in floor]
+    return figure_of(gains, least=-1.0) if gains else None
+
+
+def false_claim(rows: list[Row]) -> bool:
+    """Is more spent than claimed."""
+    return any(row.epsilon > (row.claimed_epsilon or math.inf) * (1 + 1e-9) for row in rows)
+
+
+def levels(rows: list[Row], metric: str) -> dict[str, Figure]:
+    """The levels that every curve is read against; ``random`` and ``identity`` of each model."""
+    texts = text_rows(rows)
+    result = {}
+    for name in ("none", "public_only", *ENDS):
+        found = ends(texts, name)
+        for source in found:
+            title = name if len(found) == 1 else f"{name} ({model_name(source)})"
+            if figure := figure_at(texts, metric, source):
+                result[title] = figure
+    if metric == "accuracy":
+        result[COMMONEST] = commonest(texts)
+    return result
+
+
+def commonest(rows: list[Row]) -> Figure:
+    """The accuracy of always guessing the commonest label of the private records."""
+    return figure_of([row.majority_accuracy for row in rows if row.mechanism == "none"])
+
+
+def table(rows: list[Row], metric: str) -> Table:
+    """A line a mechanism, a column a claimed budget, then the levels: text of the model's decoder, the first classifier."""
+    texts = text_rows(rows)
+    epsilons = budgets(texts)
     lines = []
-    for name in mechanisms(rows):
-        cells = [select(rows, metric, mechanism=name, claimed_epsilon=epsilon) for epsilon in epsilons]
-        lines.append([NAMES.get(name, name), *(str(figure_of(cell)) if cell else "" for cell in cells)])
-        if any(row.mechanism == name and row.epsilon > (row.claimed_epsilon or 0) * (1 + 1e-9) for row in rows):
-            true = [next(iter(select(rows, "epsilon", mechanism=name, claimed_epsilon=e)), math.nan) for e in epsilons]
-            lines.append(["  its true epsilon", *(words(epsilon) for epsilon in true)])
+    for source in sources(texts):
+        cells = [figure_at(texts, metric, source, epsilon) for epsilon in epsilons]
+        lines.append([source.name, *("" if cell is None else str(cell) for cell in cells)])
+        true = [rows_of(texts, source, epsilon) for epsilon in epsilons]
+        if any(map(false_claim, true)):
+            lines.append(["  its true epsilon", *(words(found[0].epsilon) if found else "" for found in true)])
     for name, level in levels(rows, metric).items():
         lines.append([name, *[str(level)] * len(epsilons)])
     return ["claimed epsilon", *(f"{epsilon:g}" for epsilon in epsilons)], lines
 
 
-def draw(rows: list[Row]) -> str:
-    """Return the figure as SVG: accuracy and macro-F1 over the claimed epsilon, the original's true epsilon above."""
-    with plt.rc_context({"font.size": 10, "svg.fonttype": "none", "axes.spines.right": False}):
-        figure, axes = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
-        for axis, (metric, title) in zip(axes, METRICS.items(), strict=True):
-            _draw_metric(axis, rows, metric, title)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-        stream = io.StringIO()
-        figure.savefig(stream, format="svg")
-        plt.close(figure)
-    return stream.getvalue()
+@dataclass(frozen=True)
+class Section:
+    """Lines of a table that have one model, or the lack of one, in common."""
+
+    title: str
+    lines: list[list[str]]
 
 
-def _draw_metric(axis: Any, rows: list[Row], metric: str, title: str) -> None:
-    epsilons = budgets(rows)
-    for name in mechanisms(rows):
-        points = [figure_of(select(rows, metric, mechanism=name, claimed_epsilon=epsilon)) for epsilon in epsilons]
-        means = [point.mean for point in points]
-        errors = [[p.mean - p.low for p in points], [p.high - p.mean for p in points]]
-        style = "--" if name in NAMES else "-"
-        axis.errorbar(
-            epsilons,
-            means,
-            errors,
-            label=NAMES.get(name, name),
-            color=COLOURS[name],
-            ls=style,
-            marker="o",
-            ms=4,
-            capsize=3,
-        )
-    styles = {"none": ("#222", "-"), "identity": ("#888", "-"), "random": ("#888", ":"), "always": ("#bbb", "-.")}
-    for name, level in levels(rows, metric).items():
-        colour, style = styles[name.split(" ")[0]]
-        axis.axhline(level.mean, color=colour, ls=style, lw=1.2, label=name)
-    axis.set_xscale("log", base=2)
-    axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-    axis.set(xlabel="claimed epsilon (true for all but the dashed lines)", ylabel=title)
-    if "original" in mechanisms(rows):
-        root = math.sqrt(rows[0].dim)
-        above = axis.secondary_xaxis("top", functions=(lambda x: x * root, lambda x: x / root))
-        above.set_xscale("log", base=2)
-        above.set_xticks([e * root for e in epsilons], [f"{e * root:.4g}" for e in epsilons])
-        above.set_xlabel("true epsilon of the original", color=COLOURS["original"])
-        above.tick_params(colors=COLOURS["original"])
+def fair_table(rows: list[Row], classifier: str) -> tuple[list[str], list[Section]]:
+    """Every source at every budget, judged by one classifier of text (released latents by their own), model by model."""
+    chosen = [row for row in rows if row.classifier == classifier or row.decoder == LATENTS]
+    quality = [name for name in QUALITY if any(getattr(row, name) is not None for row in chosen)]
+    found = _sections(chosen, lambda entry: _fair_line(chosen, entry, quality))
+    found[0].lines.append([COMMONEST, ABSENT, "0", commonest(chosen).spread, *[ABSENT] * (2 + len(quality))])
+    return [*FAIR, *(QUALITY[name] for name in quality)], found
 
 
-def headline(rows: list[Row]) -> str:
-    """Return the point of the comparison in a sentence or two, from its own numbers."""
-    names = mechanisms(rows)
-    sound = [name for name in names if name not in NAMES]
-    if "original" not in names or not sound:
-        return "What each mechanism keeps of the text's use, as its distance above the random row."
+def repeats(rows: list[Row]) -> tuple[list[str], list[Section]]:
+    """How often each source's texts repeat others word for word; no sections where nobody counted."""
+    counted = [row for row in rows if row.verbatim_own is not None and row.classifier == classifiers(rows)[0]]
 
-    def at(name: str, epsilon: float) -> float:
-        return mean(select(rows, "accuracy", mechanism=name, claimed_epsilon=epsilon))
+    def line(entry: Entry) -> list[str]:
+        found = rows_of(counted, *entry)
+        shares = [mean(getattr(row, metric) for row in found) for metric in REPEATS]
+        return [entry[0].name, _budget_cells(found[0])[0], *(f"{share:.2%}" for share in shares)]
 
-    def gap(epsilon: float) -> float:
-        return at("original", epsilon) - max(at(name, epsilon) for name in sound)
-
-    epsilon = max(budgets(rows), key=gap)
-    best = max(sound, key=lambda name: at(name, epsilon))
-    true = select(rows, "epsilon", mechanism="original", claimed_epsilon=epsilon)[0]
-    chance = mean(select(rows, "accuracy", mechanism="random"))
-    return (
-        f"At a claimed epsilon of {epsilon:g} the original reaches an accuracy of {at('original', epsilon):.3f} and the best "
-        f"sound mechanism ({best}) {at(best, epsilon):.3f}; text that knows nothing of the records reaches {chance:.3f}. "
-        f"But the original's claim is false: what it really spends there is epsilon {words(true)}."
-    )
+    return ["text by", "claimed eps", *REPEATS.values()], _sections(counted, line)
 
 
-def write(rows: list[Row], audits: list[AuditVerdict], config: CompareConfig, directory: Path) -> Path:
-    """Write ``figures/comparison.svg`` and ``report.html``; returns the page's path."""
-    svg = draw(rows)
-    (directory / "figures").mkdir(exist_ok=True)
-    (directory / "figures" / FIGURE).write_text(svg, "utf-8")
-    page = directory / "report.html"
-    page.write_text(_page(rows, audits, config, svg[svg.index("<svg") :]), "utf-8")
-    return page
+def _sections(rows: list[Row], line: Callable[[Entry], list[str]]) -> list[Section]:
+    """A section for each model, what has none first; in it a line for each source and budget, decoder by decoder."""
+    order = [None, LSTM, NEAREST, LATENTS]
+    ranked = sorted(rows, key=lambda row: (row.clip is not None, order.index(row.decoder)))
+    entries = dict.fromkeys((Source.of(row), row.claimed_epsilon) for row in ranked)
+    models = dict.fromkeys(source.model for source, _ in entries)
+    return [
+        Section(_section_title(model), [line(entry) for entry in entries if entry[0].model == model])
+        for model in sorted(models, key=list(dict.fromkeys((row.clip, row.content) for row in rows)).index)
+    ]
 
 
-def command_line(config: CompareConfig) -> str:
-    """Return a command that makes the same comparison."""
-
-    def listed(values: Sequence[Any]) -> str:
-        return "[" + ",".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values) + "]"
-
-    path = f" data.path={config.data.path}" if config.data.path else ""
-    return (
-        f"adept compare data={config.data.name}{path} protocol={config.protocol} mechanisms={listed(config.mechanisms)} "
-        f"epsilons={listed(config.epsilons)} seeds={listed(config.seeds)} model.latent_dim={config.model.latent_dim} "
-        f"trainer.max_epochs={config.trainer.max_epochs} samples={config.samples} output_dir=DIR"
-    )
+def _section_title(model: tuple[str | None, str | None]) -> str:
+    clip, content = model
+    if clip is None:
+        return "Without a model"
+    light = " (light supervision: the rewriter saw public labels)" if content in LIGHT_SUPERVISION else ""
+    return f"Model with {clip} clip{f', content: {content}' if content else ''}{light}"
 
 
-def _page(rows: list[Row], audits: list[AuditVerdict], config: CompareConfig, svg: str) -> str:
-    escape = html.escape
-    seen = {"paper": "the very text that it rewrites", "disjoint": "other text, without labels"}[config.protocol]
-    tables = "".join(f"<h3>{title}</h3>{_html_table(*table(rows, metric))}" for metric, title in METRICS.items())
-    claims = _html_table(
-        ["mechanism", f"guarantee of a release at {config.model.latent_dim} dimensions", "audit of the claim"],
-        [[NAMES.get(v.mechanism, v.mechanism), _claim(v, config), describe(v)] for v in audits],
-    )
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>adept: {escape(config.data.name)}, protocol {escape(config.protocol)}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
-figure {{ margin: 1.5rem 0; overflow-x: auto; }} svg {{ width: 100%; min-width: 34rem; height: auto; }}
-.wide {{ overflow-x: auto; }} table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .3rem .7rem; text-align: left; border-bottom: 1px solid #ddd; vertical-align: top; }}
-td + td {{ white-space: normal; }} pre {{ white-space: pre-wrap; background: #f4f4f4; padding: .8rem; }}
-.lead {{ font-size: 1.15rem; }} caption, figcaption, .small {{ color: #555; font-size: .9rem; }}
-@media print {{ body {{ margin: 0; max-width: none; }} }}
-</style></head><body>
-<h1>Private rewriting of {escape(config.data.name)}</h1>
-<p class="lead">{escape(headline(rows))}</p>
-<figure>{svg}<figcaption>A classifier is trained on the rewritten text and tested on the untouched test split. Bars are 95 %
-intervals over {len(config.seeds)} seed(s). A mechanism's merit is its distance above <em>random</em>, which is what the same
-decoder writes when it knows nothing of the record.</figcaption></figure>
-<h2>In numbers</h2>{tables}
-<p class="small"><b>none</b>: the text itself. <b>identity</b>: the rewriter without noise. <b>random</b>: the same decoder
-on random latents. Protocol {escape(config.protocol)}: the rewriter was trained on {seen}. Labels are copied, and so not
-private.</p>
-<h2>Claims and verdicts</h2>{claims}
-<h2>Made by</h2><pre>{escape(command_line(config))}</pre>
-</body></html>
-"""
+def _fair_line(rows: list[Row], entry: Entry, quality: list[str]) -> list[str]:
+    source, _ = entry
+    found = rows_of(rows, *entry)
+    gain = None if source.mechanism == "random" else above_random(rows, *entry)
+    return [
+        source.name,
+        *_budget_cells(found[0]),
+        *(figure_of([getattr(row, metric) for row in found]).spread for metric in METRICS),
+        ABSENT if gain is None else gain.spread,
+        *(_mean_cell(found, metric) for metric in quality),
+    ]
 
 
-def _claim(audited: AuditVerdict, config: CompareConfig) -> str:
-    mechanism = BY_NAME[audited.mechanism](epsilon=audited.epsilon, clip_norm=config.model.clip_norm)
-    return mechanism.guarantee(config.model.latent_dim).text
+def _budget_cells(row: Row) -> list[str]:
+    claimed = ABSENT if row.claimed_epsilon is None else f"{row.claimed_epsilon:g}"
+    return [claimed, words(row.epsilon) if row.epsilon else "0"]
 
 
-def _html_table(headings: list[str], lines: list[list[str]]) -> str:
-    def cells(tag: str, line: list[str]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in line) + "</tr>"
-
-    return (
-        f'<div class="wide"><table>{cells("th", headings)}{"".join(cells("td", line) for line in lines)}</table></div>'
-    )
+def _mean_cell(rows: list[Row], metric: str) -> str:
+    values = [value for row in rows if (value := getattr(row, metric)) is not None]
+    if not values:
+        return ABSENT
+    return f"{mean(values):.0f}" if mean(values) >= 100 else f"{mean(values):#.3g}"

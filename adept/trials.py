@@ -43,6 +43,10 @@ class Family:
     def key(self) -> str:
         return self.clip if self.content == "none" else f"{self.clip}-{self.content}"
 
+    def release_key(self, name: str, epsilon: float | None) -> str:
+        """The name under which a mechanism's release from this model is kept."""
+        return f"{name}{'' if epsilon is None else f'-{epsilon:g}'}-{self.key}"
+
 
 def family_of(name: str, training: TrainingConfig) -> Family:
     """The model that serves a mechanism: one trained for the l2 ball or the sphere serves every mechanism of either."""
@@ -79,6 +83,17 @@ class SeedTrial:
             for name, epsilon in self._releases(family):
                 rows += self._release_rows(family, model_dir, name, epsilon)
         return rows
+
+    def rewrites(self, row: Row) -> list[str]:
+        """The first rewrite of each private record behind a row of text that was written, as it was kept."""
+        key = f"{row.mechanism}-{row.claimed_epsilon:g}" if row.clip is None else self._row_key(row)
+        texts, _ = json.loads((self.directory / "rewrites" / f"{key}-seed{self.seed}.json").read_text("utf-8"))
+        return [str(text) for text in texts[:: row.samples]]
+
+    @staticmethod
+    def _row_key(row: Row) -> str:
+        key = Family(row.clip or "", row.content or "none").release_key(row.mechanism, row.claimed_epsilon)
+        return f"{key}-{NEAREST}" if row.decoder == NEAREST else key
 
     def _releases(self, family: Family) -> list[tuple[str, float]]:
         """The two ends, and every mechanism and budget that a model serves."""
@@ -138,7 +153,7 @@ class SeedTrial:
     def _release_rows(self, family: Family, model_dir: Path, name: str, epsilon: float) -> list[Row]:
         """Rows of one mechanism at one budget, one for each decoder and classifier."""
         rewriter = self._rewriter(family, model_dir, name, epsilon)
-        key = f"{name}{'' if name in ENDS else f'-{epsilon:g}'}-{family.key}"
+        key = family.release_key(name, None if name in ENDS else epsilon)
         spent = rewriter.guarantee.epsilon + (self.config.label_epsilon or 0.0)
         fields = {
             "claimed_epsilon": None if name in ENDS else epsilon,

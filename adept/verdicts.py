@@ -28,7 +28,7 @@ def verdicts(config: CompareConfig) -> list[AuditVerdict]:
     """Audit each mechanism's claim, or find the verdict of an earlier run."""
     found = []
     for name in config.mechanisms:
-        epsilon = min(config.epsilons)
+        epsilon = config.text_epsilon(min(config.epsilons))
         path = Path(config.output_dir) / "audits" / f"{name}-{epsilon:g}.json"
         if not path.exists():
             mechanism = BY_NAME[name](epsilon=epsilon, clip_norm=config.model.clip_norm)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from adept import report
+from adept import findings, page, report
 from adept.comparison import CompareConfig, Row, compare
 from adept.config import execute
+from adept.examples import examples
 from adept.results import show_table
 from adept.verdicts import verdicts
 
@@ -17,7 +18,7 @@ def run(config: CompareConfig) -> list[Row]:
     with Progress(disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("seeds", total=len(config.seeds))
         rows = compare(config, progress=lambda done: progress.update(task, completed=done))
-    report.write(rows, verdicts(config), config, Path(config.output_dir))
+    page.write(rows, verdicts(config), config, Path(config.output_dir), examples=examples(config, rows))
     return rows
 
 
@@ -28,6 +29,6 @@ def main() -> int:
         rows = run(config)
         for metric, title in report.METRICS.items():
             show_table(title, *report.table(rows, metric))
-        sys.stdout.write(f"{report.headline(rows)}\nReport: {Path(config.output_dir) / 'report.html'}\n")
+        sys.stdout.write(f"{findings.headline(rows)}\nReport: {Path(config.output_dir) / 'report.html'}\n")
 
     return execute("compare", CompareConfig, command)
