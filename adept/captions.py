@@ -1,7 +1,7 @@
 """What stands under the tables of a comparison's page, in HTML: what their lines and columns mean, and what is not shown."""
 
-from adept.comparison import CompareConfig, Row
 from adept.report import LIGHT_SUPERVISION, latent_rows
+from adept.rows import CompareConfig, Row
 
 REPEATS_NOTE = (
     "The share of rewrites that are, word for word, <b>their own record</b>; what that share would be <b>by chance</b>, if the "
@@ -59,5 +59,6 @@ def examples_note(config: CompareConfig, count: int) -> str:
     return (
         f"{rule} The originals are not shown, because these data are not public (<code>data.public=false</code>); nor is any text "
         "that repeats a record, nor what was written by the look-up or under a false claim. Whoever passes this page on "
-        "releases these texts, and their budgets add up; the figures of this page are averages over private records and have no guarantee."
+        "releases these texts, and their budgets add up; the figures of this page are averages over private records and have no "
+        "guarantee."
     )

@@ -8,7 +8,6 @@ from typing import Any
 
 import matplotlib
 
-from adept.comparison import ENDS, Row
 from adept.privacy import words
 from adept.report import (
     COMMONEST,
@@ -26,6 +25,7 @@ from adept.report import (
     sources,
     text_rows,
 )
+from adept.rows import ENDS, Row
 from adept.studies.figures import COLOURS
 
 matplotlib.use("Agg")

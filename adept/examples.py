@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adept.data import load
-from adept.trials import LSTM, CompareConfig, Row, SeedTrial
+from adept.rows import LSTM, CompareConfig, Row
+from adept.trials import SeedTrial
 
 RECORDS = 6
 WITHHELD = "(withheld: it is a record)"

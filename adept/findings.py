@@ -3,7 +3,6 @@
 import math
 from statistics import mean
 
-from adept.comparison import Row
 from adept.privacy import words
 from adept.report import (
     ABSENT,
@@ -16,6 +15,7 @@ from adept.report import (
     sources,
     text_rows,
 )
+from adept.rows import Row
 from adept.studies.figures import NAMES
 
 

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from adept.data import DataConfig
-from adept.trials import CompareConfig
+from adept.rows import CompareConfig
 from adept.verdicts import AUDIT_TRIALS, AuditVerdict
 
 DATA_GROUPS = ("air_travel", "atis", "snips", "files")  # conf/data

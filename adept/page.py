@@ -7,7 +7,6 @@ from pathlib import Path
 
 from adept import curves
 from adept.captions import REPEATS_NOTE, examples_note, glossary, labels_note
-from adept.comparison import CompareConfig, Row
 from adept.curves import Line
 from adept.examples import Example
 from adept.findings import advice, broken_claims, headline
@@ -26,6 +25,7 @@ from adept.report import (
     table,
     text_rows,
 )
+from adept.rows import CompareConfig, Row
 from adept.studies.figures import NAMES
 from adept.verdicts import AuditVerdict, describe
 
@@ -43,7 +43,8 @@ figure { margin: 1rem 0; } .panels { display: flex; flex-wrap: wrap; gap: .5rem;
 ul.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.2rem; list-style: none; padding: 0; margin: .4rem 0; font-size: .9rem; }
 ul.legend svg { vertical-align: middle; margin-right: .4rem; }
 .minute { border-left: 4px solid #2a9d5c; padding: .1rem 0 .1rem 1rem; } .bad { color: #a5281b; font-weight: 600; }
-.wide { overflow-x: auto; } table { border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; font-size: .9rem; }
+.wide { overflow-x: auto; } table { border-collapse: separate; border-spacing: 0; font-size: .9rem;
+  font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .55rem; text-align: left; border-bottom: 1px solid #ddd; vertical-align: top; }
 thead th { vertical-align: bottom; border-bottom: 2px solid #888; }
 tbody th[scope=rowgroup] { padding-top: .9rem; color: #555; }

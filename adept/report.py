@@ -11,11 +11,10 @@ from statistics import mean, stdev
 
 from scipy.stats import t as student
 
-from adept.comparison import ENDS, Row
 from adept.mechanisms import BY_NAME
 from adept.privacy import words
+from adept.rows import ENDS, LATENTS, LSTM, NEAREST, Row
 from adept.studies.figures import NAMES
-from adept.trials import LATENTS, LSTM, NEAREST
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 LOOKUP, COMMONEST = "lookup", "always the commonest label"
