@@ -1,8 +1,9 @@
 """What stands under the tables of a comparison's page, in HTML: what their lines and columns mean, and what is not shown."""
 
 from adept.report import LIGHT_SUPERVISION, latent_rows
-from adept.rows import CompareConfig, Row
+from adept.rows import NEAREST, CompareConfig, Row
 
+SHOWN_WORDS = 25  # of an example
 REPEATS_NOTE = (
     "The share of rewrites that are, word for word, <b>their own record</b>; what that share would be <b>by chance</b>, if the "
     "same texts were dealt to the records at random, as short and common utterances are written often; and the share that are "
@@ -20,8 +21,10 @@ def glossary(rows: list[Row]) -> str:
         "<b>lookup</b>: linear latents, a random codebook, the nearest public utterances." * ("lookup" in present),
         "<b>identity</b>: the rewriter without noise. <b>random</b>: the same decoder on latents that know nothing.",
         "<b>above random</b>: accuracy above the random line of the same model, decoder and classifier, seed by seed.",
-        "<b>latents</b>: logistic regression on the released latents, which shows what decoding loses."
+        "<b>latents</b>: logistic regression on the released latents themselves, which shows what decoding loses."
         * bool(latent_rows(rows)),
+        "<b>nearest</b>: the public utterances nearest to the released latent, not the decoder's."
+        * any(row.decoder == NEAREST and row.clip for row in rows),
         "<b>content</b>: what the latents were trained to say, beside spelling their text back.",
     ]
     if any(row.content in LIGHT_SUPERVISION for row in rows):
@@ -52,7 +55,7 @@ def examples_note(config: CompareConfig, count: int) -> str:
     """How the examples were chosen, and what is missing where the data are not public."""
     rule = (
         f"{count} records, evenly spread over the private ones of seed {config.seeds[0]}, whatever they say; the first rewrite of "
-        "each."
+        f"each, cut off after {SHOWN_WORDS} words."
     )
     if config.data.public:
         return rule

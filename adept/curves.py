@@ -134,8 +134,8 @@ def _draw_metric(axis: Any, rows: list[Row], metric: str, title: str) -> None:
     axis.set_xscale("log", base=2)
     axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
     axis.set_xticks([], minor=True)
-    dashed = any(line.width > 2 for line in lines.values())
-    axis.set(xlabel=f"claimed epsilon{' (false for the dashed lines)' if dashed else ''}", ylabel=title)
+    thick = any(line.width > 2 for line in lines.values())
+    axis.set(xlabel=f"claimed epsilon{' (false for the thick dashes)' if thick else ''}", ylabel=title)
     _draw_true_axis(axis, drawn)
 
 
@@ -147,8 +147,10 @@ def _draw_curve(axis: Any, rows: list[Row], metric: str, source: Source, line: L
         axis.plot([x for x, _ in found], [point.mean for _, point in found], **style)
         return
     errors = [[p.mean - p.low for _, p in found], [p.high - p.mean for _, p in found]]
-    style |= {"marker": line.marker, "ms": 4, "capsize": 2.5, "elinewidth": 1}
-    axis.errorbar([x for x, _ in found], [point.mean for _, point in found], errors, **style)
+    style |= {"marker": line.marker, "ms": 4, "capsize": 2, "elinewidth": 0.8}
+    drawn = axis.errorbar([x for x, _ in found], [point.mean for _, point in found], errors, **style)
+    for part in (*drawn.lines[1], *drawn.lines[2]):  # few seeds make long bars, which must not hide the curves
+        part.set_alpha(0.45)
 
 
 def _draw_levels(axis: Any, rows: list[Row], metric: str) -> None:

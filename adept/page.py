@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from adept import curves
-from adept.captions import REPEATS_NOTE, examples_note, glossary, labels_note
+from adept.captions import REPEATS_NOTE, SHOWN_WORDS, examples_note, glossary, labels_note
 from adept.curves import Line
 from adept.examples import Example
 from adept.findings import advice, broken_claims, headline
@@ -26,7 +26,6 @@ from adept.report import (
     text_rows,
 )
 from adept.rows import CompareConfig, Row
-from adept.studies.figures import NAMES
 from adept.verdicts import AuditVerdict, describe
 
 FIGURE = "comparison.svg"
@@ -37,10 +36,10 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 1.5rem auto; padding: 0 1rem; color: #222;
   background: #fff; overflow-wrap: break-word; }
 h1 { line-height: 1.2; margin-bottom: .2rem; } h2 { margin-top: 2.2rem; } p.small, figcaption, li.key { color: #555; }
-p.small, figcaption { font-size: .9rem; }
+p.small, figcaption { font-size: .9em; }
 figure { margin: 1rem 0; } .panels { display: flex; flex-wrap: wrap; gap: .5rem; }
 .panels > svg { flex: 1 1 19rem; min-width: 0; max-width: 100%; height: auto; }
-ul.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.2rem; list-style: none; padding: 0; margin: .4rem 0; font-size: .9rem; }
+ul.legend { display: flex; flex-wrap: wrap; gap: .1rem 1.2rem; list-style: none; padding: 0; margin: .4rem 0; font-size: .9em; }
 ul.legend svg { vertical-align: middle; margin-right: .4rem; }
 .minute { border-left: 4px solid #2a9d5c; padding: .1rem 0 .1rem 1rem; } .bad { color: #a5281b; font-weight: 600; }
 .wide { overflow-x: auto; } table { border-collapse: separate; border-spacing: 0; font-size: .9rem;
@@ -48,7 +47,7 @@ ul.legend svg { vertical-align: middle; margin-right: .4rem; }
 th, td { padding: .25rem .55rem; text-align: left; border-bottom: 1px solid #ddd; vertical-align: top; }
 thead th { vertical-align: bottom; border-bottom: 2px solid #888; }
 tbody th[scope=rowgroup] { padding-top: .9rem; color: #555; }
-.numbers td + td { white-space: nowrap; } .numbers td:first-child, .numbers thead th:first-child { min-width: 8rem; }
+.numbers td + td { white-space: nowrap; } .numbers td:first-child, .numbers thead th:first-child { min-width: 10rem; }
 .examples { table-layout: fixed; width: 100%; min-width: 44rem; } .examples p { margin: 0 0 .4rem; } .examples b { color: #555; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; padding: .8rem; font-size: .85rem; }
 @media screen and (max-width: 44rem) {
@@ -65,7 +64,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; paddi
   .wide { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .12rem .25rem; }
   .examples { min-width: 0; } .numbers td:first-child, .numbers thead th:first-child { min-width: 0; }
   pre { background: none; border: 1px solid #888; font-size: 7.5pt; } .panels { flex-wrap: nowrap; }
-  figure, tr, pre, .minute { break-inside: avoid; } h2, h3 { break-after: avoid; } thead { display: table-header-group; }
+  figure, tr, pre, .minute, .keep { break-inside: avoid; } h2, h3 { break-after: avoid; } thead { display: table-header-group; }
 }
 """
 
@@ -150,7 +149,7 @@ def _claims(rows: list[Row], audits: list[AuditVerdict], config: CompareConfig) 
     lines = []
     for audited in audits:
         own = [row for row in texts if row.mechanism == audited.mechanism and row.claimed_epsilon is not None]
-        name = NAMES.get(audited.mechanism, audited.mechanism)
+        name = Source.of(own[0]).name
         verdict = (
             f'<span class="bad">{escape(describe(audited))}</span>' if audited.violated else escape(describe(audited))
         )
@@ -187,7 +186,7 @@ def _examples(examples: Sequence[Example], config: CompareConfig) -> str:
     lines = []
     for example in examples:
         cells = [_cell([(row, text) for row, text in example.rewrites if _column(row) == name]) for name in columns]
-        lines.append(([] if example.original is None else [escape(example.original)]) + cells)
+        lines.append(([] if example.original is None else [_text(example.original)]) + cells)
     headings = ([] if examples[0].original is None else ["original record"]) + columns
     return f"<h2>Examples</h2>{_stack(headings, lines, kind='examples')}<p class='small'>{examples_note(config, len(lines))}</p>"
 
@@ -197,10 +196,20 @@ def _column(row: Row) -> str:
 
 
 def _cell(rewrites: list[tuple[Row, str]]) -> str:
-    def label(row: Row) -> str:
-        return model_name(Source.of(row)) if row.claimed_epsilon is None else f"claimed eps {row.claimed_epsilon:g}"
+    return "".join(f"<p><b>{escape(_spent(row))}:</b> {_text(text)}</p>" for row, text in rewrites)
 
-    return "".join(f"<p><b>{escape(label(row))}:</b> {escape(text) or '(empty)'}</p>" for row, text in rewrites)
+
+def _spent(row: Row) -> str:
+    """A budget as it truly is, beside the claim where that is another; an end has its model instead."""
+    if row.claimed_epsilon is None:
+        return model_name(Source.of(row))
+    claim = f"claimed eps {row.claimed_epsilon:g}"
+    return f"{claim}, true {words(row.epsilon)}" if false_claim([row]) else f"eps {row.claimed_epsilon:g}"
+
+
+def _text(text: str) -> str:
+    kept = text.split()[:SHOWN_WORDS]
+    return escape(" ".join(kept) + " …" * (len(text.split()) > len(kept))) or "(empty)"
 
 
 def _repeats(rows: list[Row]) -> str:
@@ -214,7 +223,7 @@ def _budgets(rows: list[Row]) -> str:
     parts = []
     for metric, title in METRICS.items():
         headings, lines = table(rows, metric)
-        parts.append(f"<h3>{title}</h3>{_numbers(headings, [Section('', lines)])}")
+        parts.append(f'<div class="keep"><h3>{title}</h3>{_numbers(headings, [Section("", lines)])}</div>')
     return f"<h2>Budget by budget</h2>{''.join(parts)}<p class='small'>Text of the model's decoder, and of the look-up.</p>"
 
 
@@ -251,4 +260,5 @@ def _stack(headings: list[str], lines: list[list[str]], *, kind: str = "") -> st
 
 
 def _head(headings: list[str]) -> str:
-    return f"<thead><tr>{''.join(f'<th>{escape(name)}</th>' for name in headings)}</tr></thead>"
+    cells = [escape(name).replace("_", "_<wbr>") for name in headings]
+    return f"<thead><tr>{''.join(f'<th>{cell}</th>' for cell in cells)}</tr></thead>"

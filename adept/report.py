@@ -20,7 +20,7 @@ METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 LOOKUP, COMMONEST = "lookup", "always the commonest label"
 ABSENT = "–"
 LIGHT_SUPERVISION = ("labels", "air_travel")  # content that was learned from public labels
-READERS = {LATENTS: ", latents (no text)", NEAREST: ", nearest public text"}
+READERS = {LATENTS: ", latents", NEAREST: ", nearest"}
 FAIR = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
 QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
@@ -89,7 +89,8 @@ class Source:
 
 def model_name(source: Source) -> str:
     """A model for readers, by the set that its latents lie in and what they were trained to say."""
-    return f"{source.clip} model" + (f", {source.content}" if source.content not in (None, "none") else "")
+    light = ": light supervision" if source.content in LIGHT_SUPERVISION else ""
+    return f"{source.clip} model" + (f", {source.content}{light}" if source.content not in (None, "none") else "")
 
 
 def classifiers(rows: list[Row]) -> list[str]:

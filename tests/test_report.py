@@ -1,70 +1,18 @@
-"""The report says what the rows say, tells claimed from true, and needs no network."""
+"""What a report says in numbers: means over seeds of rows that belong together, and of no others."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from made_rows import BASE, made, make_mixed, make_rows
 
 from adept import report
-from adept.comparison import CompareConfig, Row
-from adept.verdicts import AuditVerdict
-
-BASE = Row(
-    data="atis",
-    protocol="paper",
-    mechanism="none",
-    claimed_epsilon=None,
-    epsilon=float("inf"),
-    delta=0.0,
-    dim=16,
-    seed=0,
-    classifier="tfidf",
-    labels="copy",
-    samples=1,
-    accuracy=0.9,
-    macro_f1=0.5,
-    records_per_second=None,
-    clip=None,
-    majority_accuracy=0.7,
-    train_records=10,
-    test_records=10,
-)
+from adept.report import Section, Source
 
 
-def make_rows() -> list[Row]:
-    rows = []
-    for seed in (0, 1, 2):
-        nudge = 0.01 * seed
-        rows += [
-            replace(BASE, seed=seed),
-            replace(BASE, seed=seed, mechanism="identity", clip="l2", accuracy=0.88),
-            replace(BASE, seed=seed, mechanism="random", clip="l2", accuracy=0.6, epsilon=0.0),
-        ]
-        for epsilon, original, corrected in ((8.0, 0.8, 0.61), (64.0, 0.87, 0.7)):
-            rows.append(
-                replace(
-                    BASE,
-                    seed=seed,
-                    mechanism="original",
-                    clip="l2",
-                    claimed_epsilon=epsilon,
-                    epsilon=4 * epsilon,
-                    accuracy=original + nudge,
-                )
-            )
-            rows.append(
-                replace(
-                    BASE,
-                    seed=seed,
-                    mechanism="sqrt_n",
-                    clip="l2",
-                    claimed_epsilon=epsilon,
-                    epsilon=epsilon,
-                    accuracy=corrected,
-                )
-            )
-    return rows
+def line(sections: list[Section], *start: str) -> list[str]:
+    """The one line that starts with these cells."""
+    [found] = [line for section in sections for line in section.lines if line[: len(start)] == list(start)]
+    return found
 
 
 def test_the_table_gives_means_and_the_originals_true_epsilon() -> None:
@@ -74,49 +22,93 @@ def test_the_table_gives_means_and_the_originals_true_epsilon() -> None:
     assert lines[1] == ["  its true epsilon", "32", "256"]
     assert ["sqrt_n", "0.610", "0.700"] in lines
     assert ["random", "0.600", "0.600"] in lines
+    assert ["always the commonest label", "0.550", "0.550"] in lines
 
 
 def test_intervals_are_students_over_seeds() -> None:
     figure = report.figure_of([0.80, 0.81, 0.82])
     assert figure.mean == pytest.approx(0.81)
     assert figure.high - figure.mean == pytest.approx(4.3027 * 0.01 / 3**0.5, rel=1e-4)
+    assert figure.spread == "0.810 ± 0.025"
     assert report.figure_of([0.8]).low == 0.8
+    assert report.figure_of([0.8]).spread == "0.800"
 
 
-def test_the_headline_names_the_gap_and_the_budget_really_spent() -> None:
-    line = report.headline(make_rows())
-    assert "claimed epsilon of 8 " in line
-    assert "0.810" in line
-    assert "0.610" in line
-    assert "epsilon 32." in line
-    assert "random" in report.headline([row for row in make_rows() if row.mechanism != "original"])
+def test_other_decoders_and_classifiers_do_not_enter_the_table() -> None:
+    _, lines = report.table(make_mixed(), "accuracy")
+    assert ["learned_codebook (the rewriter saw public labels)", "0.750", "0.750"] in lines
+    assert ["lookup", "0.450", "0.450"] in lines
+    assert ["public_only", "0.850", "0.850"] in lines
+    assert ["none", "0.900", "0.900"] in lines
+    assert [text[0] for text in lines if "learned_codebook" in text[0]] == [lines[3][0]]
 
 
-def test_the_page_is_one_file_without_network_and_escapes_what_it_quotes(tmp_path: Path) -> None:
-    rows = [replace(row, data="<script>") for row in make_rows()]
-    config = CompareConfig(output_dir=str(tmp_path), epsilons=[8.0, 64.0])
-    config.data.name = "<script>"
-    audits = [AuditVerdict("original", 8.0, True, 9.5, "l1 distance <b>"), AuditVerdict("sqrt_n", 8.0, False, 2.5, "")]
-    page = report.write(rows, audits, config, tmp_path).read_text("utf-8")
-    assert "<script" not in page
-    assert not re.search(r'(src|href)="(https?:)?//', page.replace("http://www.w3.org", ""))
-    assert page.count("<svg") == 1
-    assert "claim of epsilon 8 is false" in page
-    assert "convicted: l1 distance &lt;b&gt;; certified epsilon at least 9.5" in page
-    assert "not refuted, which is no proof; certified epsilon at least 2.5" in page
-    assert "true epsilon of the original" in page
-    assert "adept compare" in page
+def test_each_model_has_ends_of_its_own() -> None:
+    levels = report.levels(make_mixed(), "accuracy")
+    assert levels["random (l2 model)"].mean == pytest.approx(0.6)
+    assert levels["random (sphere model, labels: light supervision)"].mean == pytest.approx(0.2)
+    assert "random" not in levels
 
 
-def test_the_figure_draws_a_line_for_each_mechanism_and_level() -> None:
-    svg = report.draw(make_rows())
-    for label in ("original (claim false)", "sqrt_n", "none", "random", "identity", "always the commonest label"):
-        assert label in svg
+def test_distance_above_random_is_of_the_same_model_decoder_and_classifier() -> None:
+    _, sections = report.fair_table(make_mixed(), "tfidf")
+    name = "learned_codebook (the rewriter saw public labels)"
+    latents = "learned_codebook, latents (the rewriter saw public labels)"
+    nearest = "learned_codebook, nearest (the rewriter saw public labels)"
+    assert line(sections, name, "8")[2:6] == ["8", "0.750", "0.500", "0.550"]
+    assert line(sections, latents, "8")[5] == "0.690"
+    assert line(sections, nearest, "8")[5] == report.ABSENT  # nobody looked up random latents
+    assert line(sections, "lookup", "8")[5] == report.ABSENT
+    assert line(sections, "sqrt_n", "64")[5] == "0.100 ± 0.000"
+    _, halved = report.fair_table(make_mixed(), "lstm")
+    assert line(halved, name, "8")[3:6] == ["0.375", "0.500", "0.275"]
+    assert line(halved, latents, "8")[3] == "0.990"  # has a classifier of its own
 
 
-def test_every_mechanism_with_a_budget_has_a_colour_of_its_own() -> None:
-    from adept.comparison import ENDS
-    from adept.mechanisms import BY_NAME
+def test_distance_above_random_is_taken_seed_by_seed() -> None:
+    rows = [
+        row
+        for seed, floor in enumerate((0.1, 0.5, 0.3))
+        for row in (made("random", floor, seed=seed), made("l1", floor + 0.2, 8.0, seed=seed))
+    ]
+    gain = report.above_random(rows, Source.of(rows[1]), 8.0)
+    assert gain is not None
+    assert (gain.mean, gain.low) == (pytest.approx(0.2), pytest.approx(0.2))
 
-    assert set(report.COLOURS) == set(BY_NAME) - set(ENDS)
-    assert len(set(report.COLOURS.values())) == len(report.COLOURS)
+
+def test_the_fair_table_has_a_section_a_model_and_says_where_labels_helped() -> None:
+    headings, sections = report.fair_table(make_mixed(), "tfidf")
+    assert [section.title for section in sections] == [
+        "Without a model",
+        "Model with l2 clip, content: none",
+        "Model with sphere clip, content: labels (light supervision: the rewriter saw public labels)",
+    ]
+    assert all(len(line) == len(headings) for section in sections for line in section.lines)
+    assert line(sections, "original (claim false)", "8")[1:3] == ["8", "32"]
+    assert [cells[0] for cells in sections[0].lines] == [
+        "none", "public_only", "lookup", "lookup", "always the commonest label",
+    ]  # fmt: skip
+
+
+def test_quality_of_the_text_has_columns_where_it_was_measured() -> None:
+    rows = [BASE, made("random", 0.5, overlap=0.125, bleu=1.5, distinct=0.5, perplexity=123.4)]
+    headings, sections = report.fair_table(rows, "tfidf")
+    assert headings[-4:] == ["overlap", "BLEU", "distinct", "perplexity"]
+    assert line(sections, "random")[-4:] == ["0.125", "1.50", "0.500", "123"]
+    assert line(sections, "none")[-4:] == [report.ABSENT] * 4
+    assert "overlap" not in report.fair_table(make_rows(), "tfidf")[0]
+
+
+def test_word_for_word_repetitions_are_shares_of_rewrites() -> None:
+    counts = {"verbatim_own": 0.02, "verbatim_chance": 0.005, "verbatim_public": 0.5}
+    rows = [replace(row, **counts) if row.mechanism == "sqrt_n" else row for row in make_rows()]
+    _, sections = report.repeats(rows)
+    assert line(sections, "sqrt_n", "8")[2:] == ["2.00%", "0.50%", "50.00%"]
+    assert len(sections) == 1
+    assert report.repeats(make_rows())[1] == []
+
+
+def test_a_claim_is_false_where_more_is_spent_and_no_rounding_makes_it_so() -> None:
+    assert report.false_claim([replace(BASE, claimed_epsilon=8.0, epsilon=8.1)])
+    assert not report.false_claim([replace(BASE, claimed_epsilon=8.0, epsilon=8.0 * (1 + 1e-12))])
+    assert not report.false_claim([BASE])

@@ -17,3 +17,15 @@ def test_the_original_is_convicted_and_its_verdict_is_kept(tmp_path: Path, monke
     assert verdicts.describe(original).startswith("convicted: ")
     monkeypatch.setattr(verdicts.audit, "run", lambda *_, **__: pytest.fail("audited again"))
     assert verdicts.verdicts(config) == [original]
+
+
+def test_the_audited_claim_is_that_of_the_text_where_labels_have_a_budget_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims: list[float] = []
+    run = verdicts.audit.run
+    monkeypatch.setattr(verdicts.audit, "run", lambda m, **k: (claims.append(m.epsilon), run(m, **k))[1])
+    labels = {"labels": "randomized_response", "label_epsilon": 2.0}
+    config = CompareConfig(mechanisms=["l1"], epsilons=[8.0], output_dir=str(tmp_path), **labels)  # type: ignore[arg-type]
+    [verdict] = verdicts.verdicts(config)
+    assert claims == [verdict.epsilon] == [6.0]

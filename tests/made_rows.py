@@ -1,0 +1,72 @@
+"""Rows of a comparison with figures that are easy to tell apart, for tests of what is made of them."""
+
+from dataclasses import replace
+from typing import Any
+
+from adept.rows import Row
+
+BASE = Row(
+    data="atis",
+    protocol="disjoint",
+    mechanism="none",
+    claimed_epsilon=None,
+    epsilon=float("inf"),
+    delta=0.0,
+    dim=16,
+    seed=0,
+    classifier="tfidf",
+    labels="copy",
+    samples=1,
+    accuracy=0.9,
+    macro_f1=0.5,
+    records_per_second=None,
+    clip=None,
+    majority_accuracy=0.55,
+    train_records=10,
+    test_records=10,
+)
+BUDGETS = (8.0, 64.0)
+
+
+def made(mechanism: str, accuracy: float, epsilon: float | None = None, **fields: Any) -> Row:
+    """A row of text that a model with an l2 clip wrote, its true epsilon being the claimed one, or zero."""
+    model = {"clip": "l2", "content": "none", "decoder": "lstm"}
+    budget = {"claimed_epsilon": epsilon, "epsilon": epsilon or 0.0}
+    return replace(BASE, mechanism=mechanism, accuracy=accuracy, **{**model, **budget, **fields})
+
+
+def make_rows() -> list[Row]:
+    """The original and its correction over one model: three seeds, two budgets, both ends."""
+    rows = []
+    for seed in (0, 1, 2):
+        rows += [
+            replace(BASE, seed=seed),
+            made("identity", 0.88, seed=seed, epsilon=None),
+            made("random", 0.6, seed=seed),
+        ]
+        for epsilon, original, corrected in zip(BUDGETS, (0.8, 0.87), (0.61, 0.7), strict=True):
+            rows.append(replace(made("original", original + 0.01 * seed, epsilon, seed=seed), epsilon=4 * epsilon))
+            rows.append(made("sqrt_n", corrected, epsilon, seed=seed))
+    return rows
+
+
+def make_mixed() -> list[Row]:
+    """The same beside what must not be mixed with it: a second model, other decoders, a look-up and a second classifier."""
+    light = {"clip": "sphere", "content": "labels"}
+    rows = [
+        *make_rows(),
+        replace(BASE, mechanism="public_only", accuracy=0.85, epsilon=0.0),
+        made("random", 0.2, **light),
+        made("identity", 0.87, **light),
+        made("random", 0.3, decoder="latents", classifier="logistic", **light),
+    ]
+    for epsilon in BUDGETS:
+        rows += [
+            made("lookup", 0.45, epsilon, clip=None, content=None, decoder="nearest"),
+            made("learned_codebook", 0.75, epsilon, **light),
+            made("learned_codebook", 0.11, epsilon, decoder="nearest", **light),
+            made("learned_codebook", 0.99, epsilon, decoder="latents", classifier="logistic", **light),
+        ]
+    return rows + [
+        replace(row, classifier="lstm", accuracy=row.accuracy / 2) for row in rows if row.classifier == "tfidf"
+    ]
