@@ -55,7 +55,7 @@ def make_mixed() -> list[Row]:
     light = {"clip": "sphere", "content": "labels"}
     rows = [
         *make_rows(),
-        replace(BASE, mechanism="public_only", accuracy=0.85, epsilon=0.0),
+        replace(BASE, mechanism="public_only", accuracy=0.85, epsilon=0.0, majority_accuracy=0.1),
         made("random", 0.2, **light),
         made("identity", 0.87, **light),
         made("random", 0.3, decoder="latents", classifier="logistic", **light),

@@ -47,7 +47,7 @@ def test_the_advice_is_the_best_whose_claim_holds() -> None:
 
 
 def test_the_advice_is_to_use_nothing_where_the_seeds_do_not_agree() -> None:
-    shifts = (-0.2, 0.0, 0.15)
+    shifts = (-0.05, 0.1, 0.2)  # 0.083 above random in the mean, give or take 0.31
     rows = [replace(row, accuracy=0.6 + shifts[row.seed]) if row.mechanism == "sqrt_n" else row for row in make_rows()]
     assert "nothing of this" in findings.advice(rows)
 

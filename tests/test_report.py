@@ -40,6 +40,7 @@ def test_other_decoders_and_classifiers_do_not_enter_the_table() -> None:
     assert ["lookup", "0.450", "0.450"] in lines
     assert ["public_only", "0.850", "0.850"] in lines
     assert ["none", "0.900", "0.900"] in lines
+    assert ["always the commonest label", "0.550", "0.550"] in lines
     assert [text[0] for text in lines if "learned_codebook" in text[0]] == [lines[3][0]]
 
 
