@@ -53,7 +53,8 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; paddi
 @media screen and (max-width: 44rem) {
   h1 { font-size: 1.5rem; }
   .numbers { font-size: .85rem; } .numbers th, .numbers td { padding: .25rem .35rem; }
-  .numbers td:first-child, .numbers thead th:first-child { position: sticky; left: 0; background: #fff; max-width: 8.5rem; }
+  .numbers td:first-child, .numbers thead th:first-child { position: sticky; left: 0; background: #fff;
+    min-width: 6rem; max-width: 8.5rem; }
   .stack { min-width: 0; } .stack thead { display: none; } .stack, .stack tbody, .stack tr, .stack td { display: block; }
   .stack tr { border-bottom: 2px solid #888; padding: .6rem 0; } .stack td { border: 0; padding: .15rem 0; }
   .stack td::before { content: attr(data-label); display: block; color: #555; font-size: .8rem; }
