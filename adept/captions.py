@@ -1,7 +1,7 @@
 """What stands under the tables of a comparison's page, in HTML: what their lines and columns mean, and what is not shown."""
 
 from adept.report import LIGHT_SUPERVISION, latent_rows
-from adept.rows import NEAREST, CompareConfig, Row
+from adept.rows import DENOISED, NEAREST, CompareConfig, Row
 
 SHOWN_WORDS = 25  # of an example
 REPEATS_NOTE = (
@@ -23,6 +23,9 @@ def glossary(rows: list[Row]) -> str:
         "<b>above random</b>: accuracy above the random line of the same model, decoder and classifier, seed by seed.",
         "<b>latents</b>: logistic regression on the released latents themselves, which shows what decoding loses."
         * bool(latent_rows(rows)),
+        "<b>denoised</b>: the same decoder, after the noise was taken out of all releases together, released labels included: "
+        "no text speaks of its own record alone then, and none costs more budget."
+        * any(row.decoder == DENOISED for row in rows),
         "<b>nearest</b>: the public utterances nearest to the released latent, not the decoder's."
         * any(row.decoder == NEAREST and row.clip for row in rows),
         "<b>content</b>: what the latents were trained to say, beside spelling their text back.",

@@ -24,7 +24,7 @@ from adept.trials import SeedTrial
 
 __all__ = ["ENDS", "CompareConfig", "Row", "compare"]
 
-GROWING = ("mechanisms", "epsilons", "seeds", "classifiers", "processes", "baselines", "output_dir")
+GROWING = ("mechanisms", "epsilons", "seeds", "classifiers", "processes", "baselines", "denoise", "output_dir")
 
 
 def compare(config: CompareConfig, *, progress: Callable[[int], None] = lambda done: None) -> list[Row]:

@@ -5,24 +5,22 @@ sentence was about. A content vector has the commonest *topics* of the public te
 variance (whitened), so that equal noise on all directions costs each topic the same. Kinds:
 
 - ``words``: TF-IDF of words and word pairs, its first singular directions, whitened. No labels.
-- ``classes``: the same over word classes instead of words: words with the same left and right neighbours share a class
-  (k-means over positive pointwise mutual information), and classes with many equally likely members, such as cities, which
-  fill slots rather than say what is asked, are left out. No labels.
+- ``classes``: the same over word classes instead of words (``adept.word_classes``), without the names, dates and polite words
+  that fill a question but are not what is asked. No labels.
 - ``labels``: square roots of the probabilities of the labels of *public* records, and word directions in what room is left.
 - ``air_travel``: the same with the labels of the bundled grammar, for text about travel: no label of the data itself is read.
 
-Everything here is fitted on the rewriter's training text and on nothing else; private records never come near it.
+Everything here is fitted on the rewriter's training text and, for the unsupervised kinds, on as many unlabelled utterances of the
+bundled grammar as are asked for (``grammar_texts``): real traffic hardly ever asks some of its questions, the grammar asks
+all of its own equally often, and a topic that is frequent has a direction. Private records never come near it.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -31,9 +29,10 @@ from sklearn.preprocessing import normalize
 from adept.corpora import air_travel
 from adept.data import Corpus
 from adept.errors import ConfigurationError, DataError
+from adept.word_classes import class_spelling
 
 KINDS = ("none", "words", "classes", "labels", "air_travel")
-WORD_CLASSES, CONTEXT_WORDS, CONTEXT_DIMS, OPEN_CLASS = 60, 300, 40, 12.0
+UNSUPERVISED = ("words", "classes")
 TEACHER_SIZE, WORDS_BESIDE_LABELS = 8000, 0.6
 
 Vectors = NDArray[np.float64]
@@ -49,33 +48,42 @@ class ContentConfig:
     )
     weight: float = 5.0  # of one minus the cosine between latent and content vector, beside the reconstruction loss
     spread: float = 1.5  # the decoder's latents are blurred by up to this many of their lengths, as codewords are
+    grammar_texts: int = 0  # unlabelled utterances of the bundled grammar beside the public text, for text about travel
 
     def __post_init__(self) -> None:
         if self.kind not in ("auto", *KINDS):
             raise ConfigurationError(f"training.content.kind must be one of auto, {', '.join(KINDS)}, got {self.kind}")
-        for name in ("weight", "spread"):
+        if self.grammar_texts and self.kind not in ("auto", *UNSUPERVISED):
+            raise ConfigurationError(
+                f"training.content.grammar_texts needs kind {' or '.join(UNSUPERVISED)}, got {self.kind}: it is text without labels"
+            )
+        for name in ("weight", "spread", "grammar_texts"):
             if not 0 <= getattr(self, name) < 1e6:
                 raise ConfigurationError(
                     f"training.content.{name} must be at least 0 and finite, got {getattr(self, name)}"
                 )
 
 
-def fit_content(corpus: Corpus, *, kind: str, dim: int, seed: int = 0) -> Encoder:
+def fit_content(corpus: Corpus, *, kind: str, dim: int, seed: int = 0, grammar_texts: int = 0) -> Encoder:
     """Fit content vectors on public text; the result maps N texts to unit vectors (N, dim).
+
+    Args:
+        grammar_texts: unlabelled utterances of the bundled grammar beside the corpus, for the unsupervised kinds.
 
     Raises:
         DataError: there are no labels for kind "labels", or not two of them, or no word at all.
         ConfigurationError: the kind is unknown.
     """
+    texts = [*corpus.texts, *_grammar(grammar_texts, balanced=True).texts]
     match kind:
         case "words":
-            return _unit(_directions(corpus.texts, dim=dim, seed=seed))
+            return _unit(_directions(texts, dim=dim, seed=seed))
         case "classes":
-            spell = _class_spelling(corpus.texts, seed=seed)
-            encode = _directions(spell(corpus.texts), dim=dim, seed=seed)
+            spell = class_spelling(texts, seed=seed)
+            encode = _directions(spell(texts), dim=dim, seed=seed)
             return _unit(lambda texts: encode(spell(texts)))
         case "labels" | "air_travel":
-            teacher = corpus if kind == "labels" else _travel_teacher()
+            teacher = corpus if kind == "labels" else _grammar(TEACHER_SIZE)
             return _unit(_label_directions(teacher, corpus.texts, dim=dim, seed=seed))
         case _:
             raise ConfigurationError(f"training.content.kind must be one of {', '.join(KINDS)}, got {kind}")
@@ -141,56 +149,7 @@ def _label_directions(teacher: Corpus, texts: Sequence[str], *, dim: int, seed: 
     return encode
 
 
-def _travel_teacher() -> Corpus:
+def _grammar(size: int, *, balanced: bool = False) -> Corpus:
     """Return labelled utterances of the bundled grammar: always the same ones."""
-    rows = air_travel.generate(seed=0, train=TEACHER_SIZE, validation=1, test=1)["train"]
+    rows = air_travel.generate(seed=0, train=size, validation=1, test=1, balanced=balanced)["train"] if size else []
     return Corpus([row.text for row in rows], [row.intent for row in rows])
-
-
-def _class_spelling(texts: Sequence[str], *, seed: int) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that spells texts in word classes, open classes left out."""
-    counts = Counter(word for text in texts for word in text.split())
-    vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
-    vectors = _context_vectors(texts, vocabulary)
-    weights = np.sqrt([counts[word] for word in vocabulary])
-    distinct = len(np.unique(vectors.round(6), axis=0))
-    classes = KMeans(min(WORD_CLASSES, distinct), n_init=3, random_state=seed).fit(vectors, sample_weight=weights)
-    class_of = dict(zip(vocabulary, classes.labels_.tolist(), strict=True))
-    open_classes = {
-        label
-        for label in set(class_of.values())
-        if _effective_number([counts[word] for word in vocabulary if class_of[word] == label]) > OPEN_CLASS
-    }
-
-    def spell(others: Sequence[str]) -> list[str]:
-        kept = [[class_of.get(word, -1) for word in text.split()] for text in others]
-        return [" ".join(f"c{label}" for label in row if label not in open_classes) for row in kept]
-
-    return spell
-
-
-def _effective_number(counts: Sequence[int]) -> float:
-    """Return the exponential of the entropy: the number of equally likely members that would have it."""
-    shares = np.array(counts) / sum(counts)
-    return float(np.exp(-(shares * np.log(shares)).sum()))
-
-
-def _context_vectors(texts: Sequence[str], vocabulary: list[str]) -> Vectors:
-    """Return a unit vector for each word: positive pointwise mutual information with its left and right neighbours, reduced."""
-    row_of = {word: row for row, word in enumerate(vocabulary)}
-    contexts = {word: column for column, word in enumerate(["", *vocabulary[:CONTEXT_WORDS]])}  # "" ends a text
-    cells: Counter[tuple[int, int]] = Counter()
-    for text in texts:
-        words = ["", *text.split(), ""]
-        for left, word, right in zip(words, words[1:], words[2:], strict=False):
-            cells[row_of[word], contexts.get(left, -1)] += 1
-            cells[row_of[word], len(contexts) + contexts.get(right, -1 - len(contexts))] += 1
-    known = [(row, column, n) for (row, column), n in cells.items() if column >= 0]
-    rows, columns, numbers = (np.array(part) for part in zip(*known, strict=True))
-    matrix = csr_matrix((numbers.astype(float), (rows, columns)), shape=(len(vocabulary), 2 * len(contexts)))
-    of_row = np.asarray(matrix.sum(axis=1)).ravel()
-    of_column = np.asarray(matrix.sum(axis=0)).ravel() ** 0.75  # Levy and Goldberg 2015: context distribution smoothing
-    information = np.log(numbers / (of_row[rows] * of_column[columns] / of_column.sum()))
-    positive = csr_matrix((np.maximum(information, 0), (rows, columns)), shape=matrix.shape)
-    reduced = TruncatedSVD(min(CONTEXT_DIMS, *(size - 1 for size in matrix.shape)), random_state=0)
-    return np.asarray(normalize(reduced.fit_transform(positive)), dtype=np.float64)

@@ -13,14 +13,14 @@ from scipy.stats import t as student
 
 from adept.mechanisms import BY_NAME
 from adept.privacy import words
-from adept.rows import ENDS, LATENTS, LSTM, NEAREST, Row
+from adept.rows import DENOISED, ENDS, LATENTS, LSTM, NEAREST, Row
 from adept.studies.figures import NAMES
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 LOOKUP, COMMONEST = "lookup", "always the commonest label"
 ABSENT = "–"
 LIGHT_SUPERVISION = ("labels", "air_travel")  # content that was learned from public labels
-READERS = {LATENTS: ", latents", NEAREST: ", nearest"}
+READERS = {DENOISED: ", denoised", NEAREST: ", nearest", LATENTS: ", latents"}
 FAIR = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
 QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
@@ -216,7 +216,7 @@ def repeats(rows: list[Row]) -> tuple[list[str], list[Section]]:
 
 def _sections(rows: list[Row], line: Callable[[Entry], list[str]]) -> list[Section]:
     """A section for each model, what has none first; in it a line for each source and budget, decoder by decoder."""
-    order = [None, LSTM, NEAREST, LATENTS]
+    order = [None, LSTM, *READERS]
     ranked = sorted(rows, key=lambda row: (row.clip is not None, order.index(row.decoder)))
     entries = dict.fromkeys((Source.of(row), row.claimed_epsilon) for row in ranked)
     models = dict.fromkeys(source.model for source, _ in entries)

@@ -17,9 +17,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adept import denoising
 from adept.data import pad
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, Mechanism
+from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, Mechanism, RandomizedResponse
 from adept.model import Autoencoder, DecodingConfig
 from adept.privacy import Guarantee
 from adept.tokenizer import Tokenizer
@@ -110,6 +111,41 @@ class Rewriter:
             pairs = self.decode_pairs(torch.stack([new[key] for key in some]).repeat_interleave(size, dim=0))
             self._pools |= {key: pairs[i * size : (i + 1) * size] for i, key in enumerate(some)}
         return [pair for key in keys for pair in _draw(self._pools[key], samples)]
+
+    def write_denoised(
+        self,
+        released: Tensor,
+        labels: Sequence[str],
+        *,
+        known: Sequence[str],
+        label_mechanism: RandomizedResponse | None = None,
+        samples: int = 1,
+    ) -> list[tuple[str, str]]:
+        """Write from all releases of a collection at once, after the noise was taken out of them (``adept.denoising``).
+
+        Args:
+            released: every record's released latent (N, n).
+            labels: every record's released label.
+            known: the public label set.
+            label_mechanism: what released the labels; None if they were copied.
+            samples: pairs of text and label for each record, consecutively in the result.
+
+        Raises:
+            ConfigurationError: the mechanism is no learned codebook, or a label is outside the set.
+        """
+        if not isinstance(self.mechanism, LearnedCodebook):
+            raise ConfigurationError(f"mechanism must be learned_codebook for denoising, got {self.mechanism.name}")
+        codewords = self.mechanism.codewords
+        indices = denoising.nearest_codewords(released, codewords)
+        posterior = denoising.fit(
+            indices, labels, mechanism=self.mechanism, known=known, label_mechanism=label_mechanism
+        )
+        generator = torch.Generator()
+        generator.seed()
+        places = torch.tensor([list(known).index(label) for label in labels])
+        drawn, meant = posterior.draw(indices, places, samples=samples, generator=generator)
+        written = self.write(codewords[drawn.flatten()].to(self._device))
+        return [(text, known[place]) for (text, _), place in zip(written, meant.flatten().tolist(), strict=True)]
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:

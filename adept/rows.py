@@ -15,7 +15,7 @@ from adept.training import TrainerConfig, TrainingConfig
 PROTOCOLS = ("disjoint", "paper")
 LABELS = ("copy", "randomized_response")
 ENDS = ("identity", "random")
-LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"
+LSTM, DENOISED, NEAREST, LATENTS = "lstm", "denoised", "nearest", "latents"
 SUPERVISED = "labels"  # the kind of content that reads the public half's labels
 
 
@@ -35,6 +35,7 @@ class CompareConfig:
     baselines: bool = (
         False  # look-up of public text, classifiers on latents and on the public half, quality of the text
     )
+    denoise: bool = False  # also read all releases of a learned codebook together and take their noise out
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
@@ -83,7 +84,7 @@ class Row:
     data: str
     protocol: str
     mechanism: str
-    decoder: str | None = None  # lstm, nearest or latents
+    decoder: str | None = None  # lstm, denoised, nearest or latents
     claimed_epsilon: float | None  # None: the row has no budget
     epsilon: float  # true, of text and label together where labels are randomised
     label_epsilon: float | None = None

@@ -303,7 +303,7 @@ def _targets(
     """Content vectors (N, n) of the training and the validation text, fitted on the former."""
     if config.kind in ("auto", "none"):
         return None
-    encode = fit_content(train, kind=config.kind, dim=dim, seed=seed)
+    encode = fit_content(train, kind=config.kind, dim=dim, seed=seed, grammar_texts=config.grammar_texts)
     first, second = (torch.from_numpy(encode(corpus.texts)).to(torch.float32) for corpus in (train, validation))
     return first, second
 

@@ -1,16 +1,16 @@
 """One seed of a comparison: every row of it, each from text that a mechanism released once.
 
-Rows differ in the mechanism and in the *decoder*, what reads its releases: ``lstm`` (the model's decoder), ``nearest`` (public
-utterances with the nearest latents, see ``adept.lookup``) or ``latents`` (none: the classifier is trained on the released latents
-themselves, which shows what decoding loses). Everything slow is kept in the comparison's directory, by name, and never done twice:
-models, releases, rewrites and rows.
+Rows differ in the mechanism and in the *decoder*, what reads its releases: ``lstm`` (the model's decoder), ``denoised`` (the same,
+after all releases were read together, see ``adept.denoising``), ``nearest`` (public utterances with the nearest latents, see
+``adept.lookup``) or ``latents`` (none: the classifier is trained on the released latents themselves, which shows what decoding
+loses). Everything slow is kept in the comparison's directory, by name, and never done twice: models, releases, rewrites and rows.
 """
 
 import json
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,39 +22,15 @@ from torch import Tensor
 from adept.content import Encoder
 from adept.data import Corpus, hold_out
 from adept.downstream import Evaluation, evaluate, evaluate_latents
+from adept.families import Family, family_of, trained
 from adept.files import write_once
 from adept.lookup import LINEAR_DIM, PublicTexts, linear_latents
-from adept.mechanisms import BY_NAME, Codebook, L1Laplace, LearnedCodebook, Mechanism, RandomizedResponse
+from adept.mechanisms import BY_NAME, Codebook, LearnedCodebook, Mechanism, RandomizedResponse
 from adept.metrics import BigramModel, bleu, distinct_ratio, token_overlap, verbatim
-from adept.model import TrainingData
 from adept.rewriting import Rewriter
-from adept.rows import ENDS, LATENTS, LSTM, NEAREST, SUPERVISED, CompareConfig, Row
-from adept.training import MODEL, TrainingConfig, for_mechanism, train_model
+from adept.rows import DENOISED, ENDS, LATENTS, LSTM, NEAREST, CompareConfig, Row
 
-
-@dataclass(frozen=True)
-class Family:
-    """One model of a comparison: the set its latents lie in, and what they were trained to say."""
-
-    clip: str
-    content: str
-
-    @property
-    def key(self) -> str:
-        return self.clip if self.content == "none" else f"{self.clip}-{self.content}"
-
-    def release_key(self, name: str, epsilon: float | None) -> str:
-        """The name under which a mechanism's release from this model is kept."""
-        return f"{name}{'' if epsilon is None else f'-{epsilon:g}'}-{self.key}"
-
-
-def family_of(name: str, training: TrainingConfig) -> Family:
-    """The model that serves a mechanism: one trained for the l2 ball or the sphere serves every mechanism of either."""
-    kind = BY_NAME[name]
-    content = for_mechanism(training, kind).content.kind
-    if kind.serves == {"l1"}:
-        return Family("l1", content)
-    return Family("l2" if content == "none" else "sphere", content)
+Pairs = Sequence[tuple[str, str | None]]  # text, and its label where that is another than the record's released one
 
 
 class SeedTrial:
@@ -87,13 +63,13 @@ class SeedTrial:
     def rewrites(self, row: Row) -> list[str]:
         """The first rewrite of each private record behind a row of text that was written, as it was kept."""
         key = f"{row.mechanism}-{row.claimed_epsilon:g}" if row.clip is None else self._row_key(row)
-        texts, _ = json.loads((self.directory / "rewrites" / f"{key}-seed{self.seed}.json").read_text("utf-8"))
+        texts, *_ = json.loads((self.directory / "rewrites" / f"{key}-seed{self.seed}.json").read_text("utf-8"))
         return [str(text) for text in texts[:: row.samples]]
 
     @staticmethod
     def _row_key(row: Row) -> str:
         key = Family(row.clip or "", row.content or "none").release_key(row.mechanism, row.claimed_epsilon)
-        return f"{key}-{NEAREST}" if row.decoder == NEAREST else key
+        return f"{key}-{row.decoder}" if row.decoder in (DENOISED, NEAREST) else key
 
     def _releases(self, family: Family) -> list[tuple[str, float]]:
         """The two ends, and every mechanism and budget that a model serves."""
@@ -101,27 +77,9 @@ class SeedTrial:
         return [(name, math.inf) for name in ENDS] + [(name, e) for name in served for e in self.config.epsilons]
 
     def _model(self, family: Family) -> Path:
-        """Train a family's model, or find it; only ``labels`` content lets it see the public labels."""
         run = self.directory / "models" / f"{family.key}-seed{self.seed}"
-        if not (run / "done").exists():
-            noise = L1Laplace if family.clip == "l1" else Codebook
-            training = replace(self.config.training, content=replace(self.config.training.content, kind=family.content))
-            public = self.public if family.content == SUPERVISED else Corpus(self.public.texts)
-            train_model(
-                public,
-                Corpus(self.validation.texts),
-                model_config=self.config.model,
-                tokenizer_config=self.config.tokenizer,
-                training_config=training,
-                trainer_config=self.config.trainer,
-                clip=family.clip,
-                training_data=TrainingData(self.config.data.name, self.config.data.public, len(self.public)),
-                output_dir=run,
-                seed=self.seed,
-                mechanism=lambda epsilon: noise(epsilon=epsilon, clip_norm=self.config.model.clip_norm),
-            )
-            (run / "done").touch()
-        return run / MODEL
+        corpora = {"public": self.public, "validation": self.validation}
+        return trained(family, self.config, **corpora, run=run, seed=self.seed)
 
     def _text_rows(self, name: str, corpus: Callable[[], Corpus]) -> list[Row]:
         """Rows of a classifier on text as it is."""
@@ -139,9 +97,9 @@ class SeedTrial:
         def release() -> Tensor:
             return mechanism.privatize(torch.from_numpy(self._linear(self.private.texts)))
 
-        def write(released: Tensor) -> list[str]:
+        def write(released: Tensor) -> Pairs:
             public = PublicTexts(self.public.texts, torch.from_numpy(self._linear(self.public.texts)))
-            return public.write(released, samples=self.config.samples)
+            return _unlabelled(public.write(released, samples=self.config.samples))
 
         fields = {"claimed_epsilon": epsilon, "epsilon": epsilon, "dim": LINEAR_DIM, "decoder": NEAREST}
         return self._written_rows("lookup", key, key, release, write, fields)
@@ -166,17 +124,28 @@ class SeedTrial:
         def release() -> Tensor:
             return torch.cat([rewriter.release(part) for part in _parts(self.private.texts, rewriter.batch_size)])
 
-        def write(released: Tensor) -> list[str]:
+        def write(released: Tensor) -> Pairs:
             parts = torch.split(released, rewriter.batch_size)
-            return [text for part in parts for text, _ in rewriter.write(part, samples=self.config.samples)]
+            return [pair for part in parts for pair in rewriter.write(part, samples=self.config.samples)]
 
-        def nearest(released: Tensor) -> list[str]:
-            return self._nearest(rewriter).write(released, samples=self.config.samples)
+        def nearest(released: Tensor) -> Pairs:
+            return _unlabelled(self._nearest(rewriter).write(released, samples=self.config.samples))
+
+        def denoised(released: Tensor) -> Pairs:
+            reader = self._reader(family, model_dir, epsilon)
+            known, response = self.known, self._label_mechanism
+            return reader.write_denoised(
+                released, self._labels, known=known, label_mechanism=response, samples=self.config.samples
+            )
 
         def judged(classifier: str) -> Row:
             return self._latent_row(name, rewriter, self._released(key, release), {**fields, "decoder": LATENTS})
 
         rows = self._written_rows(name, key, key, release, write, {**fields, "decoder": LSTM})
+        if name in (LearnedCodebook.name, "random") and self._denoises(family):
+            rows += self._written_rows(
+                name, key, f"{key}-{DENOISED}", release, denoised, {**fields, "decoder": DENOISED}
+            )
         if self.config.baselines and isinstance(rewriter.mechanism, LearnedCodebook):
             rows += self._written_rows(name, key, f"{key}-{NEAREST}", release, nearest, {**fields, "decoder": NEAREST})
         if self.config.baselines:
@@ -192,6 +161,17 @@ class SeedTrial:
             decoding = replace(decoding, strategy="sample")
         return Rewriter.from_pretrained(model_dir, mechanism=mechanism, decoding=decoding)
 
+    def _denoises(self, family: Family) -> bool:
+        name = LearnedCodebook.name
+        return (
+            self.config.denoise and name in self.config.mechanisms and family == family_of(name, self.config.training)
+        )
+
+    def _reader(self, family: Family, model_dir: Path, epsilon: float) -> Rewriter:
+        """What denoises a release at a budget; what knows nothing is read as if it had the largest, where chance fools most."""
+        budget = epsilon if math.isfinite(epsilon) else max(self.config.epsilons)
+        return self._rewriter(family, model_dir, LearnedCodebook.name, budget)
+
     def _nearest(self, rewriter: Rewriter) -> PublicTexts:
         parts = _parts(self.public.texts, rewriter.batch_size)
         return PublicTexts(self.public.texts, torch.cat([rewriter.encode(part) for part in parts]))
@@ -203,14 +183,20 @@ class SeedTrial:
             write_once(path, save({"released": release().contiguous()}))
         return load_file(path)["released"]
 
+    @property
+    def _label_mechanism(self) -> RandomizedResponse | None:
+        """What releases the labels; None where they are copied."""
+        budget = self.config.label_epsilon
+        return None if budget is None else RandomizedResponse(epsilon=budget, labels=tuple(self.known))
+
+    @cached_property
     def _labels(self) -> list[str]:
         """The labels that stand beside the text: as they are, or each randomised once."""
-        if self.config.label_epsilon is None:
+        if self._label_mechanism is None:
             return self.private.labels or []
         path = self.directory / "releases" / f"labels-seed{self.seed}.json"
         if not path.exists():
-            response = RandomizedResponse(epsilon=self.config.label_epsilon, labels=tuple(self.known))
-            write_once(path, json.dumps(list(response.privatize(self.private.labels or []))))
+            write_once(path, json.dumps(self._label_mechanism.privatize(self.private.labels or [])))
         return [str(label) for label in json.loads(path.read_text("utf-8"))]
 
     def _written_rows(
@@ -219,33 +205,34 @@ class SeedTrial:
         released: str,
         key: str,
         release: Callable[[], Tensor],
-        write: Callable[[Tensor], list[str]],
+        write: Callable[[Tensor], Pairs],
         fields: dict[str, Any],
     ) -> list[Row]:
         """Rows of classifiers on written text; ``released`` and ``key`` name the cached release and text."""
         samples = self.config.samples
 
         def judged(classifier: str) -> Row:
-            texts, speed = self._written(released, key, release, write)
-            labels = [label for label in self._labels() for _ in range(samples)]
-            corpus = Corpus(texts, labels)
+            corpus, speed = self._written(released, key, release, write)
             evaluation = evaluate(corpus, self.test, classifier=classifier, seed=self.seed, samples=samples)
-            quality = self._quality(texts[::samples]) if self.config.baselines else {}
+            quality = self._quality(corpus.texts[::samples]) if self.config.baselines else {}
             return self._row(name, evaluation, classifier, records_per_second=speed, **fields, **quality)
 
         return self._cached_rows(key, judged, self.config.classifiers)
 
     def _written(
-        self, released: str, key: str, release: Callable[[], Tensor], write: Callable[[Tensor], list[str]]
-    ) -> tuple[list[str], float | None]:
-        """Texts and the records written a second, with the release where it was made in the same go."""
+        self, released: str, key: str, release: Callable[[], Tensor], write: Callable[[Tensor], Pairs]
+    ) -> tuple[Corpus, float]:
+        """Text with its labels, and the records written a second, with the release where it was made in the same go."""
         path = self.directory / "rewrites" / f"{key}-seed{self.seed}.json"
         if not path.exists():
             begin = time.monotonic()
-            texts = write(self._released(released, release))
-            write_once(path, json.dumps((texts, len(self.private) / (time.monotonic() - begin))))
-        texts, speed = json.loads(path.read_text("utf-8"))
-        return texts, speed
+            pairs = write(self._released(released, release))
+            speed = len(self.private) / (time.monotonic() - begin)
+            beside = [label for label in self._labels for _ in range(self.config.samples)]
+            labels = [own or given for (_, own), given in zip(pairs, beside, strict=True)]
+            write_once(path, json.dumps(([text for text, _ in pairs], speed, labels)))
+        texts, speed, labels = json.loads(path.read_text("utf-8"))
+        return Corpus(texts, labels), speed
 
     def _quality(self, texts: list[str]) -> dict[str, float]:
         """Figures of merit of the first rewrite of each record."""
@@ -266,7 +253,7 @@ class SeedTrial:
 
     def _latent_row(self, name: str, rewriter: Rewriter, released: Tensor, fields: dict[str, Any]) -> Row:
         test = torch.cat([rewriter.encode(part) for part in _parts(self.test.texts, rewriter.batch_size)])
-        evaluation = evaluate_latents(released, self._labels(), test, self.test.labels or [])
+        evaluation = evaluate_latents(released, self._labels, test, self.test.labels or [])
         return self._row(name, evaluation, "logistic", **fields)
 
     def _cached_rows(self, key: str, judged: Callable[[str], Row], classifiers: list[str]) -> list[Row]:
@@ -305,6 +292,11 @@ class SeedTrial:
             test_records=evaluation.test_records,
             **values,
         )
+
+
+def _unlabelled(texts: list[str]) -> Pairs:
+    """Texts whose labels are the released ones."""
+    return [(text, None) for text in texts]
 
 
 def _parts(texts: list[str], size: int) -> list[list[str]]:

@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
-from adept import trials
+from adept import families, trials
 from adept.comparison import ENDS, CompareConfig, Row, compare
 from adept.content import ContentConfig
 from adept.data import Corpus, DataConfig, load
@@ -77,7 +77,7 @@ def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], mo
         return release(rewriter, texts)
 
     monkeypatch.setattr(Rewriter, "release", counted)
-    monkeypatch.setattr(trials, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
+    monkeypatch.setattr(families, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
     assert compare(config(directory)) == rows
     assert released == []
     grown = compare(config(directory, epsilons=[64.0, 128.0], mechanisms=["original", "l1", "gaussian"]))
@@ -117,9 +117,9 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
 ) -> None:
     seen: list[Corpus] = []
-    train_model, release = trials.train_model, Rewriter.release
+    train_model, release = families.train_model, Rewriter.release
     private: list[str] = []
-    monkeypatch.setattr(trials, "train_model", lambda t, v, **k: (seen.extend([t, v]), train_model(t, v, **k))[1])
+    monkeypatch.setattr(families, "train_model", lambda t, v, **k: (seen.extend([t, v]), train_model(t, v, **k))[1])
     monkeypatch.setattr(Rewriter, "release", lambda self, texts: (private.extend(texts), release(self, texts))[1])
     compare(config(tmp_path / "run", mechanisms=["original"], protocol=protocol))
     whole = load(DataConfig(sizes=TINY_SIZES))["train"].texts
@@ -221,7 +221,7 @@ def test_public_text_is_quoted_by_the_look_up_and_its_quality_is_measured(
     directory, rows = with_baselines
     lookup = next(row for row in rows if row.mechanism == "lookup")
     assert lookup.verbatim_public == 1.0
-    texts, _ = json.loads((directory / "rewrites" / "lookup-64-seed0.json").read_text())
+    texts, *_ = json.loads((directory / "rewrites" / "lookup-64-seed0.json").read_text())
     assert lookup.train_records == len(texts) == 2 * next(row.train_records for row in rows if row.mechanism == "none")
     assert all(0 <= (row.overlap or 0) <= 1 and (row.perplexity or 2) > 1 for row in rows)
     assert next(row for row in rows if row.mechanism == "none").overlap is None
@@ -241,10 +241,27 @@ def test_randomised_labels_take_their_share_of_the_budget_and_are_drawn_once(tmp
     assert len(list((tmp_path / "run" / "releases").glob("labels*"))) == 1
 
 
+def test_denoising_reads_the_very_same_releases_and_may_correct_labels(tmp_path: Path) -> None:
+    changes = {"mechanisms": ["learned_codebook", "sqrt_n"], "labels": "randomized_response", "label_epsilon": 2.0}
+    rows = compare(config(tmp_path / "run", denoise=True, samples=2, **changes))
+    denoised = {row.mechanism: row for row in rows if row.decoder == "denoised"}
+    ours = next(row for row in rows if row.mechanism == "learned_codebook" and row.decoder == "lstm")
+    assert set(denoised) == {"learned_codebook", "random"}
+    assert (denoised["learned_codebook"].epsilon, denoised["random"].epsilon) == (ours.epsilon, 2.0)
+    assert len(list((tmp_path / "run" / "releases").glob("learned_codebook*"))) == 1
+    kept = tmp_path / "run" / "rewrites"
+    _, _, as_released = json.loads((kept / "learned_codebook-64-sphere-words-seed0.json").read_text())
+    texts, _, corrected = json.loads((kept / "learned_codebook-64-sphere-words-denoised-seed0.json").read_text())
+    labels = json.loads((tmp_path / "run" / "releases" / "labels-seed0.json").read_text())
+    assert as_released == [label for label in labels for _ in range(2)]
+    assert len(texts) == len(corrected) == len(as_released)
+    assert corrected != as_released
+
+
 def test_only_supervised_content_sees_the_public_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Corpus] = []
-    train_model = trials.train_model
-    monkeypatch.setattr(trials, "train_model", lambda t, v, **k: (seen.append(t), train_model(t, v, **k))[1])
+    train_model = families.train_model
+    monkeypatch.setattr(families, "train_model", lambda t, v, **k: (seen.append(t), train_model(t, v, **k))[1])
     for kind in ("words", "labels"):
         training = TrainingConfig(content=ContentConfig(kind=kind))
         compare(config(tmp_path / kind, mechanisms=["learned_codebook"], training=training))

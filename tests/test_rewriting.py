@@ -204,3 +204,17 @@ def test_damaged_codebooks_are_refused(tiny_run: Path, tmp_path: Path) -> None:
     (tmp_path / "codebooks.safetensors").write_bytes(b"damage")
     with pytest.raises(ModelError, match="corrupt"):
         load_model(tmp_path)
+
+
+def test_denoised_text_is_written_from_releases_and_labels_alone(tiny_run: Path) -> None:
+    """Whatever the records were: the method gets no record, and copied labels come out as they went in."""
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=8.0))
+    labels = ["fare" if place % 2 else "flight" for place in range(40)]
+    pairs = rewriter.write_denoised(rewriter.release(["a"] * 40), labels, known=("fare", "flight"), samples=3)
+    assert [label for _, label in pairs] == [label for label in labels for _ in range(3)]
+    assert all(isinstance(text, str) for text, _ in pairs)
+
+
+def test_only_a_codebook_can_be_denoised(rewriter: Rewriter) -> None:
+    with pytest.raises(ConfigurationError, match="learned_codebook for denoising, got sqrt_n"):
+        rewriter.write_denoised(rewriter.release(TEXTS), ["x"] * len(TEXTS), known=("x", "y"))

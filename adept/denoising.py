@@ -1,0 +1,156 @@
+r"""Denoising: what all releases say together, put back into the text of each.
+
+At eps = 4 a third of all releases are noise, and because noise has the commonest label, it drowns every rare one in its codeword.
+The noise's law is public, so a reader of many releases can take it out again: that is inference, not access to records.
+
+*Claim*: the result guarantees what the releases did. *Proof*: everything here is a function of released codewords, released labels
+and public numbers; differential privacy is closed under post-processing. In the local model each record was randomised before
+anything met another one, so one record still moves only its own release, however many others are read beside it.
+
+The estimate: codewords have weights pi(u), and what a label means is linear in the latent, p(c|u) = softmax(W u)_c. A
+record (c, u) is released as codeword v with probability Q(v|u) and as label c' with probability R(c'|c). Expectation maximisation
+(Dempster, Laird and Rubin 1977; for randomised response, Agrawal and Aggarwal 2001) finds pi and W, with a ridge on W, from
+how often each pair (c', v) was released. Each record's pair (c, u) is then drawn from its posterior, given what it released:
+text is written from the drawn codeword, and a randomised label becomes the drawn label, which costs no budget either.
+
+Of pure noise nothing can be learned: where Q(v|u) does not depend on u, the posterior of u is pi for every label but for chance.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import LearnedCodebook, RandomizedResponse
+
+STEPS, RIDGE = 50, 1.0
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What releases say together: the joint weights of labels and codewords, and the channel that they went through.
+
+    Attributes:
+        joint: (L, k) weights of label c and codeword u; they sum to one.
+        channel: (k, k), Q(v|u) in row u and column v.
+        response: (L, L), R(c'|c) in row c and column c'.
+    """
+
+    joint: Tensor
+    channel: Tensor
+    response: Tensor
+
+    def draw(
+        self, codewords: Tensor, labels: Tensor, *, samples: int, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Draw ``samples`` pairs of codeword and label, int64 (N, samples) each, from the posterior of each record.
+
+        Args:
+            codewords: index of each record's released codeword, int64 (N,).
+            labels: index of its released label, int64 (N,).
+        """
+        size = self.joint.shape[1]
+        pairs, index = torch.unique(labels * size + codewords, return_inverse=True)
+        drawn = torch.empty((len(codewords), samples), dtype=torch.int64)
+        for place, pair in enumerate(pairs.tolist()):
+            label, codeword = divmod(pair, size)
+            weights = self.joint * self.channel[:, codeword] * self.response[:, label, None]  # (L, k)
+            rows = (index == place).nonzero()[:, 0]
+            chosen = weights.flatten().multinomial(len(rows) * samples, replacement=True, generator=generator)
+            drawn[rows] = chosen.reshape(len(rows), samples)
+        return drawn % size, drawn // size
+
+
+def channel(mechanism: LearnedCodebook) -> Tensor:
+    """Return Q (k, k) for records that are codewords: the probability of releasing codeword v in column v of row u."""
+    if mechanism.codewords is None:
+        raise ConfigurationError("denoising needs a codebook: give codewords, or a model that has some")
+    (block,) = mechanism.layout(mechanism.codewords.shape[1])
+    heavy, light = block.shape.odds
+    weights = torch.full((block.shape.size, block.shape.size), light / heavy, dtype=torch.float64)
+    weights.scatter_(1, block.nearest(block.codewords), 1.0)
+    return weights / weights.sum(dim=1, keepdim=True)
+
+
+def response(mechanism: RandomizedResponse | None, labels: int) -> Tensor:
+    """Return R (L, L): randomised response, or the identity for labels that were copied."""
+    if mechanism is None:
+        return torch.eye(labels, dtype=torch.float64)
+    keep = float(mechanism.keep_probability)
+    wrong = (1 - keep) / (len(mechanism.labels) - 1)
+    return torch.full((labels, labels), wrong, dtype=torch.float64).fill_diagonal_(keep)
+
+
+def nearest_codewords(released: Tensor, codewords: Tensor) -> Tensor:
+    """Return the index (N,) of the codeword (k, n) that each release (N, n) is, or is nearest to."""
+    return torch.cat([(part @ codewords.T).argmax(dim=1) for part in torch.split(released.to(codewords), 4096)])
+
+
+def fit(
+    released: Tensor,
+    labels: Sequence[str],
+    *,
+    mechanism: LearnedCodebook,
+    known: Sequence[str],
+    label_mechanism: RandomizedResponse | None = None,
+) -> Posterior:
+    """Estimate the joint weights of labels and codewords from all releases.
+
+    Args:
+        released: index of each record's released codeword, int64 (N,).
+        labels: its released label.
+        mechanism: what released the codewords.
+        known: the public label set.
+        label_mechanism: what released the labels; None if they were copied.
+
+    Raises:
+        ConfigurationError: the mechanism has no codewords, or a label is outside the set.
+    """
+    if unknown := set(labels) - set(known):
+        raise ConfigurationError(f"labels must be in the public label set, got {len(unknown)} that are not")
+    places = {label: place for place, label in enumerate(known)}
+    counts = torch.zeros((len(known), mechanism.count), dtype=torch.float64)
+    rows = torch.tensor([places[label] for label in labels])
+    counts.index_put_((rows, released), torch.ones(len(rows), dtype=torch.float64), accumulate=True)
+    forward, answer = channel(mechanism), response(label_mechanism, len(known))
+    return Posterior(_expectation_maximisation(counts, mechanism.codewords, forward, answer), forward, answer)
+
+
+def _expectation_maximisation(counts: Tensor, codewords: Tensor, forward: Tensor, answer: Tensor) -> Tensor:
+    """Return the joint weights (L, k) that explain how often each released pair (L, k) was met."""
+    features = codewords.to(torch.float64) * math.sqrt(codewords.shape[1])
+    features = torch.cat([features, torch.ones((len(features), 1), dtype=torch.float64)], dim=1)
+    slopes = torch.zeros((features.shape[1], len(counts)), dtype=torch.float64)
+    slopes[-1] = (counts.sum(dim=1) + 0.5).log()
+    weights = torch.full((len(codewords),), 1 / len(codewords), dtype=torch.float64)
+    for _ in range(STEPS):
+        joint = weights * (features @ slopes).softmax(dim=1).T
+        expected = _expected(counts, joint, forward, answer)
+        weights = expected.sum(dim=0) / expected.sum()
+        slopes = _softmax_regression(features, expected.T, start=slopes)
+    return weights * (features @ slopes).softmax(dim=1).T
+
+
+def _expected(counts: Tensor, joint: Tensor, forward: Tensor, answer: Tensor) -> Tensor:
+    """Return how many records of each true pair (L, k) are expected behind the released ones."""
+    predicted = answer.T @ joint @ forward
+    ratio = torch.where(counts > 0, counts / predicted, 0.0)
+    return joint * (answer @ ratio @ forward.T)
+
+
+def _softmax_regression(features: Tensor, expected: Tensor, *, start: Tensor) -> Tensor:
+    """Maximise sum expected log softmax - ridge over slopes (n + 1, L); the last row, the intercept, is free."""
+    slopes = start.clone().requires_grad_()
+    optimiser = torch.optim.LBFGS([slopes], max_iter=20, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        value = RIDGE / 2 * slopes[:-1].square().sum() - (expected * (features @ slopes).log_softmax(dim=1)).sum()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    optimiser.step(loss)  # type: ignore[no-untyped-call]
+    return slopes.detach()
