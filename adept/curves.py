@@ -16,6 +16,7 @@ from adept.report import (
     Figure,
     Source,
     budgets,
+    denoised_rows,
     ends,
     false_claim,
     figure_at,
@@ -55,9 +56,12 @@ class Line:
 
 
 def curve_lines(rows: list[Row]) -> dict[Source, Line]:
-    """The curves: text of each mechanism and the look-up, and thinly the released latents where they are few."""
+    """The curves: text of each mechanism, denoised text, the look-up, and thinly the released latents where they are few."""
     texts = sources(text_rows(rows))
     lines = {source: _curve_line(source, text_rows(rows)) for source in texts}
+    lines |= {
+        source: Line(source.name, COLOURS[source.mechanism], ":", marker="D") for source in sources(denoised_rows(rows))
+    }
     latents = sources(latent_rows(rows))
     if len(latents) <= LATENTS_DRAWN:
         lines |= {source: Line(source.name, COLOURS[source.mechanism], "--", 0.8) for source in latents}
@@ -126,7 +130,7 @@ def _element(svg: str, name: str, title: str) -> str:
 
 
 def _draw_metric(axis: Any, rows: list[Row], metric: str, title: str) -> None:
-    lines, drawn = curve_lines(rows), text_rows(rows) + latent_rows(rows)
+    lines, drawn = curve_lines(rows), text_rows(rows) + denoised_rows(rows) + latent_rows(rows)
     for place, (source, line) in enumerate(lines.items()):
         _draw_curve(axis, drawn, metric, source, line, factor=APART ** (place - (len(lines) - 1) / 2))
     _draw_levels(axis, rows, metric)

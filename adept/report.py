@@ -109,6 +109,11 @@ def latent_rows(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row.decoder == LATENTS]
 
 
+def denoised_rows(rows: list[Row]) -> list[Row]:
+    """The rows of the first classifier on text that was written after all releases were read together."""
+    return [row for row in rows if row.decoder == DENOISED and row.classifier == classifiers(rows)[0]]
+
+
 def sources(rows: list[Row]) -> list[Source]:
     """The sources with a budget: the mechanisms in the order of the library, then the look-up."""
     found = dict.fromkeys(Source.of(row) for row in rows if row.claimed_epsilon is not None)

@@ -58,6 +58,8 @@ def test_distance_above_random_is_of_the_same_model_decoder_and_classifier() -> 
     nearest = "learned_codebook, nearest (the rewriter saw public labels)"
     assert line(sections, name, "8")[2:6] == ["8", "0.750", "0.500", "0.550"]
     assert line(sections, latents, "8")[5] == "0.690"
+    denoised = "learned_codebook, denoised (the rewriter saw public labels)"
+    assert line(sections, denoised, "8")[5] == "0.700"
     assert line(sections, nearest, "8")[5] == report.ABSENT  # nobody looked up random latents
     assert line(sections, "lookup", "8")[5] == report.ABSENT
     assert line(sections, "sqrt_n", "64")[5] == "0.100 ± 0.000"
