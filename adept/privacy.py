@@ -80,6 +80,7 @@ class PrivacyStatement:
     training_data: dict[str, Any]
     versions: dict[str, str]
     max_records_per_person: int | None = None  # what a person column was checked against; None without one
+    denoised: bool = False  # whether the noise was taken out of all releases together before anything was written
     simulated: bool = False
 
     @property
@@ -123,6 +124,7 @@ class PrivacyStatement:
             "neighbours": self.neighbours,
             "records": self.records,
             "samples": self.samples,
+            "denoised": self.denoised,
             "labels": self.labels,
             "kept_columns": self.kept_columns,
             "composition": self._composition,
@@ -143,6 +145,11 @@ class PrivacyStatement:
         if self.samples > 1:
             parts.append(
                 f"The {self.samples} rewrites of a record share one released latent and cost no further budget."
+            )
+        if self.denoised:
+            parts.append(
+                "All releases were read together before the text was written, which is post-processing: no text speaks of its own "
+                "record alone, and none costs further budget."
             )
         if self.kept_columns:
             parts.append(f"The columns {', '.join(self.kept_columns)} are copied as they are: they are not private.")

@@ -16,12 +16,15 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from adept.data import find_label_column, text_of
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.files import STANDARD_STREAM, Record, file_format, new_file, read_records, record_writer
 from adept.mechanisms import Mechanism, RandomizedResponse
 from adept.privacy import Guarantee, PrivacyStatement, json_number
-from adept.rewriting import Rewriter
+from adept.rewriting import Rewriter, denoisable
 
 LABEL_TREATMENTS = ("copy", "joint", "randomized_response", "drop")
 STATEMENT_SUFFIX, CARD_SUFFIX = ".privacy.json", ".card.md"
@@ -39,6 +42,8 @@ class ReleaseOptions:
         label_response: the mechanism for labels=randomized_response.
         keep_columns: columns that are copied as they are, and so not private.
         samples: rewrites of each record, from its one released latent.
+        denoise: write only when every record is released, with the noise taken out of all releases together; reads the
+            released labels, and keeps releases, labels and kept columns of the whole file in memory.
         format: of standard input and output.
         person_column: who contributed a record; checked, not written.
         max_records_per_person: public bound m; a person with more records is refused.
@@ -51,6 +56,7 @@ class ReleaseOptions:
     label_response: RandomizedResponse | None = None
     keep_columns: list[str] = field(default_factory=list)
     samples: int = 1
+    denoise: bool = False
     format: str | None = None
     person_column: str | None = None
     max_records_per_person: int | None = None
@@ -61,6 +67,8 @@ class ReleaseOptions:
             raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
         if self.labels == "randomized_response" and self.label_response is None:
             raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
+        if self.denoise and self.labels not in ("copy", "randomized_response"):
+            raise ConfigurationError(f"denoise needs labels=copy or labels=randomized_response, got {self.labels}")
         if self.samples < 1:
             raise ConfigurationError(f"samples must be at least 1, got {self.samples}")
         if (self.person_column is None) != (self.max_records_per_person is None):
@@ -103,9 +111,13 @@ def release_file(
         raise ConfigurationError(
             "labels must not be joint for a model that writes no labels: train one with labels=joint"
         )
+    if options.denoise:
+        denoisable(rewriter.mechanism)
     records = read_records(source, format=options.format if source == STANDARD_STREAM else None)
     first = next(records)
     label_column = None if target_format == "txt" else _label_column(first, options)
+    if options.denoise and label_column is None:
+        raise ConfigurationError("denoise needs labels in the input and the output, got none: name label_column=")
     columns = _columns(label_column, options)
     checked = _checked(chain([first], records), label_column, options)
     with ExitStack() as stack:  # the names appear in reverse: first the statement, then the card, then the data
@@ -113,7 +125,8 @@ def release_file(
         card_name = stack.enter_context(new_file(target + CARD_SUFFIX)) if options.card else None
         statement_name = stack.enter_context(new_file(statement_path))
         with record_writer(target_name, format=target_format, columns=columns) as write:
-            count = _release_stream(rewriter, checked, write, label_column, options)
+            stream = _denoised_stream if options.denoise else _release_stream
+            count = stream(rewriter, checked, write, label_column, options)
         statement = _statement(rewriter, count, label_column, options)
         Path(statement_name).write_text(json.dumps(statement.to_json(), indent=2) + "\n", "utf-8")
         if card_name:
@@ -209,17 +222,55 @@ def _release_batch(
     labels: list[Any] | None = [record.get(label_column) for record in batch] if label_column else None
     joint = options.labels == "joint"
     pairs = rewriter.rewrite_pairs(texts, labels if joint else None, samples=options.samples)
-    if options.labels == "randomized_response" and labels and options.label_response:
-        labels = list(options.label_response.privatize(labels))
-    for i, (text, written_label) in enumerate(pairs):
+    if not joint and labels is not None:
+        given = [label for label in _released_labels(labels, options) for _ in range(options.samples)]
+        pairs = [(text, label) for (text, _), label in zip(pairs, given, strict=True)]
+    return _rows(pairs, batch, label_column, options)
+
+
+def _released_labels(labels: list[Any], options: ReleaseOptions) -> list[Any]:
+    """Labels as they may be written: copied, or randomised."""
+    response = options.label_response if options.labels == "randomized_response" else None
+    return response.privatize(labels) if response else labels
+
+
+def _rows(
+    pairs: Sequence[tuple[str, Any]], records: Sequence[Record], label_column: str | None, options: ReleaseOptions
+) -> Iterator[Record]:
+    """The output rows of pairs of text and label, ``samples`` for each record; of a record only its kept columns are read."""
+    for i, (text, label) in enumerate(pairs):
         number, sample = divmod(i, options.samples)
-        row = {options.text_column: "", **{column: batch[number][column] for column in options.keep_columns}}
-        if label_column and labels is not None:
-            row[label_column] = written_label if joint else labels[number]
+        row = {options.text_column: "", **{column: records[number][column] for column in options.keep_columns}}
+        if label_column:
+            row[label_column] = label
         if options.samples > 1:
             row["sample"] = sample
         row[options.text_column] = text  # last, so that nothing can stand in its place
         yield row
+
+
+def _denoised_stream(
+    rewriter: Rewriter,
+    records: Iterator[Record],
+    write: Callable[[Sequence[Record]], None],
+    label_column: str | None,
+    options: ReleaseOptions,
+) -> int:
+    """Release every record, then write all of them together; returns their number. No text is kept meanwhile."""
+    released: list[Tensor] = []
+    labels: list[str] = []
+    kept: list[Record] = []
+    while batch := list(islice(records, rewriter.batch_size)):
+        released.append(rewriter.release([record[options.text_column] for record in batch]))
+        labels += _released_labels([record[label_column or ""] for record in batch], options)
+        kept += [{column: record[column] for column in options.keep_columns} for record in batch]
+    response = options.label_response if options.labels == "randomized_response" else None
+    known = response.labels if response else sorted(set(labels))
+    pairs = rewriter.write_denoised(
+        torch.cat(released), labels, known=known, label_mechanism=response, samples=options.samples
+    )
+    write(list(_rows(pairs, kept, label_column, options)))
+    return len(labels)
 
 
 def _statement(rewriter: Rewriter, records: int, label_column: str | None, options: ReleaseOptions) -> PrivacyStatement:
@@ -234,6 +285,7 @@ def _statement(rewriter: Rewriter, records: int, label_column: str | None, optio
         clip_norm=rewriter.mechanism.clip_norm,
         records=records,
         samples=options.samples,
+        denoised=options.denoise,
         labels=options.labels if released else None,
         label_epsilon=response.guarantee().epsilon if response else None,
         kept_columns=list(options.keep_columns),

@@ -133,13 +133,10 @@ class Rewriter:
         Raises:
             ConfigurationError: the mechanism is no learned codebook, or a label is outside the set.
         """
-        if not isinstance(self.mechanism, LearnedCodebook):
-            raise ConfigurationError(f"mechanism must be learned_codebook for denoising, got {self.mechanism.name}")
-        codewords = self.mechanism.codewords
+        mechanism = denoisable(self.mechanism)
+        codewords = mechanism.codewords
         indices = denoising.nearest_codewords(released, codewords)
-        posterior = denoising.fit(
-            indices, labels, mechanism=self.mechanism, known=known, label_mechanism=label_mechanism
-        )
+        posterior = denoising.fit(indices, labels, mechanism=mechanism, known=known, label_mechanism=label_mechanism)
         generator = torch.Generator()
         generator.seed()
         places = torch.tensor([list(known).index(label) for label in labels])
@@ -187,6 +184,13 @@ def with_codewords(mechanism: Mechanism, model: Autoencoder) -> Mechanism:
     if not model.codebooks:
         raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
     return mechanism.with_codewords(model.codebooks)
+
+
+def denoisable(mechanism: Mechanism) -> LearnedCodebook:
+    """Return a mechanism whose releases can be denoised; others raise ConfigurationError."""
+    if not isinstance(mechanism, LearnedCodebook):
+        raise ConfigurationError(f"mechanism must be learned_codebook for denoising, got {mechanism.name}")
+    return mechanism
 
 
 def _resolved(decoding: DecodingConfig, *, repeats: bool) -> DecodingConfig:

@@ -10,7 +10,7 @@ from tiny import tiny_config
 from adept.commands import train
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.files import read_records
-from adept.mechanisms import Identity, OriginalLaplace, RandomizedResponse, SqrtNLaplace
+from adept.mechanisms import Identity, LearnedCodebook, OriginalLaplace, RandomizedResponse, SqrtNLaplace
 from adept.release import ReleaseOptions, check_release, release_file
 from adept.rewriting import Rewriter
 
@@ -407,3 +407,76 @@ def test_a_kept_column_that_changes_its_type_is_named_without_its_value(rewriter
             options=ReleaseOptions(keep_columns=["n"]),
         )
     assert "secret" not in str(caught.value)
+
+
+@pytest.fixture
+def codebook_rewriter(tiny_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=4.0))
+
+
+@pytest.mark.parametrize("labels", ["copy", "randomized_response"])
+def test_denoised_rows_are_those_of_every_record_and_the_statement_says_so(
+    codebook_rewriter: Rewriter, labelled_file: Path, tmp_path: Path, labels: str
+) -> None:
+    """Kept columns stay with their record; no raw text reaches the output; epsilon is that of the releases."""
+    given = rows(labelled_file)
+    response = RandomizedResponse(epsilon=1.0, labels=tuple(sorted({str(row["intent"]) for row in given})))
+    options = ReleaseOptions(
+        labels=labels,
+        label_response=response if labels != "copy" else None,
+        denoise=True,
+        samples=2,
+        keep_columns=["time"],
+    )
+    given_file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    given_file.write_text("".join(json.dumps({**row, "time": f"t{i}"}) + "\n" for i, row in enumerate(given)))
+    statement = release_file(codebook_rewriter, str(given_file), str(out), options=options)
+    written = rows(out)
+    assert [row["time"] for row in written] == [f"t{i}" for i in range(len(given)) for _ in range(2)]
+    assert [row["sample"] for row in written] == [0, 1] * len(given)
+    assert {row["intent"] for row in written} <= set(response.labels)
+    assert statement.epsilon == (4.0 if labels == "copy" else 5.0)
+    assert "All releases were read together" in statement.text
+    if labels == "copy":
+        assert [row["intent"] for row in written] == [row["intent"] for row in given for _ in range(2)]
+
+
+def test_denoised_text_depends_on_releases_alone(
+    codebook_rewriter: Rewriter, labelled_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replay a frozen release under other texts: what is written together is written from the same releases and labels."""
+    frozen = codebook_rewriter.release(["x"] * len(rows(labelled_file)))
+    monkeypatch.setattr(LearnedCodebook, "privatize", lambda self, latents: frozen)
+    seen: list[tuple[list[float], list[str]]] = []
+    monkeypatch.setattr(
+        Rewriter,
+        "write_denoised",
+        lambda self, released, labels, **_: (
+            seen.append((released.flatten().tolist(), labels)),
+            [("", "")] * len(labels),
+        )[1],
+    )
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps({**row, "text": "secret"}) + "\n" for row in rows(labelled_file)))
+    for source in (labelled_file, other):
+        release_file(
+            codebook_rewriter,
+            str(source),
+            str(tmp_path / f"{source.stem}.out.jsonl"),
+            options=ReleaseOptions(denoise=True),
+        )
+    assert seen[0] == seen[1]
+
+
+def test_denoising_that_cannot_be_done_is_refused_before_anything_is_released(
+    rewriter: Rewriter, codebook_rewriter: Rewriter, labelled_file: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match="learned_codebook for denoising"):
+        release_file(rewriter, str(labelled_file), str(tmp_path / "a.jsonl"), options=ReleaseOptions(denoise=True))
+    with pytest.raises(ConfigurationError, match="denoise needs labels=copy or"):
+        ReleaseOptions(denoise=True, labels="drop")
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text('{"text": "fare"}\n')
+    with pytest.raises(ConfigurationError, match="denoise needs labels in the input"):
+        release_file(codebook_rewriter, str(bare), str(tmp_path / "b.jsonl"), options=ReleaseOptions(denoise=True))
+    assert {path.name for path in tmp_path.iterdir()} <= {"bare.jsonl", labelled_file.name}

@@ -34,6 +34,9 @@ class RewriteConfig:
     label_set: list[str] | None = None  # public labels of randomized_response; null: those that the model writes
     keep_columns: list[str] = field(default_factory=list)
     samples: int = 1  # rewrites of each record, all from its one released latent
+    denoise: bool = (
+        False  # write when all is released, with the noise taken out of all releases together; learned_codebook
+    )
     person_column: str | None = None  # who contributed a record; not written
     max_records_per_person: int | None = None
     epsilon_per: str = "record"  # record: a person's total is stated; person: each record gets an equal share
@@ -64,6 +67,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         label_response=_label_response(config, tokenizer.labels),
         keep_columns=config.keep_columns,
         samples=config.samples,
+        denoise=config.denoise,
         format=config.format,
         person_column=config.person_column,
         max_records_per_person=config.max_records_per_person,
