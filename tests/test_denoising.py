@@ -37,7 +37,7 @@ def names(labels: Tensor) -> list[str]:
     return [LABELS[place] for place in labels.tolist()]
 
 
-def weights(labels: Tensor, codewords: Tensor) -> Tensor:
+def shares(labels: Tensor, codewords: Tensor) -> Tensor:
     """Shares (3, SIZE) of pairs of label and codeword."""
     return torch.bincount(labels * SIZE + codewords, minlength=3 * SIZE).reshape(3, SIZE) / len(labels)
 
@@ -64,16 +64,30 @@ def test_the_response_is_the_law_of_randomised_response() -> None:
     assert torch.equal(denoising.response(None, 3), torch.eye(3, dtype=torch.float64))
 
 
+def test_expected_pairs_are_the_sum_of_the_records_posteriors() -> None:
+    """Bayes' rule, record by record: P(c, u | c', v) is joint[c, u] Q(v|u) R(c'|c) over its sum."""
+    generator = torch.Generator().manual_seed(8)
+    joint, forward, answer = (torch.rand(shape, generator=generator) for shape in ((3, 4), (4, 4), (3, 3)))
+    joint, forward, answer = joint / joint.sum(), forward / forward.sum(1, True), answer / answer.sum(1, True)
+    counts = torch.randint(0, 5, (3, 4), generator=generator).float()
+    brute = torch.zeros(3, 4)
+    for label in range(3):
+        for codeword in range(4):
+            weights = joint * forward[:, codeword] * answer[:, label, None]
+            brute += counts[label, codeword] * weights / weights.sum()
+    assert torch.allclose(denoising._expected(counts, joint, forward, answer), brute, atol=1e-5)
+
+
 @pytest.mark.parametrize("label_epsilon", [None, 1.5])
 def test_the_joint_weights_are_recovered_where_the_releases_themselves_mislead(label_epsilon: float | None) -> None:
     kind = mechanism(3.0)
     labels, own = planted(kind, 20_000)
-    truth = weights(labels, own)
+    truth = shares(labels, own)
     response = RandomizedResponse(epsilon=label_epsilon, labels=LABELS) if label_epsilon else None
     noisy = response.simulate(names(labels), torch.Generator().manual_seed(3)) if response else names(labels)
     noisy_codewords = released(kind, own)
     places = torch.tensor([LABELS.index(label) for label in noisy])
-    naive = weights(places, noisy_codewords)
+    naive = shares(places, noisy_codewords)
     posterior = denoising.fit(noisy_codewords, noisy, mechanism=kind, known=LABELS, label_mechanism=response)
     assert total_variation(posterior.joint, truth) < total_variation(naive, truth) / 2
 
@@ -88,10 +102,9 @@ def test_drawn_pairs_follow_the_truth_more_often_than_the_releases_do() -> None:
     drawn, meant = posterior.draw(codewords, places, samples=3, generator=torch.Generator().manual_seed(4))
     assert drawn.shape == meant.shape == (20_000, 3)
     assert float((meant == labels[:, None]).double().mean()) > float((places == labels).double().mean()) + 0.05
-    truth = weights(labels, own)
+    truth = shares(labels, own)
     assert (
-        total_variation(weights(meant[:, 0], drawn[:, 0]), truth)
-        < total_variation(weights(places, codewords), truth) / 2
+        total_variation(shares(meant[:, 0], drawn[:, 0]), truth) < total_variation(shares(places, codewords), truth) / 2
     )
 
 
