@@ -53,12 +53,11 @@ class Posterior:
             labels: index of its released label, int64 (N,).
         """
         size = self.joint.shape[1]
-        pairs, index = torch.unique(labels * size + codewords, return_inverse=True)
+        pairs, index, times = torch.unique(labels * size + codewords, return_inverse=True, return_counts=True)
         drawn = torch.empty((len(codewords), samples), dtype=torch.int64)
-        for place, pair in enumerate(pairs.tolist()):
+        for pair, rows in zip(pairs.tolist(), index.argsort(stable=True).split(times.tolist()), strict=True):
             label, codeword = divmod(pair, size)
             weights = self.joint * self.channel[:, codeword] * self.response[:, label, None]  # (L, k)
-            rows = (index == place).nonzero()[:, 0]
             chosen = weights.flatten().multinomial(len(rows) * samples, replacement=True, generator=generator)
             drawn[rows] = chosen.reshape(len(rows), samples)
         return drawn % size, drawn // size

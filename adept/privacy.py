@@ -142,7 +142,7 @@ class PrivacyStatement:
             parts.append(
                 "The release is floating-point arithmetic: the proof covers the formula, not every rounding error."
             )
-        if self.samples > 1:
+        if self.samples > 1 and not self.denoised:
             parts.append(
                 f"The {self.samples} rewrites of a record share one released latent and cost no further budget."
             )
