@@ -7,10 +7,12 @@ The noise's law is public, so a reader of many releases can take it out again: t
 and public numbers; differential privacy is closed under post-processing. In the local model each record was randomised before
 anything met another one, so one record still moves only its own release, however many others are read beside it.
 
-The estimate: codewords have weights pi(u), and what a label means is linear in the latent, p(c|u) = softmax(W u)_c. A
-record (c, u) is released as codeword v with probability Q(v|u) and as label c' with probability R(c'|c). Expectation maximisation
-(Dempster, Laird and Rubin 1977; for randomised response, Agrawal and Aggarwal 2001) finds pi and W, with a ridge on W, from
-how often each pair (c', v) was released. Each record's pair (c, u) is then drawn from its posterior, given what it released:
+The estimate: a record (c, u) is released as codeword v with probability Q(v|u) and as label c' with probability R(c'|c).
+Expectation maximisation (Dempster, Laird and Rubin 1977; for randomised response, Agrawal and Aggarwal 2001) finds how common each
+pair (c, u) is from how often each pair (c', v) was released, twice. First few numbers: codewords have weights pi(u), and what a
+label means is linear in the latent, p(c|u) = softmax(W u)_c, with a ridge on W; rare labels need that. Then a weight for each pair,
+the most probable ones under a Dirichlet prior that holds the first estimate to be worth as many clean records as were released; what
+is not linear needs that. Each record's pair (c, u) is then drawn from its posterior, given what it released:
 text is written from the drawn codeword, and a randomised label becomes the drawn label, which costs no budget either.
 
 Of pure noise nothing can be learned: where Q(v|u) does not depend on u, the posterior of u is pi for every label but for chance.
@@ -115,11 +117,12 @@ def fit(
     rows = torch.tensor([places[label] for label in labels])
     counts.index_put_((rows, released), torch.ones(len(rows), dtype=torch.float64), accumulate=True)
     forward, answer = channel(mechanism), response(label_mechanism, len(known))
-    return Posterior(_expectation_maximisation(counts, mechanism.codewords, forward, answer), forward, answer)
+    linear = _linear_estimate(counts, mechanism.codewords, forward, answer)
+    return Posterior(_free_estimate(counts, linear, forward, answer), forward, answer)
 
 
-def _expectation_maximisation(counts: Tensor, codewords: Tensor, forward: Tensor, answer: Tensor) -> Tensor:
-    """Return the joint weights (L, k) that explain how often each released pair (L, k) was met."""
+def _linear_estimate(counts: Tensor, codewords: Tensor, forward: Tensor, answer: Tensor) -> Tensor:
+    """Return the joint weights (L, k), linear in the codewords, that explain how often each released pair (L, k) was met."""
     features = codewords.to(torch.float64) * math.sqrt(codewords.shape[1])
     features = torch.cat([features, torch.ones((len(features), 1), dtype=torch.float64)], dim=1)
     slopes = torch.zeros((features.shape[1], len(counts)), dtype=torch.float64)
@@ -131,6 +134,15 @@ def _expectation_maximisation(counts: Tensor, codewords: Tensor, forward: Tensor
         weights = expected.sum(dim=0) / expected.sum()
         slopes = _softmax_regression(features, expected.T, start=slopes)
     return weights * (features @ slopes).softmax(dim=1).T
+
+
+def _free_estimate(counts: Tensor, prior: Tensor, forward: Tensor, answer: Tensor) -> Tensor:
+    """Return the most probable joint weights (L, k) where a prior estimate counts as much as all releases."""
+    joint = prior
+    for _ in range(STEPS):
+        expected = _expected(counts, joint, forward, answer)
+        joint = (expected / expected.sum() + prior) / 2
+    return joint
 
 
 def _expected(counts: Tensor, joint: Tensor, forward: Tensor, answer: Tensor) -> Tensor:

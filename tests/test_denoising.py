@@ -92,6 +92,21 @@ def test_the_joint_weights_are_recovered_where_the_releases_themselves_mislead(l
     assert total_variation(posterior.joint, truth) < total_variation(naive, truth) / 2
 
 
+def test_what_is_not_linear_in_the_latent_is_found_too() -> None:
+    """A label lives on codewords and on their opposites: a linear map that is high on one is low on the other."""
+    words = mechanism(6.0).codewords
+    kind = LearnedCodebook(epsilon=6.0, codewords=torch.cat([words[:16], -words[:16]]), top=1)
+    own = torch.randint(0, SIZE, (20_000,), generator=torch.Generator().manual_seed(1))
+    labels = (own % 16 < 8).long()
+    codewords = released(kind, own)
+    counts = shares(labels, codewords).double() * 20_000
+    forward, answer = denoising.channel(kind), denoising.response(None, 3)
+    linear = denoising._linear_estimate(counts, kind.codewords, forward, answer)
+    free = denoising.fit(codewords, names(labels), mechanism=kind, known=LABELS).joint
+    truth = shares(labels, own).double()
+    assert total_variation(free, truth) < 0.6 * total_variation(linear, truth)
+
+
 def test_drawn_pairs_follow_the_truth_more_often_than_the_releases_do() -> None:
     kind, response = mechanism(3.0), RandomizedResponse(epsilon=1.5, labels=LABELS)
     labels, own = planted(kind, 20_000)
