@@ -9,11 +9,11 @@ anything met another one, so one record still moves only its own release, howeve
 
 The estimate: a record (c, u) is released as codeword v with probability Q(v|u) and as label c' with probability R(c'|c).
 Expectation maximisation (Dempster, Laird and Rubin 1977; for randomised response, Agrawal and Aggarwal 2001) finds how common each
-pair (c, u) is from how often each pair (c', v) was released, twice. First few numbers: codewords have weights pi(u), and what a
-label means is linear in the latent, p(c|u) = softmax(W u)_c, with a ridge on W; rare labels need that. Then a weight for each pair,
-the most probable ones under a Dirichlet prior that holds the first estimate to be worth as many clean records as were released; what
-is not linear needs that. Each record's pair (c, u) is then drawn from its posterior, given what it released:
-text is written from the drawn codeword, and a randomised label becomes the drawn label, which costs no budget either.
+pair (c, u) is from how often each pair (c', v) was released, twice. First in few numbers, which rare labels need: codewords have
+weights pi(u), and what a label means is linear in the latent, p(c|u) = softmax(W u)_c, with a ridge on W. Then with a weight for
+each pair, under a Dirichlet prior that takes the first estimate to be worth as many clean records as were released: so what is not
+linear shows where there is little noise. Each record's pair (c, u) is then drawn from its posterior, given what it released: text
+is written from the drawn codeword, and a randomised label becomes the drawn label, which costs no budget either.
 
 Of pure noise nothing can be learned: where Q(v|u) does not depend on u, the posterior of u is pi for every label but for chance.
 """
