@@ -3,10 +3,10 @@ r"""A small codebook that was learned from public latents: few codewords, each o
 The release is that of ``adept.mechanisms.codebook``, with the same claim and the same proof: it holds for *any* public codewords,
 so learning them from public text can change what a release is good for, but not what it guarantees. Random codewords cover the
 whole sphere; text covers little of it. With k codewords where the text is, a record's own codeword is released with probability
-e^eps / (e^eps + k - 1): .64 for k = 32 at eps = 4, .92 for k = 256 at eps = 8. A reader of many releases then needs no more than
+e^eps / (e^eps + k - 1): .46 for k = 64 at eps = 4, .92 for k = 256 at eps = 8. A reader of many releases then needs no more than
 to count, and a decoder meets only k latents, each of which it can be ready for.
 
-The rule for k: 2^round(eps), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t:
+The rule for k: 2^round(4 + eps / 2), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t:
 round(k / (e^eps + 1)), the size of the set that keeps most information (Ye and Barg 2018, "Optimal schemes for discrete
 distribution estimation under locally differential privacy", Eq. 10), and at least 1. Both read the budget alone.
 """
@@ -65,7 +65,7 @@ class LearnedCodebook(Codebook):
         """The number of codewords k."""
         if self.codewords is not None:
             return len(self.codewords)
-        return self.size or 1 << min(max(round(self.epsilon), POWERS[0]), POWERS[1])
+        return self.size or 1 << min(max(round(4 + self.epsilon / 2), POWERS[0]), POWERS[1])
 
     def with_codewords(self, codebooks: Mapping[int, Tensor]) -> "LearnedCodebook":
         """Return this mechanism with the largest of a model's codebooks that is not larger than its ``count``.
