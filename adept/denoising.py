@@ -1,11 +1,13 @@
 r"""Denoising: what all releases say together, put back into the text of each.
 
-At eps = 4 a third of all releases are noise, and because noise has the commonest label, it drowns every rare one in its codeword.
+At eps = 4 half of all releases are noise, and because noise has the commonest label, it drowns every rare one in its codeword.
 The noise's law is public, so a reader of many releases can take it out again: that is inference, not access to records.
 
 *Claim*: the result guarantees what the releases did. *Proof*: everything here is a function of released codewords, released labels
 and public numbers; differential privacy is closed under post-processing. In the local model each record was randomised before
-anything met another one, so one record still moves only its own release, however many others are read beside it.
+anything met another one, so one record still moves only its own release, however many others are read beside it. What is released
+here is the pair of codeword and label, and the text is written from both: where labels are copied, the text tells them too, and
+where they are randomised, the text's budget is that of the pair.
 
 The estimate: a record (c, u) is released as codeword v with probability Q(v|u) and as label c' with probability R(c'|c).
 Expectation maximisation (Dempster, Laird and Rubin 1977; for randomised response, Agrawal and Aggarwal 2001) finds how common each
@@ -85,9 +87,24 @@ def response(mechanism: RandomizedResponse | None, labels: int) -> Tensor:
     return torch.full((labels, labels), wrong, dtype=torch.float64).fill_diagonal_(keep)
 
 
-def nearest_codewords(released: Tensor, codewords: Tensor) -> Tensor:
-    """Return the index (N,) of the codeword (k, n) that each release (N, n) is, or is nearest to."""
-    return torch.cat([(part @ codewords.T).argmax(dim=1) for part in torch.split(released.to(codewords), 4096)])
+def nearest_codewords(latents: Tensor, codewords: Tensor) -> Tensor:
+    """Return the index (N,) of the codeword (k, n), unit vectors, that each latent (N, n) is nearest to."""
+    return torch.cat([(part @ codewords.T).argmax(dim=1) for part in torch.split(latents.to(codewords), 4096)])
+
+
+def codeword_indices(released: Tensor, mechanism: LearnedCodebook) -> Tensor:
+    """Return the index (N,) of the codeword that each release (N, n) is.
+
+    Raises:
+        ConfigurationError: a row is no codeword of this mechanism, so that its noise had another law.
+    """
+    scaled = released.to(mechanism.codewords) / mechanism.clip_norm
+    indices = nearest_codewords(scaled, mechanism.codewords)
+    if not torch.allclose(mechanism.codewords[indices], scaled, atol=1e-4):
+        raise ConfigurationError(
+            "released must hold codewords of this mechanism alone: denoise with what released them"
+        )
+    return indices
 
 
 def fit(
@@ -108,11 +125,16 @@ def fit(
         label_mechanism: what released the labels; None if they were copied.
 
     Raises:
-        ConfigurationError: the mechanism has no codewords, or a label is outside the set.
+        ConfigurationError: the mechanism has no codewords, there is no record, a label is outside the set, the set has a label
+            twice, or it is not that of the label mechanism.
     """
-    if unknown := set(labels) - set(known):
-        raise ConfigurationError(f"labels must be in the public label set, got {len(unknown)} that are not")
     places = {label: place for place, label in enumerate(known)}
+    if len(places) != len(known) or (label_mechanism is not None and set(label_mechanism.labels) != set(known)):
+        raise ConfigurationError("known must hold every label of the public label set once")
+    if not labels:
+        raise ConfigurationError("denoising needs at least one record, got none")
+    if unknown := set(labels) - places.keys():
+        raise ConfigurationError(f"labels must be in the public label set, got {len(unknown)} that are not")
     counts = torch.zeros((len(known), mechanism.count), dtype=torch.float64)
     rows = torch.tensor([places[label] for label in labels])
     counts.index_put_((rows, released), torch.ones(len(rows), dtype=torch.float64), accumulate=True)

@@ -89,6 +89,13 @@ class PrivacyStatement:
         return total(self.guarantee.epsilon, self.label_epsilon or 0.0)
 
     @property
+    def text_epsilon(self) -> float:
+        """The true total of the text alone, for any two records; denoised text is written from released labels too."""
+        if not self.denoised:
+            return self.guarantee.epsilon
+        return math.inf if self.labels == "copy" else self.epsilon
+
+    @property
     def person_epsilon(self) -> float | None:
         """The true total per person, where a person column was checked (basic composition)."""
         return total(*[self.epsilon] * self.max_records_per_person) if self.max_records_per_person else None
@@ -107,7 +114,7 @@ class PrivacyStatement:
             "mechanism_options": self.mechanism_options,
             "claimed_epsilon": json_number(total(g.claimed_epsilon, self.label_epsilon or 0.0)),
             "epsilon": json_number(self.epsilon),
-            "text_epsilon": json_number(g.epsilon),
+            "text_epsilon": json_number(self.text_epsilon),
             "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
             "delta": g.delta,
             "person_epsilon": json_number(self.person_epsilon),
@@ -147,10 +154,7 @@ class PrivacyStatement:
                 f"The {self.samples} rewrites of a record share one released latent and cost no further budget."
             )
         if self.denoised:
-            parts.append(
-                "All releases were read together before the text was written, which is post-processing: no text speaks of its own "
-                "record alone, and none costs further budget."
-            )
+            parts.append(self._denoised_text)
         if self.kept_columns:
             parts.append(f"The columns {', '.join(self.kept_columns)} are copied as they are: they are not private.")
         origin = "public" if self.training_data.get("public") else "PRIVATE"
@@ -161,6 +165,19 @@ class PrivacyStatement:
         if self.simulated:
             parts.append("This is a simulation with seeded noise: it guarantees nothing.")
         return " ".join(parts)
+
+    @property
+    def _denoised_text(self) -> str:
+        label = (
+            "with its own label, so that the text tells the label even without its column"
+            if self.labels == "copy"
+            else "and its label is drawn with it: written labels do not follow randomised response, and must not be corrected again"
+        )
+        return (
+            "All releases and released labels were read together before anything was written, which is post-processing of them and "
+            "costs no further budget. No text is decoded from its record's codeword alone: its codeword is drawn from what all "
+            f"releases say together, {label}."
+        )
 
     def _label_text(self) -> list[str]:
         match self.labels:
@@ -207,5 +224,5 @@ class PrivacyStatement:
         return (
             "---\ntags: [differential-privacy, synthetic]\n---\n"
             f"# {title}\n\n## Privacy statement\n\n{self.text}\n\n| | |\n|---|---|\n{rows}\n\n"
-            "Every text here was written by a decoder from a randomised vector. It is not what anyone said, and it may be wrong.\n"
+            "Every text here was written by a decoder from randomised vectors. It is not what anyone said, and it may be wrong.\n"
         )

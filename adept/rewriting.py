@@ -102,7 +102,8 @@ class Rewriter:
     def write(self, released: Tensor, *, samples: int = 1) -> list[tuple[str, str | None]]:
         """Write ``samples`` pairs of text and label from each released latent (B, n): afresh, or from the codewords' pools."""
         if not self.decoding.pool:
-            return self.decode_pairs(released.repeat_interleave(samples, dim=0))
+            parts = torch.split(released.repeat_interleave(samples, dim=0), self.batch_size * samples)
+            return [pair for part in parts for pair in self.decode_pairs(part)]
         keys = [row.numpy().tobytes() for row in released.cpu()]
         new = {key: row for key, row in zip(keys, released, strict=True) if key not in self._pools}
         size = self.decoding.pool
@@ -131,17 +132,18 @@ class Rewriter:
             samples: pairs of text and label for each record, consecutively in the result.
 
         Raises:
-            ConfigurationError: the mechanism is no learned codebook, or a label is outside the set.
+            ConfigurationError: the mechanism is no learned codebook, or not what released the latents; a label is outside the set.
         """
         mechanism = denoisable(self.mechanism)
-        codewords = mechanism.codewords
-        indices = denoising.nearest_codewords(released, codewords)
+        indices = denoising.codeword_indices(released, mechanism)
         posterior = denoising.fit(indices, labels, mechanism=mechanism, known=known, label_mechanism=label_mechanism)
         generator = torch.Generator()
         generator.seed()
-        places = torch.tensor([list(known).index(label) for label in labels])
+        place_of = {label: place for place, label in enumerate(known)}
+        places = torch.tensor([place_of[label] for label in labels])
         drawn, meant = posterior.draw(indices, places, samples=samples, generator=generator)
-        written = self.write(codewords[drawn.flatten()].to(self._device))
+        latents = mechanism.codewords[drawn.flatten()] * mechanism.clip_norm
+        written = self.write(latents.to(self._device))
         return [(text, known[place]) for (text, _), place in zip(written, meant.flatten().tolist(), strict=True)]
 
     @torch.inference_mode()

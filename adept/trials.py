@@ -21,13 +21,14 @@ from torch import Tensor
 
 from adept.content import Encoder
 from adept.data import Corpus, hold_out
+from adept.denoising import nearest_codewords
 from adept.downstream import Evaluation, evaluate, evaluate_latents
 from adept.families import Family, family_of, trained
 from adept.files import write_once
 from adept.lookup import LINEAR_DIM, PublicTexts, linear_latents
 from adept.mechanisms import BY_NAME, Codebook, LearnedCodebook, Mechanism, RandomizedResponse
 from adept.metrics import BigramModel, bleu, distinct_ratio, token_overlap, verbatim
-from adept.rewriting import Rewriter
+from adept.rewriting import Rewriter, denoisable
 from adept.rows import DENOISED, ENDS, LATENTS, LSTM, NEAREST, CompareConfig, Row
 
 Pairs = Sequence[tuple[str, str | None]]  # text, and its label where that is another than the record's released one
@@ -134,6 +135,9 @@ class SeedTrial:
         def denoised(released: Tensor) -> Pairs:
             reader = self._reader(family, model_dir, epsilon)
             known, response = self.known, self._label_mechanism
+            if name == "random":
+                codewords = denoisable(reader.mechanism).codewords
+                released = codewords[nearest_codewords(released, codewords)] * reader.mechanism.clip_norm
             return reader.write_denoised(
                 released, self._labels, known=known, label_mechanism=response, samples=self.config.samples
             )
@@ -168,8 +172,8 @@ class SeedTrial:
         )
 
     def _reader(self, family: Family, model_dir: Path, epsilon: float) -> Rewriter:
-        """What denoises a release at a budget; what knows nothing is read as if it had the largest, where chance fools most."""
-        budget = epsilon if math.isfinite(epsilon) else max(self.config.epsilons)
+        """What denoises a release; what knows nothing is read as if it had the least budget, where chance is enlarged most."""
+        budget = epsilon if math.isfinite(epsilon) else min(self.config.epsilons)
         return self._rewriter(family, model_dir, LearnedCodebook.name, budget)
 
     def _nearest(self, rewriter: Rewriter) -> PublicTexts:
@@ -229,7 +233,7 @@ class SeedTrial:
             pairs = write(self._released(released, release))
             speed = len(self.private) / (time.monotonic() - begin)
             beside = [label for label in self._labels for _ in range(self.config.samples)]
-            labels = [own or given for (_, own), given in zip(pairs, beside, strict=True)]
+            labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
             write_once(path, json.dumps(([text for text, _ in pairs], speed, labels)))
         texts, speed, labels = json.loads(path.read_text("utf-8"))
         return Corpus(texts, labels), speed

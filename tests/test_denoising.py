@@ -156,5 +156,19 @@ def test_pure_noise_says_nothing_about_labels() -> None:
 def test_a_label_outside_the_set_and_a_codebook_without_codewords_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="public label set, got 1"):
         denoising.fit(torch.tensor([0, 1]), ["fare", "secret"], mechanism=mechanism(3.0), known=LABELS)
+    with pytest.raises(ConfigurationError, match="at least one record"):
+        denoising.fit(torch.tensor([]), [], mechanism=mechanism(3.0), known=LABELS)
+    with pytest.raises(ConfigurationError, match="every label of the public label set once"):
+        denoising.fit(torch.tensor([0]), ["fare"], mechanism=mechanism(3.0), known=("fare", "fare"))
+    response = RandomizedResponse(epsilon=1.0, labels=LABELS[:2])
+    with pytest.raises(ConfigurationError, match="every label of the public label set once"):
+        denoising.fit(torch.tensor([0]), ["fare"], mechanism=mechanism(3.0), known=LABELS, label_mechanism=response)
     with pytest.raises(ConfigurationError, match="needs a codebook"):
         denoising.channel(LearnedCodebook(epsilon=3.0))
+
+
+def test_releases_of_another_mechanism_are_refused() -> None:
+    kind = mechanism(3.0)
+    assert denoising.codeword_indices(kind.codewords[[3, 1]], kind).tolist() == [3, 1]
+    with pytest.raises(ConfigurationError, match="denoise with what released them"):
+        denoising.codeword_indices(kind.codewords[:2] * 1.01, kind)

@@ -1,5 +1,6 @@
 """Budgets add up exactly, and the statement says what they are."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -108,3 +109,14 @@ def test_a_gaussian_with_randomised_labels_states_its_delta() -> None:
         guarantee=Gaussian(epsilon=2.0, delta=1e-5).guarantee(16), labels="randomized_response", label_epsilon=1.0
     )
     assert "(3, 1e-05)-LDP" in both.text
+
+
+def test_denoised_text_is_written_from_labels_and_its_budget_says_so() -> None:
+    """Copied labels are in the text then, and no epsilon bounds it for records with different labels."""
+    plain, copied = statement(labels="copy"), statement(labels="copy", denoised=True, samples=3)
+    randomised = statement(labels="randomized_response", label_epsilon=1.5, denoised=True)
+    assert (plain.text_epsilon, copied.text_epsilon, randomised.text_epsilon) == (2.0, math.inf, 3.5)
+    assert (copied.to_json()["text_epsilon"], copied.epsilon) == ("inf", 2.0)
+    assert "tells the label even without its column" in copied.text
+    assert "must not be corrected again" in randomised.text
+    assert "share one released latent" not in copied.text

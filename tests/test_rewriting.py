@@ -1,15 +1,18 @@
 """The record reaches the output through its released latent alone, and the statement says what that guarantees."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tiny import TINY_MODEL, tiny_config
 
+from adept.commands import train
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Codebook, Identity, L1Laplace, LearnedCodebook, Mechanism, Random, SqrtNLaplace
-from adept.model import DecodingConfig
+from adept.model import DecodingConfig, ModelConfig
 from adept.rewriting import Rewriter, best_exact, load_model
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
@@ -142,7 +145,7 @@ def test_every_record_is_padded_to_the_same_length_whatever_the_batch(
 
 def test_records_with_the_same_codeword_share_one_pool_of_texts(tiny_run: Path) -> None:
     decoding = DecodingConfig(pool=6, temperature=2.0)
-    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=4.0), decoding=decoding)
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=2.0), decoding=decoding)
     released = rewriter.release(["fare to boston"] * 300)
     texts = [text for text, _ in rewriter.write(released, samples=6)]
     pools: dict[bytes, list[str]] = {}
@@ -184,13 +187,13 @@ def test_texts_are_pooled_only_where_releases_repeat(
 
 def test_a_learned_codebook_is_the_models_and_a_model_without_one_says_so(tiny_run: Path) -> None:
     model, tokenizer = load_model(tiny_run)
-    rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=6.0))
+    rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=4.0))
     assert {tuple(row) for row in rewriter.release(TEXTS).tolist()} <= {tuple(w) for w in model.codebooks[64].tolist()}
     assert best_exact(model) is LearnedCodebook
     model.codebooks = {}
     assert best_exact(model) is Codebook
     with pytest.raises(ModelError, match="no codebooks"):
-        Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=6.0))
+        Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=4.0))
 
 
 def test_damaged_codebooks_are_refused(tiny_run: Path, tmp_path: Path) -> None:
@@ -213,6 +216,22 @@ def test_denoised_text_is_written_from_releases_and_labels_alone(tiny_run: Path)
     pairs = rewriter.write_denoised(rewriter.release(["a"] * 40), labels, known=("fare", "flight"), samples=3)
     assert [label for _, label in pairs] == [label for label in labels for _ in range(3)]
     assert all(isinstance(text, str) for text, _ in pairs)
+
+
+def test_denoised_text_is_decoded_from_what_the_mechanism_can_release_whatever_the_radius(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With C = 2 codewords have length 2; a decoder that got unit vectors would read half the latent."""
+    train.run(replace(tiny_config(tmp_path / "run"), model=ModelConfig(**{**TINY_MODEL, "clip_norm": 2.0})))
+    rewriter = Rewriter.from_pretrained(tmp_path / "run", mechanism=LearnedCodebook(epsilon=8.0, clip_norm=2.0))
+    written: list[torch.Tensor] = []
+    monkeypatch.setattr(
+        Rewriter, "write", lambda self, latents: (written.append(latents), [("", None)] * len(latents))[1]
+    )
+    released = rewriter.release(["fare", "flight"] * 20)
+    rewriter.write_denoised(released, ["x", "y"] * 20, known=("x", "y"))
+    assert set(map(tuple, written[0].tolist())) <= set(map(tuple, (rewriter.mechanism.codewords * 2).tolist()))
+    assert torch.allclose(written[0].norm(dim=1), released.norm(dim=1))
 
 
 def test_only_a_codebook_can_be_denoised(rewriter: Rewriter) -> None:
