@@ -24,7 +24,7 @@ def glossary(rows: list[Row]) -> str:
         "<b>latents</b>: logistic regression on the released latents themselves, which shows what decoding loses."
         * bool(latent_rows(rows)),
         "<b>denoised</b>: the same decoder, after the noise was taken out of all releases together, released labels included: "
-        "no text speaks of its own record alone then, and none costs more budget."
+        "no text speaks of its own record alone then, each tells its released label too, and none costs more budget."
         * any(row.decoder == DENOISED for row in rows),
         "<b>nearest</b>: the public utterances nearest to the released latent, not the decoder's."
         * any(row.decoder == NEAREST and row.clip for row in rows),

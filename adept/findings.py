@@ -1,6 +1,7 @@
 """What a comparison says, in sentences made of its own numbers."""
 
 import math
+from dataclasses import replace
 from statistics import mean
 
 from adept.privacy import words
@@ -15,7 +16,7 @@ from adept.report import (
     sources,
     text_rows,
 )
-from adept.rows import Row
+from adept.rows import DENOISED, Row
 from adept.studies.figures import NAMES
 
 
@@ -99,7 +100,9 @@ def advice(rows: list[Row]) -> str:
             f"What to use: nothing of this. Even {best.name}, the best here of those whose claim holds, may be no better than "
             "random."
         )
-    return f"{opening} Its accuracy is {_reached(texts, best)}. {_worth(texts, best)}".strip()
+    together = replace(best, decoder=DENOISED)
+    denoised = f" Denoised it is {_reached(rows, together)}." if rows_of(rows, together, budgets(texts)[0]) else ""
+    return f"{opening} Its accuracy is {_reached(texts, best)}.{denoised} {_worth(texts, best)}".strip()
 
 
 def _reached(texts: list[Row], source: Source) -> str:
