@@ -1,17 +1,15 @@
 """The release of a file: records in, private records out, and the privacy statement beside them.
 
-What of a record may reach the output is decided here, column by column: the rewritten text, the label as ``labels=`` says, and
-the columns that the user asked to keep. Everything else is dropped.
+What of a record may reach the output is the rewritten text, the label as ``labels=`` says, and the columns that the user asked to
+keep (``adept.columns``). Everything else is dropped.
 """
 
-import hashlib
 import importlib.metadata
 import json
 import platform
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, fields
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -19,64 +17,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adept.data import find_label_column, text_of
+from adept.columns import ReleaseOptions, checked_records, find_label, output_columns
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.files import STANDARD_STREAM, Record, file_format, new_file, read_records, record_writer
-from adept.mechanisms import Mechanism, RandomizedResponse
+from adept.mechanisms import Mechanism
 from adept.privacy import Guarantee, PrivacyStatement, json_number
 from adept.rewriting import Rewriter, denoisable
 
-LABEL_TREATMENTS = ("copy", "joint", "randomized_response", "drop")
 STATEMENT_SUFFIX, CARD_SUFFIX = ".privacy.json", ".card.md"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReleaseOptions:
-    """What of a file is rewritten, and what else may reach the output.
-
-    Attributes:
-        text_column: the column that is rewritten.
-        label_column: None stands for "intent" where there is one.
-        labels: "copy" (not private), "joint" (the decoder writes the label from the same latent), "randomized_response" (its
-            own budget, see ``label_response``) or "drop".
-        label_response: the mechanism for labels=randomized_response.
-        keep_columns: columns that are copied as they are, and so not private.
-        samples: rewrites of each record, from its one released latent.
-        denoise: write only when every record is released, with the noise taken out of all releases together; reads the
-            released labels, and keeps releases, labels and kept columns of the whole file in memory.
-        format: of standard input and output.
-        person_column: who contributed a record; checked, not written.
-        max_records_per_person: public bound m; a person with more records is refused.
-        card: write a dataset card, ``OUTPUT.card.md``.
-    """
-
-    text_column: str = "text"
-    label_column: str | None = None
-    labels: str = "copy"
-    label_response: RandomizedResponse | None = None
-    keep_columns: list[str] = field(default_factory=list)
-    samples: int = 1
-    denoise: bool = False
-    format: str | None = None
-    person_column: str | None = None
-    max_records_per_person: int | None = None
-    card: bool = False
-
-    def __post_init__(self) -> None:
-        if self.labels not in LABEL_TREATMENTS:
-            raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
-        if self.labels == "randomized_response" and self.label_response is None:
-            raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
-        if self.denoise and self.labels not in ("copy", "randomized_response"):
-            raise ConfigurationError(f"denoise needs labels=copy or labels=randomized_response, got {self.labels}")
-        if self.samples < 1:
-            raise ConfigurationError(f"samples must be at least 1, got {self.samples}")
-        if (self.person_column is None) != (self.max_records_per_person is None):
-            raise ConfigurationError(
-                "person_column and max_records_per_person must be given together: add the other one"
-            )
-        if self.max_records_per_person is not None and self.max_records_per_person < 1:
-            raise ConfigurationError(f"max_records_per_person must be at least 1, got {self.max_records_per_person}")
 
 
 def check_release(guarantee: Guarantee, *, accept_broken_claim: bool, accept_inexact: bool) -> None:
@@ -115,11 +63,11 @@ def release_file(
         denoisable(rewriter.mechanism)
     records = read_records(source, format=options.format if source == STANDARD_STREAM else None)
     first = next(records)
-    label_column = None if target_format == "txt" else _label_column(first, options)
+    label_column = None if target_format == "txt" else find_label(first, options)
     if options.denoise and label_column is None:
         raise ConfigurationError("denoise needs labels in the input and the output, got none: name label_column=")
-    columns = _columns(label_column, options)
-    checked = _checked(chain([first], records), label_column, options)
+    columns = output_columns(label_column, options)
+    checked = checked_records(chain([first], records), label_column, options)
     with ExitStack() as stack:  # the names appear in reverse: first the statement, then the card, then the data
         target_name = stack.enter_context(new_file(target))
         card_name = stack.enter_context(new_file(target + CARD_SUFFIX)) if options.card else None
@@ -142,61 +90,6 @@ def _statement_path(target: str, given: str | None, options: ReleaseOptions) -> 
     if path == STANDARD_STREAM or Path(path) in (Path(target), Path(target + CARD_SUFFIX)):
         raise DataError(f"statement must be a file of its own, got {path}: choose another name")
     return path
-
-
-def _label_column(first: Record, options: ReleaseOptions) -> str | None:
-    """The label column of the output; a model that writes labels needs none in the input."""
-    if options.labels == "drop":
-        return None
-    found = find_label_column(first, options.label_column)
-    return found or ("intent" if options.labels == "joint" else None)
-
-
-def _columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
-    """The columns of the output.
-
-    Raises:
-        ConfigurationError: two of them have the same name, so that one would overwrite the other: a kept column could put
-            the raw text where the rewrite belongs.
-    """
-    labels = [label_column] if label_column else []
-    samples = ["sample"] if options.samples > 1 else []
-    columns = [options.text_column, *labels, *options.keep_columns, *samples]
-    if repeated := [column for column, count in Counter(columns).items() if count > 1]:
-        raise ConfigurationError(
-            f"output columns must all be different, got {repeated[0]!r} twice: correct keep_columns="
-        )
-    return columns
-
-
-def _checked(records: Iterator[Record], label_column: str | None, options: ReleaseOptions) -> Iterator[Record]:
-    """Pass records on, after a look at every column that will be used and at how many records a person has."""
-    seen: Counter[bytes] = Counter()
-    # A model that writes labels does with or without them, record by record, unless their column was named.
-    optional_label = options.labels == "joint" and options.label_column is None
-    needed = [options.text_column, *([label_column] if label_column and not optional_label else [])]
-    for number, record in enumerate(records, start=1):
-        for column in needed:
-            text_of(record, column, number=number)
-        if missing := [column for column in options.keep_columns if column not in record]:
-            raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
-        if options.person_column is not None:
-            _count_person(seen, record, number, options)
-        yield record
-
-
-def _count_person(seen: Counter[bytes], record: Record, number: int, options: ReleaseOptions) -> None:
-    """Count a person's records by a digest, which is small whatever a name is; refuse one too many."""
-    person = record.get(options.person_column or "")
-    if person is None or person == "" or person != person:  # a NaN differs from itself
-        raise DataError(f"column {options.person_column!r} must name a person, got nothing in record {number}")
-    digest = hashlib.blake2b(repr(person).encode(), digest_size=16).digest()
-    seen[digest] += 1
-    if seen[digest] > (options.max_records_per_person or 0):
-        raise DataError(
-            f"record {number} is one more than max_records_per_person={options.max_records_per_person} of its person: "
-            "raise the bound, which costs budget, or leave records out"
-        )
 
 
 def _release_stream(

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from tiny import tiny_config
 
+from adept.columns import ReleaseOptions
 from adept.commands import train
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.files import read_records
 from adept.mechanisms import Identity, LearnedCodebook, OriginalLaplace, RandomizedResponse, SqrtNLaplace
-from adept.release import ReleaseOptions, check_release, release_file
+from adept.release import check_release, release_file
 from adept.rewriting import Rewriter
 
 

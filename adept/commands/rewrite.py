@@ -7,13 +7,14 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from adept.columns import ReleaseOptions
 from adept.config import MechanismChoice, execute
 from adept.errors import ConfigurationError
 from adept.files import STANDARD_STREAM
 from adept.mechanisms import RandomizedResponse
 from adept.model import DecodingConfig
 from adept.privacy import PrivacyStatement, share, words
-from adept.release import ReleaseOptions, check_release, release_file
+from adept.release import check_release, release_file
 from adept.results import show
 from adept.rewriting import Rewriter, best_exact, check_fit, load_model
 
