@@ -68,6 +68,7 @@ class DecodingConfig:
     temperature: float = 1.0  # below 1 sharpens, above 1 flattens; sampling only
     top_k: int = 0  # sample among the k likeliest words; 0: among all
     top_p: float = 1.0  # sample among the likeliest words that together reach this probability
+    candidates: int = 1  # texts sampled for each one that is kept: the likeliest of them under the decoder
     pool: int = 20  # where releases repeat: texts sampled once for each codeword, which all its records share; 0: none
 
     def __post_init__(self) -> None:
@@ -78,6 +79,8 @@ class DecodingConfig:
             raise ConfigurationError(f"decoding.top_k must be at least 0, got {self.top_k}")
         if not 0 < self.top_p <= 1:
             raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
+        if self.candidates < 1:
+            raise ConfigurationError(f"decoding.candidates must be at least 1, got {self.candidates}")
         if self.pool < 0:
             raise ConfigurationError(f"decoding.pool must be at least 0, got {self.pool}")
 
@@ -149,6 +152,14 @@ class Autoencoder(nn.Module):
             inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
         logits, _ = self._decoder_step(self.dropout(self.embedding(inputs)), latents, self._initial_state(latents))
         return logits
+
+    @torch.inference_mode()
+    def likelihood(self, latents: Tensor, tokens: Tensor) -> Tensor:
+        """Return the mean log-likelihood (B,), in nats per token, of written tokens (B, T) given their latents (B, n)."""
+        losses = nn.functional.cross_entropy(
+            self(latents, tokens).transpose(1, 2), tokens, ignore_index=PAD, reduction="none"
+        )
+        return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
 
     @torch.inference_mode()
     def decode(

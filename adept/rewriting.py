@@ -164,11 +164,21 @@ class Rewriter:
         """Write one text and, where the model writes labels, its label from each released latent."""
         generator = torch.Generator(self._device)
         generator.seed()
-        rows = self.model.decode(released, self.decoding, generator).tolist()
+        rows = self._likeliest(released, generator).tolist()
         labels: Sequence[str | None] = (
             self.tokenizer.decode_labels(rows) if self.tokenizer.labels else [None] * len(rows)
         )
         return list(zip(self.tokenizer.decode(rows), labels, strict=True))
+
+    def _likeliest(self, released: Tensor, generator: torch.Generator) -> Tensor:
+        """Write token ids (B, T): of as many candidates as are asked for, the likeliest given the released latent alone."""
+        count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
+        latents = released.repeat_interleave(count, dim=0)
+        tokens = self.model.decode(latents, self.decoding, generator)
+        if count == 1:
+            return tokens
+        best = self.model.likelihood(latents, tokens).reshape(-1, count).argmax(dim=1)
+        return tokens[best + count * torch.arange(len(best), device=best.device)]
 
     @property
     def _device(self) -> torch.device:

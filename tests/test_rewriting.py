@@ -237,3 +237,30 @@ def test_denoised_text_is_decoded_from_what_the_mechanism_can_release_whatever_t
 def test_only_a_codebook_can_be_denoised(rewriter: Rewriter) -> None:
     with pytest.raises(ConfigurationError, match="learned_codebook for denoising, got sqrt_n"):
         rewriter.write_denoised(rewriter.release(TEXTS), ["x"] * len(TEXTS), known=("x", "y"))
+
+
+def test_the_likeliest_candidate_is_kept(tiny_run: Path) -> None:
+    """Of twenty candidates the one kept is likelier than a single sample nearly always, and reads the latent alone."""
+    mechanism = SqrtNLaplace(epsilon=64.0)
+    plain, chosen = (
+        Rewriter.from_pretrained(
+            tiny_run, mechanism=mechanism, decoding=DecodingConfig(strategy="sample", candidates=n)
+        )
+        for n in (1, 20)
+    )
+    released = plain.release(["fare to boston"] * 50)
+    generator = torch.Generator().manual_seed(3)
+    single, best = (
+        plain.model.likelihood(released, rewriter._likeliest(released, generator)) for rewriter in (plain, chosen)
+    )
+    assert float((best > single).double().mean()) > 0.9
+    assert torch.allclose(
+        plain.model.likelihood(released[:1], chosen._likeliest(released[:1], torch.Generator().manual_seed(3))),
+        max(
+            plain.model.likelihood(released[:1], row[None])
+            for row in plain.model.decode(
+                released[:1].expand(20, -1), DecodingConfig(strategy="sample"), torch.Generator().manual_seed(3)
+            )
+        ),
+        atol=1e-4,
+    )
