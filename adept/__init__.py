@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adept import audit, mechanisms
-    from adept.model import Autoencoder
-    from adept.rewriting import Rewriter
+    from adept.models.autoencoder import Autoencoder
+    from adept.rewriting.rewriter import Rewriter
 
 __all__ = ["Autoencoder", "Rewriter", "audit", "mechanisms"]
 
-_HOMES = {"Autoencoder": "adept.model", "Rewriter": "adept.rewriting"}
+_HOMES = {"Autoencoder": "adept.models.autoencoder", "Rewriter": "adept.rewriting.rewriter"}
 
 
 def __getattr__(name: str) -> Any:

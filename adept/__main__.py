@@ -36,7 +36,7 @@ def main() -> int:
         sys.stderr.write(f"adept: unknown command {command!r}: use one of {', '.join(COMMANDS)}\n")
         return 2
     del sys.argv[1]
-    return int(importlib.import_module(f"adept.commands.{command}").main())
+    return int(importlib.import_module(f"adept.cli.{command}").main())
 
 
 if __name__ == "__main__":

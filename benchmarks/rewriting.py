@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
-from adept.data import DataConfig, load
+from adept.data.corpus import DataConfig, load
 from adept.mechanisms import BY_NAME
-from adept.model import Autoencoder, ModelConfig
-from adept.rewriting import Rewriter
-from adept.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder, ModelConfig
+from adept.models.tokenizer import Tokenizer
+from adept.rewriting.rewriter import Rewriter
 
 
 def timed(action: Callable[[Any], Any], argument: Any) -> tuple[float, Any]:

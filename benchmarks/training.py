@@ -12,10 +12,11 @@ from pathlib import Path
 
 import torch
 
-from adept.data import Batches, DataConfig, load
-from adept.model import Autoencoder, ModelConfig
-from adept.tokenizer import PAD, Tokenizer
-from adept.training import TrainerConfig, TrainingConfig, fit
+from adept.data.corpus import DataConfig, load
+from adept.models.autoencoder import Autoencoder, ModelConfig
+from adept.models.batching import Batches
+from adept.models.tokenizer import PAD, Tokenizer
+from adept.models.training import TrainerConfig, TrainingConfig, fit
 
 
 def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[int]], *, epochs: int) -> float:

@@ -12,7 +12,7 @@ from hydra.core.global_hydra import GlobalHydra
 from tiny import Run, tiny_config
 
 from adept.__main__ import main
-from adept.commands import train
+from adept.cli import train
 
 torch.set_num_threads(1)
 

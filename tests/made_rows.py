@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from adept.rows import Row
+from adept.comparison.results import Row
 
 BASE = Row(
     data="atis",

@@ -35,7 +35,7 @@ def run_installed(installed: Path, *arguments: str) -> str:
 
 
 def test_the_wheel_brings_its_configuration_and_its_types(installed: Path) -> None:
-    where = run_installed(installed, "-c", "import adept.config as c; print(c.__file__, c.config_directory())").split()
+    where = run_installed(installed, "-c", "import adept.cli.app as c; print(c.__file__, c.config_directory())").split()
     assert all(path.startswith(str(installed / "site")) for path in where)
     assert (installed / "site" / "adept" / "py.typed").exists()
     assert not (installed / "site" / "train.py").exists()

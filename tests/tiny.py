@@ -4,12 +4,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from adept.commands import train
-from adept.config import MechanismChoice
-from adept.data import DataConfig
+from adept.cli import train
+from adept.cli.app import MechanismChoice
+from adept.data.corpus import DataConfig
 from adept.mechanisms import BY_NAME
-from adept.model import ModelConfig
-from adept.training import TrainerConfig
+from adept.models.autoencoder import ModelConfig
+from adept.models.training import TrainerConfig
 
 TINY_MODEL = {"embedding_dim": 16, "hidden_dim": 32, "latent_dim": 8, "max_length": 20}
 TINY_SIZES = [400, 60, 60]

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from adept.privacy import json_number
+from adept.mechanisms.guarantee import json_number
 
 
 class Verdict(StrEnum):

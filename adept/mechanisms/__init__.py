@@ -1,7 +1,6 @@
 """Mechanisms: each one turns a latent into a private latent, and says what that guarantees."""
 
 from adept.mechanisms.base import Mechanism
-from adept.mechanisms.baselines import Identity, Random
 from adept.mechanisms.codebook import Codebook
 from adept.mechanisms.dptext import DPText
 from adept.mechanisms.gaussian import Gaussian
@@ -10,6 +9,7 @@ from adept.mechanisms.laplace import L1Laplace, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.learned_codebook import LearnedCodebook
 from adept.mechanisms.privunit import PrivUnit
 from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
+from adept.mechanisms.references import Identity, Random
 
 BY_NAME: dict[str, type[Mechanism]] = {
     mechanism.name: mechanism

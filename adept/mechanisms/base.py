@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.privacy import Guarantee
+from adept.mechanisms.guarantee import Guarantee
 
 GRID_BITS = 20
 CLIP_NORMS = (1e-6, 1e6)

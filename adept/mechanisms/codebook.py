@@ -10,7 +10,7 @@ Claim: pure eps-LDP, exactly, for any two records and whatever floats came in. P
 is a set of exactly t indices (verified in integers for every record). So any codeword's probability is A / W or B / W under any
 record, and two of them differ by a factor of at most A / B <= e^eps. Rounding errors, ties, duplicate codewords and the size of
 the batch only change *which* t codewords are heavy, independently of the draw; no norm and no sensitivity enters. A comes from
-eps as an exact rational (``adept.noise.exact_odds``), the draw from ``secrets``.
+eps as an exact rational (``adept.mechanisms.noise.exact_odds``), the draw from ``secrets``.
 
 Blocks: one codebook covers a sphere only as far as its size allows, near eps = 12. Beyond, the coordinates are cut into m
 blocks of n_j coordinates, each released by its own draw with budget eps n_j / n. The draws are independent given x, so the
@@ -28,9 +28,9 @@ from torch import Tensor
 
 from adept.mechanisms.base import BUDGETS, Mechanism, check_between, check_integer, check_latents, clip_latents, to_grid
 from adept.mechanisms.blocks import Block, Shape, layout_cosine, random_layout
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.noise import exact_ranks
 from adept.mechanisms.privunit import DIMS
-from adept.noise import exact_ranks
-from adept.privacy import Guarantee, words
 
 SIZES = (2, 2**20)
 

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism, check_latents, clip_latents
-from adept.noise import fresh_uniform
-from adept.privacy import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.noise import fresh_uniform
 
 READINGS = ("redraw", "zero")
 

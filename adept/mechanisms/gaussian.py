@@ -48,8 +48,8 @@ from adept.mechanisms.base import (
     round_to_grid,
     to_grid,
 )
-from adept.noise import exact_gaussian, fresh_gaussian
-from adept.privacy import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.noise import exact_gaussian, fresh_gaussian
 
 CALIBRATIONS = ("exact", "analytic")
 DELTAS = (1e-100, 0.5)

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism, check_latents, clip_latents, grid_step, round_to_grid, to_grid
-from adept.noise import fresh_directions, fresh_uniform, simulated_directions
-from adept.privacy import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.noise import fresh_directions, fresh_uniform, simulated_directions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,8 +30,8 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism, check_latents, clip_latents, from_grid, grid_radius, grid_step, to_grid
-from adept.noise import exact_laplace, simulated_laplace, smallest_scale
-from adept.privacy import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.noise import exact_laplace, simulated_laplace, smallest_scale
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,8 @@ from adept.mechanisms.base import (
     round_to_grid,
     to_grid,
 )
-from adept.noise import exact_bernoulli, fresh_gaussian, fresh_uniform
-from adept.privacy import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.noise import exact_bernoulli, fresh_gaussian, fresh_uniform
 
 DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
 LOWEST_LOGIT = -690.0  # of s: below the optimum's for every permitted eps and n (-401 at eps=600, n=2)

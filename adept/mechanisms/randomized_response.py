@@ -15,8 +15,8 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, check_between, check_positive
-from adept.noise import exact_laplace, exact_odds, exact_ranks, smallest_scale
-from adept.privacy import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.noise import exact_laplace, exact_odds, exact_ranks, smallest_scale
 
 THETAS = ("tight", "lecture")
 LARGEST_RANGE = 2**31
@@ -28,7 +28,7 @@ class RandomizedResponse:
 
     The true label has weight A, each other one weight B, both integers, out of W = A + (k - 1) B. Proof: any output has probability
     A / W or B / W whatever the true label is, so two records' probabilities differ by a factor of at most A / B <= e^eps. A is
-    rounded down from eps read as an exact rational (``adept.noise.exact_odds``), hence P(keep) too. No norm, no sensitivity.
+    rounded down from eps read as an exact rational (``noise.exact_odds``), hence P(keep) too. No norm, no sensitivity.
 
     Attributes:
         epsilon: budget in nats, from 1e-3 to 600.

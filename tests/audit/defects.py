@@ -15,7 +15,7 @@ from torch import Tensor
 
 from adept.mechanisms import PrivUnit, SqrtNLaplace
 from adept.mechanisms.base import clip_latents
-from adept.noise import fresh_directions, fresh_gaussian, fresh_uniform
+from adept.mechanisms.noise import fresh_directions, fresh_gaussian, fresh_uniform
 
 
 def laplace(shape: tuple[int, ...], scale: float) -> Tensor:

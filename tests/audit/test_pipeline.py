@@ -9,7 +9,7 @@ from adept import audit
 from adept.audit import Verdict
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity, SqrtNLaplace
-from adept.rewriting import Rewriter
+from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["a", "a b", "b b b", "a a b b a b a", "b"]
 CONFIDENCE = 1 - 1e-9

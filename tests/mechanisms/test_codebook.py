@@ -13,9 +13,8 @@ import pytest
 import torch
 from scipy import stats
 
-from adept import noise
 from adept.errors import ConfigurationError
-from adept.mechanisms import Codebook, PrivUnit
+from adept.mechanisms import Codebook, PrivUnit, noise
 from adept.mechanisms.blocks import random_layout
 
 P_LIMIT = 1e-10

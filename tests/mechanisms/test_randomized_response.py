@@ -14,9 +14,8 @@ import pytest
 import torch
 from scipy import stats
 
-from adept import noise
 from adept.errors import ConfigurationError
-from adept.mechanisms import RandomizedResponse, ScalarLaplace
+from adept.mechanisms import RandomizedResponse, ScalarLaplace, noise
 
 P_LIMIT = 1e-10
 INTENTS = ("flight", "airfare", "ground_service", "airline")

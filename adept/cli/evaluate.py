@@ -1,0 +1,94 @@
+"""``adept evaluate``: train an intent classifier on one file and test it on another."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import MISSING
+
+from adept.cli.app import execute
+from adept.cli.console import show, write_json
+from adept.data.corpus import read_corpus, samples_of
+from adept.data.files import new_directory
+from adept.evaluation.classifiers import Evaluation, evaluate
+from adept.evaluation.metrics import Interval
+
+
+@dataclass
+class EvaluateConfig:
+    """Configuration of ``adept evaluate``."""
+
+    train: str = MISSING
+    test: str = MISSING
+    classifier: str = "tfidf"
+    text_column: str = "text"
+    label_column: str | None = None  # null: the column "intent"
+    seed: int = 0
+    output_dir: str | None = None  # null: the result is only shown
+
+
+@dataclass(frozen=True)
+class EvaluateResult:
+    """The figures, and the ends of their 95 % bootstrap intervals over the test records."""
+
+    accuracy: float
+    accuracy_interval: tuple[float, float]
+    macro_f1: float
+    macro_f1_interval: tuple[float, float]
+    majority_accuracy: float
+    classifier: str
+    train_records: int
+    test_records: int
+    labels: int
+
+
+def run(config: EvaluateConfig) -> EvaluateResult:
+    """Evaluate; raises AdeptError for what the user can mend."""
+    train, test = (
+        read_corpus(path, text_column=config.text_column, label_column=config.label_column)
+        for path in (config.train, config.test)
+    )
+    directory = new_directory(config.output_dir) if config.output_dir else None
+    samples = samples_of(config.train)
+    evaluation = evaluate(train, test, classifier=config.classifier, seed=config.seed, samples=samples)
+    result = _result(evaluation, config.classifier)
+    if directory:
+        write_json(result, Path(directory) / "result.json")
+    return result
+
+
+def _result(evaluation: Evaluation, classifier: str) -> EvaluateResult:
+    return EvaluateResult(
+        accuracy=evaluation.accuracy.value,
+        accuracy_interval=_ends(evaluation.accuracy),
+        macro_f1=evaluation.macro_f1.value,
+        macro_f1_interval=_ends(evaluation.macro_f1),
+        majority_accuracy=evaluation.majority_accuracy,
+        classifier=classifier,
+        train_records=evaluation.train_records,
+        test_records=evaluation.test_records,
+        labels=evaluation.labels,
+    )
+
+
+def _ends(interval: Interval) -> tuple[float, float]:
+    return interval.low, interval.high
+
+
+def main() -> int:
+    """Run ``adept evaluate`` from ``sys.argv``."""
+
+    def command(config: EvaluateConfig) -> None:
+        result = run(config)
+        rows = [
+            ("accuracy", _figure(result.accuracy, result.accuracy_interval)),
+            ("macro-F1", _figure(result.macro_f1, result.macro_f1_interval)),
+            ("always the commonest label", f"{result.majority_accuracy:.3f}"),
+            ("records", f"{result.train_records} for training, {result.test_records} for the test"),
+        ]
+        show(f"classifier {result.classifier}, {result.labels} labels", rows)
+
+    return execute("evaluate", EvaluateConfig, command)
+
+
+def _figure(value: float, ends: tuple[float, float]) -> str:
+    return f"{value:.3f}  (95 % interval {ends[0]:.3f} to {ends[1]:.3f})"

@@ -1,0 +1,138 @@
+"""``adept rewrite``: write private text from a file of utterances, and state beside it what is guaranteed."""
+
+import math
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+from adept.cli.app import MechanismChoice, execute
+from adept.cli.console import show
+from adept.data.files import STANDARD_STREAM
+from adept.errors import ConfigurationError
+from adept.mechanisms import RandomizedResponse
+from adept.mechanisms.guarantee import share, words
+from adept.models.decoding import DecodingConfig
+from adept.release.columns import ReleaseOptions
+from adept.release.file import check_release, release_file
+from adept.release.statement import PrivacyStatement
+from adept.rewriting.rewriter import Rewriter, best_exact, check_fit, load_model
+
+
+@dataclass
+class RewriteConfig:
+    """Configuration of ``adept rewrite``."""
+
+    model_dir: str = MISSING
+    input: str = MISSING
+    output: str = MISSING
+    mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
+    epsilon: float | None = None  # who releases data chooses the budget: there is no default
+    text_column: str = "text"
+    label_column: str | None = None  # null: the column "intent" where there is one
+    labels: str = "copy"  # copy | joint | randomized_response | drop
+    label_epsilon: float | None = None  # budget of randomized_response, spent beside epsilon
+    label_set: list[str] | None = None  # public labels of randomized_response; null: those that the model writes
+    keep_columns: list[str] = field(default_factory=list)
+    samples: int = 1  # rewrites of each record, all from its one released latent
+    denoise: bool = (
+        False  # write when all is released, with the noise taken out of all releases together; learned_codebook
+    )
+    person_column: str | None = None  # who contributed a record; not written
+    max_records_per_person: int | None = None
+    epsilon_per: str = "record"  # record: a person's total is stated; person: each record gets an equal share
+    card: bool = False  # a dataset card, OUTPUT.card.md
+    format: str | None = None  # of standard input and output
+    statement: str | None = None  # null: OUTPUT.privacy.json
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    batch_size: int = 256
+    accept_broken_claim: bool = False
+    accept_inexact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.epsilon_per not in ("record", "person"):
+            raise ConfigurationError(f"epsilon_per must be record or person, got {self.epsilon_per}")
+        if self.epsilon_per == "person" and self.max_records_per_person is None:
+            raise ConfigurationError("max_records_per_person must be given for epsilon_per=person, got none")
+        if self.batch_size < 1:
+            raise ConfigurationError(f"batch_size must be at least 1, got {self.batch_size}")
+
+
+def run(config: RewriteConfig) -> PrivacyStatement:
+    """Rewrite a file; raises AdeptError for what the user can mend."""
+    model, tokenizer = load_model(config.model_dir)
+    options = ReleaseOptions(
+        text_column=config.text_column,
+        label_column=config.label_column,
+        labels=config.labels,
+        label_response=_label_response(config, tokenizer.labels),
+        keep_columns=config.keep_columns,
+        samples=config.samples,
+        denoise=config.denoise,
+        format=config.format,
+        person_column=config.person_column,
+        max_records_per_person=config.max_records_per_person,
+        card=config.card,
+    )
+    choice = config.mechanism or MechanismChoice(best_exact(model))
+    check_fit(model, choice.kind)
+    epsilon = _share(config, config.epsilon)
+    mechanism = choice.build(epsilon=epsilon, clip_norm=model.config.clip_norm)
+    rewriter = Rewriter(model, tokenizer, mechanism=mechanism, decoding=config.decoding, batch_size=config.batch_size)
+    check_release(
+        rewriter.guarantee,
+        accept_broken_claim=config.accept_broken_claim,
+        accept_inexact=config.accept_inexact,
+    )
+    return release_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
+
+
+def _share(config: RewriteConfig, epsilon: float | None) -> float | None:
+    """The budget of one record: an equal share of the person's, or what was given."""
+    if epsilon is None or epsilon <= 0 or config.epsilon_per == "record" or not math.isfinite(epsilon):
+        return epsilon  # the mechanism checks its range
+    return share(epsilon, config.max_records_per_person or 1)
+
+
+def _label_response(config: RewriteConfig, known: list[str]) -> RandomizedResponse | None:
+    """The mechanism for labels, where they are randomised."""
+    if config.labels != "randomized_response":
+        return None
+    epsilon, labels = _share(config, config.label_epsilon), config.label_set or known
+    if epsilon is None:
+        raise ConfigurationError(
+            "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2"
+        )
+    if not labels:
+        raise ConfigurationError(
+            "label_set must name the public labels, got none: a set read off private data would leak"
+        )
+    return RandomizedResponse(epsilon=epsilon, labels=tuple(labels))
+
+
+def main() -> int:
+    """Run ``adept rewrite`` from ``sys.argv``."""
+
+    def command(config: RewriteConfig) -> None:
+        statement = run(config)
+        guarantee = statement.guarantee
+        rows = [
+            ("records", f"{statement.records}, {statement.samples} rewrite(s) each"),
+            ("mechanism", f"{statement.mechanism}, latent of {statement.dim} dimensions"),
+            (
+                "epsilon",
+                f"{words(guarantee.epsilon)} (claimed {words(guarantee.claimed_epsilon)}), delta {guarantee.delta:g}",
+            ),
+            ("neighbours", statement.neighbours),
+            ("statement", statement.text),
+        ]
+        show(config.output, rows, stderr=config.output == STANDARD_STREAM)
+        if math.isinf(statement.epsilon):
+            sys.stderr.write(f"adept: warning: {statement.mechanism} protects nothing, and no epsilon changes that\n")
+        if not statement.training_data["public"]:
+            sys.stderr.write(
+                "adept: warning: the model was trained on text declared private; its weights are not covered\n"
+            )
+
+    return execute("rewrite", RewriteConfig, command)

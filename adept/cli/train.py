@@ -1,0 +1,161 @@
+"""``adept train``: fit an autoencoder whose latents fit a mechanism, and save it as a model directory."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import MISSING
+
+from adept.cli.app import execute
+from adept.cli.console import show, write_json
+from adept.data.corpus import Corpus, DataConfig, load
+from adept.data.files import new_directory
+from adept.errors import ConfigurationError, DataError
+from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
+from adept.models.tokenizer import TokenizerConfig
+from adept.models.training import (
+    CHECKPOINTS,
+    LAST,
+    MODEL,
+    FitResult,
+    TrainerConfig,
+    TrainingConfig,
+    for_mechanism,
+    train_model,
+)
+
+
+@dataclass
+class TrainingDataConfig:
+    """What the user declares about the training text."""
+
+    public: bool | None = None  # null: as the data set says; users' own files are private unless declared public
+
+
+@dataclass
+class TrainConfig:
+    """Configuration of ``adept train``."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    mechanism: Any = MISSING  # a MechanismChoice: only its clip matters, and its noise where training.epsilon is set
+    model: ModelConfig = field(default_factory=ModelConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
+    text_column: str = "text"
+    label_column: str | None = None  # null: the column "intent" where there is one
+    labels: str = "drop"  # drop: text alone; joint: the decoder learns to write the label too, from the same latent
+    seed: int = 0
+    resume_from: str | None = None  # a run's directory: continue it there
+    output_dir: str = MISSING
+
+    def __post_init__(self) -> None:
+        if self.labels not in ("drop", "joint"):
+            raise ConfigurationError(f"labels must be drop or joint, got {self.labels}")
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What a training run leaves behind."""
+
+    model_dir: str
+    data: str
+    clip: str
+    latent_dim: int
+    vocabulary_size: int
+    train_records: int
+    parameters: int
+    fit: FitResult
+
+
+def run(config: TrainConfig) -> TrainResult:
+    """Train and save a model; raises AdeptError for what the user can mend."""
+    splits = load(config.data)
+    if config.labels == "joint":
+        splits = {name: _labelled(name, splits) for name in ("train", "validation")}
+    directory, checkpoint = _prepare(config)
+    public = config.data.public if config.training_data.public is None else config.training_data.public
+    model, fitted = train_model(
+        splits["train"],
+        splits["validation"],
+        model_config=config.model,
+        tokenizer_config=config.tokenizer,
+        training_config=for_mechanism(config.training, config.mechanism.kind),
+        trainer_config=config.trainer,
+        clip=config.mechanism.kind.clip,
+        training_data=TrainingData(config.data.name, public, len(splits["train"])),
+        output_dir=directory,
+        seed=config.seed,
+        resume=checkpoint,
+        mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
+        joint_labels=config.labels == "joint",
+    )
+    result = TrainResult(
+        model_dir=str(directory / MODEL),
+        data=config.data.name,
+        clip=model.clip,
+        latent_dim=model.config.latent_dim,
+        vocabulary_size=model.vocabulary_size,
+        train_records=model.training_data.records,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        fit=fitted,
+    )
+    (directory / MODEL / "README.md").write_text(_card(model, result), "utf-8")
+    write_json(result, directory / "result.json")
+    return result
+
+
+def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
+    """Return a split with the labels that training saw: others, in validation, are left out."""
+    corpus, known = splits[name], set(splits["train"].labels or [])
+    if corpus.labels is None:
+        raise DataError(f"the {name} split must have labels for labels=joint: name their column with label_column=")
+    return corpus.take([i for i, label in enumerate(corpus.labels) if label in known])
+
+
+def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
+    """Return the run's directory and, when a run is continued, its checkpoint."""
+    if config.resume_from is None:
+        return new_directory(config.output_dir), None
+    directory = Path(config.resume_from)
+    checkpoint = directory / CHECKPOINTS / LAST
+    if not checkpoint.is_file():
+        raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
+    return directory, checkpoint
+
+
+def _card(model: Autoencoder, result: TrainResult) -> str:
+    """The model directory's README: what it is, where it comes from, what no guarantee covers."""
+    origin = "declared public" if model.training_data.public else "PRIVATE: do not hand this directory out"
+    return f"""\
+---
+library_name: adept
+tags: [differential-privacy, text-rewriting]
+---
+# An `adept` autoencoder
+
+LSTM encoder and decoder with a latent of {result.latent_dim} dimensions, clipped in {model.clip} to {model.config.clip_norm}.
+Trained for {result.fit.epochs} epochs on {model.training_data.records} records of `{model.training_data.name}` ({origin}).
+
+- `config.json`: sizes, clip and training data; `model.safetensors`: weights; `tokenizer.json`: vocabulary.
+- The vocabulary holds words of the training text, and the weights were fitted to it: no local guarantee covers either.
+- Rewrite with it: `adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`.
+"""
+
+
+def main() -> int:
+    """Run ``adept train`` from ``sys.argv``."""
+
+    def command(config: TrainConfig) -> None:
+        result = run(config)
+        rows = [
+            ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
+            ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
+            ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s"),
+            ("validation loss", f"{result.fit.validation_loss:.3f} nats per token"),
+            ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
+        ]
+        show(f"model in {result.model_dir}", rows)
+
+    return execute("train", TrainConfig, command)

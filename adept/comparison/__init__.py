@@ -1,0 +1,1 @@
+"""Mechanisms, budgets and seeds side by side on one data set."""

@@ -1,0 +1,80 @@
+"""What a comparison is asked and what it answers: its configuration, and one row of its table."""
+
+from dataclasses import dataclass, field
+
+from adept.comparison.results import ENDS
+from adept.data.corpus import DataConfig
+from adept.errors import ConfigurationError
+from adept.evaluation.classifiers import CLASSIFIERS
+from adept.mechanisms import BY_NAME
+from adept.models.autoencoder import ModelConfig
+from adept.models.decoding import DecodingConfig
+from adept.models.tokenizer import TokenizerConfig
+from adept.models.training import TrainerConfig, TrainingConfig
+
+PROTOCOLS = ("disjoint", "paper")
+LABELS = ("copy", "randomized_response")
+SUPERVISED = "labels"  # the kind of content that reads the public half's labels
+
+
+@dataclass
+class CompareConfig:
+    """Configuration of ``adept compare``."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
+    epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
+    seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
+    protocol: str = "disjoint"  # disjoint | paper
+    labels: str = "copy"  # copy: not private; randomized_response: private, with label_epsilon out of each epsilon
+    label_epsilon: float | None = None
+    classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
+    samples: int = 1  # rewrites of each record, from its one released latent
+    baselines: bool = (
+        False  # look-up of public text, classifiers on latents and on the public half, quality of the text
+    )
+    denoise: bool = False  # also read all releases of a learned codebook together and take their noise out
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    text_column: str = "text"
+    label_column: str | None = None  # null: the column "intent" where there is one
+    processes: int = 1  # seeds at a time, each in a process of its own
+    output_dir: str = "???"  # must be given
+
+    def __post_init__(self) -> None:
+        _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))
+        self.mechanisms = [name for name in self.mechanisms if name not in ENDS]  # they are always there
+        _check_names("classifiers", self.classifiers, CLASSIFIERS)
+        _check_names("protocol", [self.protocol], PROTOCOLS)
+        _check_names("labels", [self.labels], LABELS)
+        for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
+            if not getattr(self, name):
+                raise ConfigurationError(f"{name} must have at least one entry, got none")
+        for name in ("samples", "processes"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
+        self._check_budgets()
+
+    def _check_budgets(self) -> None:
+        if (self.labels == "randomized_response") != (self.label_epsilon is not None):
+            raise ConfigurationError("label_epsilon must be given with labels=randomized_response, and only then")
+        if self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons):
+            raise ConfigurationError(
+                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is the text's"
+            )
+        for mechanism in self.mechanisms:
+            for epsilon in self.epsilons:
+                kind, budget = BY_NAME[mechanism], self.text_epsilon(epsilon)
+                kind(epsilon=budget, clip_norm=self.model.clip_norm).guarantee(self.model.latent_dim)
+
+    def text_epsilon(self, epsilon: float) -> float:
+        """What is left of a row's claimed budget for its text."""
+        return epsilon - (self.label_epsilon or 0.0)
+
+
+def _check_names(name: str, values: list[str], known: tuple[str, ...]) -> None:
+    if unknown := [value for value in values if value not in known]:
+        raise ConfigurationError(f"{name} must be among {', '.join(known)}, got {unknown[0]}")

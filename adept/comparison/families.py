@@ -1,0 +1,56 @@
+"""The models of a comparison: which mechanisms share one, and how it is trained."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adept.comparison.config import SUPERVISED, CompareConfig
+from adept.data.corpus import Corpus
+from adept.mechanisms import BY_NAME, Codebook, L1Laplace
+from adept.models.autoencoder import TrainingData
+from adept.models.training import MODEL, TrainingConfig, for_mechanism, train_model
+
+
+@dataclass(frozen=True)
+class Family:
+    """One model of a comparison: the set its latents lie in, and what they were trained to say."""
+
+    clip: str
+    content: str
+
+    @property
+    def key(self) -> str:
+        return self.clip if self.content == "none" else f"{self.clip}-{self.content}"
+
+    def release_key(self, name: str, epsilon: float | None) -> str:
+        """The name under which a mechanism's release from this model is kept."""
+        return f"{name}{'' if epsilon is None else f'-{epsilon:g}'}-{self.key}"
+
+
+def family_of(name: str, training: TrainingConfig) -> Family:
+    """The model that serves a mechanism: one trained for the l2 ball or the sphere serves every mechanism of either."""
+    kind = BY_NAME[name]
+    content = for_mechanism(training, kind).content.kind
+    if kind.serves == {"l1"}:
+        return Family("l1", content)
+    return Family("l2" if content == "none" else "sphere", content)
+
+
+def trained(family: Family, config: CompareConfig, *, public: Corpus, validation: Corpus, run: Path, seed: int) -> Path:
+    """Train a family's model in ``run``, or find it there; only ``labels`` content lets it see the public labels."""
+    if not (run / "done").exists():
+        noise = L1Laplace if family.clip == "l1" else Codebook
+        train_model(
+            public if family.content == SUPERVISED else Corpus(public.texts),
+            Corpus(validation.texts),
+            model_config=config.model,
+            tokenizer_config=config.tokenizer,
+            training_config=replace(config.training, content=replace(config.training.content, kind=family.content)),
+            trainer_config=config.trainer,
+            clip=family.clip,
+            training_data=TrainingData(config.data.name, config.data.public, len(public)),
+            output_dir=run,
+            seed=seed,
+            mechanism=lambda epsilon: noise(epsilon=epsilon, clip_norm=config.model.clip_norm),
+        )
+        (run / "done").touch()
+    return run / MODEL

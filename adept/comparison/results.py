@@ -1,0 +1,52 @@
+"""What a comparison answers: one row of its table."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from adept.mechanisms.guarantee import json_number
+
+ENDS = ("identity", "random")
+LSTM, DENOISED, NEAREST, LATENTS = "lstm", "denoised", "nearest", "latents"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of ``results.csv``; what does not apply is None."""
+
+    data: str
+    protocol: str
+    mechanism: str
+    decoder: str | None = None  # lstm, denoised, nearest or latents
+    claimed_epsilon: float | None  # None: the row has no budget
+    epsilon: float  # true, of text and label together where labels are randomised
+    label_epsilon: float | None = None
+    delta: float
+    dim: int
+    seed: int
+    classifier: str
+    labels: str
+    samples: int
+    accuracy: float
+    macro_f1: float
+    records_per_second: float | None
+    clip: str | None  # of the model that wrote the text
+    content: str | None = None  # what its latents were trained to say
+    majority_accuracy: float
+    train_records: int
+    test_records: int
+    overlap: float | None = None  # of a rewrite's words with its record's
+    bleu: float | None = None
+    distinct: float | None = None
+    perplexity: float | None = None  # under a bigram model of the private originals
+    verbatim_own: float | None = None
+    verbatim_chance: float | None = None
+    verbatim_public: float | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return the fields as JSON can hold them."""
+        return {**asdict(self), "epsilon": json_number(self.epsilon)}
+
+    @classmethod
+    def from_plain(cls, values: dict[str, Any]) -> "Row":
+        """Return the row that ``plain`` came from."""
+        return cls(**{**values, "epsilon": float(values["epsilon"])})

@@ -1,0 +1,1 @@
+"""Records in and out: files, splits and the bundled grammar."""

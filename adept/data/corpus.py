@@ -1,0 +1,162 @@
+"""Data sets: the named ones and users' own, their columns, and splits."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adept.data import air_travel
+from adept.data.files import FORMATS, Record, read_records
+from adept.errors import ConfigurationError, DataError
+
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts and, where there are any, their labels: ``labels`` is None or as long as ``texts``."""
+
+    texts: list[str]
+    labels: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, indices: Sequence[int], *, labelled: bool = True) -> "Corpus":
+        """Return the records at ``indices``, without their labels on request."""
+        labels = [self.labels[i] for i in indices] if labelled and self.labels is not None else None
+        return Corpus([self.texts[i] for i in indices], labels)
+
+
+@dataclass
+class DataConfig:
+    """Which data set: ``air_travel`` (bundled), ``atis`` and ``snips`` (Hub or ``path``), or ``files`` in ``path``."""
+
+    name: str = "air_travel"
+    path: str | None = None  # directory that holds train.<ext>, validation.<ext>, test.<ext>
+    text_column: str = "text"
+    label_column: str | None = None  # null: the column "intent" where there is one
+    public: bool = True  # may models trained on it be handed out
+    hub: str | None = None  # data set on the Hugging Face Hub, used when no path is given
+    hub_text_column: str = "text"
+    hub_label_column: str = "intent"
+    seed: int = 0  # air_travel: which sample of the grammar; Hub: which records are held out for validation
+    sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])  # air_travel: train, validation, test
+    balanced: bool = False  # air_travel: equally many records for each intent
+
+
+def text_of(record: Record, column: str, *, number: int) -> str:
+    """Return a record's string in ``column``; raise DataError naming the column and the record's number otherwise."""
+    if column not in record:
+        raise DataError(
+            f"column {column!r} is missing in record {number}: set text_column= or label_column= to one that exists"
+        )
+    value = record[column]
+    if not isinstance(value, str):
+        raise DataError(f"column {column!r} must hold strings, got {type(value).__name__} in record {number}")
+    return value
+
+
+def find_label_column(record: Record, label_column: str | None) -> str | None:
+    """Return the label column: the one asked for, or else "intent" where the first record has it."""
+    return label_column or ("intent" if "intent" in record else None)
+
+
+def read_corpus(location: str, *, text_column: str = "text", label_column: str | None = None) -> Corpus:
+    """Read a file's texts and labels into memory."""
+    texts: list[str] = []
+    labels: list[str] = []
+    for number, record in enumerate(read_records(location), start=1):
+        if number == 1:
+            label_column = find_label_column(record, label_column)
+        texts.append(text_of(record, text_column, number=number))
+        if label_column:
+            labels.append(text_of(record, label_column, number=number))
+    return Corpus(texts, labels if label_column else None)
+
+
+def samples_of(location: str) -> int:
+    """Return how many consecutive rows of a file belong to one record: the length of the first run of ``sample`` 0, 1, 2, ..."""
+    count = 0
+    for record in read_records(location):
+        if str(record.get("sample")) != str(count):
+            break
+        count += 1
+    return max(1, count)
+
+
+def load(config: DataConfig) -> dict[str, Corpus]:
+    """Load the splits of a data set, by name: always "train" and "validation", and "test" where there is one.
+
+    A missing validation split is a tenth of the training split, held out by a fixed seed.
+
+    Raises:
+        DataError: a file is missing or unreadable, or the Hub cannot be reached.
+        ConfigurationError: ``data=files`` without a path.
+    """
+    if config.path is not None:
+        splits = _load_directory(config)
+    elif config.hub is not None:
+        splits = _load_hub(config)
+    elif config.name == "air_travel":
+        splits = _load_air_travel(config)
+    else:
+        raise ConfigurationError("data.path must name the directory with train.<ext> for data=files, got null")
+    if "validation" not in splits:
+        splits["train"], splits["validation"] = hold_out(splits["train"], share=0.1, seed=config.seed)
+    return splits
+
+
+def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) -> tuple[Corpus, Corpus]:
+    """Split a corpus in two by a seeded shuffle; the second part has ``share`` of the records, at least one."""
+    order = list(range(len(corpus)))
+    random.Random(seed).shuffle(order)
+    held = max(1, round(share * len(corpus)))
+    return corpus.take(sorted(order[held:]), labelled=labelled), corpus.take(sorted(order[:held]))
+
+
+def _load_directory(config: DataConfig) -> dict[str, Corpus]:
+    directory = Path(config.path or "")
+    if not directory.is_dir():
+        raise DataError(f"data.path must be an existing directory, got {directory}")
+    splits = {}
+    for split in SPLITS:
+        found = [
+            p for p in sorted(directory.glob(f"{split}.*")) if p.name.removesuffix(".gz").split(".", 1)[1] in FORMATS
+        ]
+        if len(found) > 1:
+            raise DataError(f"{directory} has {len(found)} files for the split {split!r}: keep one of them")
+        if found:
+            splits[split] = read_corpus(str(found[0]), text_column=config.text_column, label_column=config.label_column)
+    if "train" not in splits:
+        raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(FORMATS)}: put one there")
+    return splits
+
+
+def _load_hub(config: DataConfig) -> dict[str, Corpus]:
+    import datasets
+
+    try:
+        loaded = datasets.load_dataset(config.hub)
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # what datasets and huggingface_hub raise for any network trouble
+        raise DataError(
+            f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
+            f"give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
+        ) from error
+    return {
+        split: Corpus(list(rows[config.hub_text_column]), list(rows[config.hub_label_column]))
+        for split, rows in loaded.items()
+        if split in SPLITS
+    }
+
+
+def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
+    if len(config.sizes) != len(SPLITS):
+        raise ConfigurationError(f"data.sizes must be three sizes (train, validation, test), got {len(config.sizes)}")
+    sizes = dict(zip(SPLITS, config.sizes, strict=True))
+    generated = air_travel.generate(seed=config.seed, balanced=config.balanced, **sizes)
+    return {split: Corpus([u.text for u in rows], [u.intent for u in rows]) for split, rows in generated.items()}

@@ -1,0 +1,1 @@
+"""What rewritten text is good for."""

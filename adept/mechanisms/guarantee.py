@@ -1,0 +1,57 @@
+"""What a release guarantees: a claim, its truth, and the words in which both are stated."""
+
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """The local differential privacy of one release of one latent: what is claimed beside what is true.
+
+    A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta for all records x, x' and all sets
+    S of outputs (Habernal 2021, Definition 2.3, any two records being neighbours).
+    """
+
+    claimed_epsilon: float  # what the mechanism's author says, in nats
+    epsilon: float  # what holds: the smallest proven bound, possibly infinite
+    delta: float
+    holds: bool  # is the claim true, that is epsilon <= claimed_epsilon
+    exact: bool  # is the release exact arithmetic, so that the proof covers the program and not only the formula
+    sensitivity: float | None  # true largest distance of two clipped latents in the mechanism's norm, in latent units
+    scale: float | None  # scale of the noise per coordinate, in latent units
+    text: str  # the guarantee in words
+
+
+def json_number(value: float | None) -> float | str | None:
+    """Return ``value`` as JSON can hold it: an infinite epsilon is the string "inf"."""
+    return "inf" if value is not None and math.isinf(value) else value
+
+
+def words(epsilon: float) -> str:
+    """Return epsilon for a sentence: four significant digits, rounded up, so that what is said is never too small."""
+    if math.isinf(epsilon):
+        return "infinite"
+    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(epsilon)
+    return f"{rounded.normalize():f}" if epsilon >= 1e-4 else f"{rounded:.3e}"
+
+
+def total(*epsilons: float) -> float:
+    """Return a sum of budgets, rounded up where floats have to round."""
+    if not all(map(math.isfinite, epsilons)):
+        return math.inf
+    result = math.fsum(epsilons)
+    return result if Fraction(result) >= sum(map(Fraction, epsilons)) else math.nextafter(result, math.inf)
+
+
+def share(epsilon: float, records: int) -> float:
+    """Return the largest float whose ``records``-fold sum is at most ``epsilon``, in exact rational arithmetic.
+
+    Basic composition: m releases about one person, each (e, d)-LDP, are together (m e, m d)-LDP (Dwork and Roth 2013,
+    Theorem 3.16).
+    """
+    part = epsilon / records
+    while Fraction(part) * records > Fraction(epsilon):
+        part = math.nextafter(part, 0.0)
+    return part

@@ -1,0 +1,98 @@
+"""The two ends of every comparison: everything is kept, and nothing is.
+
+``identity`` shows what the rewriter itself loses. ``random`` shows what the model alone knows: the same decoder on latents
+that have nothing to do with the record. What a mechanism achieves is its distance above ``random``.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from adept.mechanisms.base import Mechanism, check_latents, clip_latents
+from adept.mechanisms.guarantee import Guarantee
+from adept.mechanisms.noise import fresh_directions, simulated_directions
+
+EVERY_CLIP = frozenset({"l1", "l2", "sphere"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity(Mechanism):
+    """No privacy: the clipped latent itself. It claims nothing, whatever ``epsilon`` says.
+
+    The l1 ball lies inside the l2 ball of the same radius, so clipping in l2 changes no latent of any model.
+    """
+
+    epsilon: float = math.inf
+    name: ClassVar[str] = "identity"
+    clip: ClassVar[str] = "l2"
+    serves: ClassVar[frozenset[str]] = EVERY_CLIP
+
+    def _check_budget(self) -> None:
+        if self.epsilon != math.inf:
+            super()._check_budget()
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        return self.project(latents)
+
+    def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
+        check_latents(latents)
+        return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
+
+    def guarantee(self, dim: int) -> Guarantee:
+        return Guarantee(
+            claimed_epsilon=math.inf,
+            epsilon=math.inf,
+            delta=0.0,
+            holds=True,
+            exact=True,
+            sensitivity=2 * self.clip_norm,
+            scale=0.0,
+            text="No privacy: the latent is released as it is. Nothing is claimed and nothing is guaranteed.",
+        )
+
+    def expected_squared_error(self, dim: int) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Random(Mechanism):
+    """Perfect privacy: a uniform direction of length C, independent of the record. Pure 0-LDP, whatever ``epsilon`` says.
+
+    Proof: the input's values are never read, only their shape, which is the model's; so both sides of Definition 2.3 are equal.
+    """
+
+    epsilon: float = math.inf
+    name: ClassVar[str] = "random"
+    clip: ClassVar[str] = "l2"
+    serves: ClassVar[frozenset[str]] = EVERY_CLIP
+
+    def _check_budget(self) -> None:
+        if self.epsilon != math.inf:
+            super()._check_budget()
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        check_latents(latents)
+        return (self.clip_norm * fresh_directions(*latents.shape)).to(latents.device, latents.dtype)
+
+    def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
+        check_latents(latents)
+        return self.clip_norm * simulated_directions(latents.detach(), generator=generator)
+
+    def guarantee(self, dim: int) -> Guarantee:
+        return Guarantee(
+            claimed_epsilon=0.0,
+            epsilon=0.0,
+            delta=0.0,
+            holds=True,
+            exact=True,
+            sensitivity=0.0,
+            scale=None,
+            text="Perfect privacy: the released latent is drawn without looking at the record.",
+        )
+
+    def expected_squared_error(self, dim: int) -> float:
+        """Return C^2 + ||x||^2 averaged over the boundary of the set, ||x|| = C: the cross term has mean zero."""
+        return 2 * self.clip_norm**2

@@ -1,0 +1,1 @@
+"""The autoencoder, what it is trained towards, and its training."""

@@ -1,0 +1,269 @@
+"""The autoencoder: an LSTM encoder, a bounded latent, an LSTM decoder that sees nothing else.
+
+Shapes: B records, T tokens (at most max_length and the closing END), n latent dimensions, H hidden units, E embedding
+dimensions, V words. Both directions of the encoder run over plain padded tensors and are read at the record's last token,
+so that a record's latent never depends on its neighbours in the batch: with T fixed, every row goes through the same
+arithmetic whatever the other rows hold. (Packed sequences would not do: their shape follows the neighbours' lengths.)
+"""
+
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms.base import CLIP_NORMS, NORM_ORDER, check_positive, clip_latents
+from adept.models.decoding import DecodingConfig, choose
+from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
+
+FORMAT_VERSION = 1
+WEIGHTS, CODEBOOKS = "model.safetensors", "codebooks.safetensors"
+
+
+@dataclass
+class ModelConfig:
+    """Sizes of the autoencoder; the defaults are the project's "default size"."""
+
+    embedding_dim: int = 96
+    hidden_dim: int = 256
+    latent_dim: int = 32
+    clip_norm: float = 1.0  # radius C of the set of latents
+    max_length: int = 40  # tokens of a record that are read, and at most written
+    dropout: float = 0.1  # of embeddings and of the decoder's output, in training
+    word_dropout: float = (
+        0.2  # share of the decoder's input words that are hidden in training, so that it uses the latent
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("embedding_dim", "hidden_dim", "latent_dim", "max_length"):
+            if not getattr(self, name) >= 1:
+                raise ConfigurationError(f"model.{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("dropout", "word_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigurationError(f"model.{name} must be in [0, 1), got {getattr(self, name)}")
+        check_positive(**{"model.clip_norm": self.clip_norm})
+        if not CLIP_NORMS[0] <= self.clip_norm <= CLIP_NORMS[1]:
+            raise ConfigurationError(f"model.clip_norm must be between 1e-6 and 1e6, got {self.clip_norm}")
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Where a model's weights and vocabulary come from: no local guarantee covers them."""
+
+    name: str = "unknown"
+    public: bool = False
+    records: int = 0
+
+
+class Autoencoder(nn.Module):
+    """Encodes token ids into a latent inside a bounded set, and writes token ids from a latent alone.
+
+    Args:
+        config: the sizes.
+        vocabulary_size: V.
+        clip: the set that latents are clipped into, of the mechanism that the model is made for: "l1", "l2" or "sphere".
+        training_data: where the weights come from; part of every privacy statement.
+        labels: how many label tokens the vocabulary has. With any, every row begins with one, in and out: the record is the
+            pair (label, text), and the decoder writes both from the one latent.
+
+    Attributes:
+        codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        *,
+        vocabulary_size: int,
+        clip: str,
+        training_data: TrainingData | None = None,
+        labels: int = 0,
+    ) -> None:
+        super().__init__()
+        if clip not in NORM_ORDER:
+            raise ConfigurationError(f"clip must be one of {', '.join(NORM_ORDER)}, got {clip}")
+        self.config = config
+        self.vocabulary_size = vocabulary_size
+        self.clip = clip
+        self.training_data = training_data or TrainingData()
+        self.labels = labels
+        self.codebooks: dict[int, Tensor] = {}
+        embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
+        self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder_forward = nn.LSTM(embedding, hidden, batch_first=True)
+        self.encoder_backward = nn.LSTM(embedding, hidden, batch_first=True)
+        self.to_latent = nn.Linear(2 * hidden, latent)
+        self.to_state = nn.Linear(latent, 2 * hidden)
+        self.decoder = nn.LSTM(embedding + latent, hidden, batch_first=True)
+        self.to_words = nn.Linear(hidden, vocabulary_size)
+
+    def encode(self, tokens: Tensor) -> Tensor:
+        """Return clipped latents (B, n) of tokens (B, T), each row closed by END and padded with PAD."""
+        lengths = (tokens != PAD).sum(dim=1)  # (B,), at least 1
+        words = self.dropout(self.embedding(tokens))  # (B, T, E)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
+        reversed_words = words.gather(1, backward[..., None].expand_as(words))
+        rows, last = torch.arange(len(tokens), device=tokens.device), lengths - 1
+        states = [
+            self.encoder_forward(words)[0][rows, last],  # (B, H)
+            self.encoder_backward(reversed_words)[0][rows, last],  # (B, H)
+        ]
+        latents: Tensor = self.to_latent(torch.cat(states, dim=1))  # (B, n)
+        return clip_latents(latents, clip=self.clip, clip_norm=self.config.clip_norm)
+
+    def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
+        """Return logits (B, T, V) of tokens (B, T), each position given the latent (B, n) and the tokens before it."""
+        start = torch.full_like(tokens[:, :1], START)
+        inputs = torch.cat([start, tokens[:, :-1]], dim=1)  # (B, T)
+        if self.training:
+            hidden = torch.rand(inputs.shape, device=inputs.device) < self.config.word_dropout
+            inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
+        logits, _ = self._decoder_step(self.dropout(self.embedding(inputs)), latents, self._initial_state(latents))
+        return logits
+
+    @torch.inference_mode()
+    def likelihood(self, latents: Tensor, tokens: Tensor) -> Tensor:
+        """Return the mean log-likelihood (B,), in nats per token, of written tokens (B, T) given their latents (B, n)."""
+        losses = nn.functional.cross_entropy(
+            self(latents, tokens).transpose(1, 2), tokens, ignore_index=PAD, reduction="none"
+        )
+        return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
+
+    @torch.inference_mode()
+    def decode(
+        self, latents: Tensor, decoding: DecodingConfig | None = None, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone.
+
+        Rows end with END and are padded with PAD. Stopping early when every row has ended looks at released latents only, so
+        it is post-processing.
+        """
+        decoding = decoding or DecodingConfig()
+        state = self._initial_state(latents)
+        words = torch.full((len(latents), 1), START, device=latents.device)
+        ended = torch.zeros_like(words, dtype=torch.bool)
+        written = []
+        for position in range(self.config.max_length + (self.labels > 0)):
+            logits, state = self._decoder_step(self.embedding(words), latents, state)
+            logits = logits[:, -1].masked_fill(~self._allowed(position, logits.device), -torch.inf)
+            words = choose(logits, decoding, generator).masked_fill(ended, PAD)
+            written.append(words)
+            ended = ended | (words == END)
+            if ended.all():
+                break
+        return torch.cat(written, dim=1) if written else words[:, :0]
+
+    def _allowed(self, position: int, device: torch.device) -> Tensor:
+        """Which words (V,) may be written at a position: a label first where there are labels, and never a special token."""
+        words = torch.arange(self.vocabulary_size, device=device)
+        is_label = (words >= FIRST_LABEL) & (words < FIRST_LABEL + self.labels)
+        if self.labels and position == 0:
+            return is_label
+        return (words >= END) & ~is_label
+
+    def _initial_state(self, latents: Tensor) -> tuple[Tensor, Tensor]:
+        hidden, cell = torch.tanh(self.to_state(self._scaled(latents))).chunk(2, dim=1)  # (B, H) each
+        return hidden[None].contiguous(), cell[None].contiguous()
+
+    def _scaled(self, latents: Tensor) -> Tensor:
+        """Scale latents by a public constant, so that coordinates are of order one for any n and C, as networks like it."""
+        dim, clip_norm = self.config.latent_dim, self.config.clip_norm
+        return latents * ((dim if self.clip == "l1" else math.sqrt(dim)) / clip_norm)
+
+    def _decoder_step(
+        self, words: Tensor, latents: Tensor, state: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Run the decoder over embedded words (B, T, E); returns logits (B, T, V) and the new state."""
+        latents = self._scaled(latents)[:, None].expand(-1, words.shape[1], -1)  # (B, T, n)
+        outputs, state = self.decoder(torch.cat([words, latents], dim=2), state)
+        return self.to_words(self.dropout(outputs)), state
+
+    def save_pretrained(self, directory: str | Path) -> None:
+        """Write ``config.json`` and ``model.safetensors`` into a directory, making it where needed."""
+        directory = Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        description = {
+            "format_version": FORMAT_VERSION,
+            "model": asdict(self.config),
+            "vocabulary_size": self.vocabulary_size,
+            "clip": self.clip,
+            "labels": self.labels,
+            "training_data": asdict(self.training_data),
+        }
+        save_file({name: tensor.contiguous() for name, tensor in self.state_dict().items()}, directory / WEIGHTS)
+        if self.codebooks:
+            save_file({f"{size}": words for size, words in self.codebooks.items()}, directory / CODEBOOKS)
+        (directory / "config.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
+        """Load a model, in evaluation mode.
+
+        Raises:
+            ModelError: a file is missing or damaged, or weights are missing, unexpected or of the wrong shape.
+        """
+        directory = Path(directory)
+        model = _from_description(cls, directory / "config.json")
+        weights = _load_tensors(directory / WEIGHTS)
+        expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
+        wrong = sorted(expected.keys() ^ weights.keys()) or [
+            n for n, shape in expected.items() if weights[n].shape != shape
+        ]
+        if wrong:
+            raise ModelError(f"weights in {directory} do not fit config.json (first: {wrong[0]}): restore both files")
+        model.load_state_dict(weights)
+        if (directory / CODEBOOKS).exists():
+            model.codebooks = _load_codebooks(directory / CODEBOOKS, dim=model.config.latent_dim)
+        return model.eval()
+
+
+def _load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except OSError:
+        raise ModelError(f"{path.parent} has no readable {path.name}: give a complete model directory") from None
+    except SafetensorError:
+        raise ModelError(f"{path} is corrupt: train the model again or restore it") from None
+
+
+def _load_codebooks(path: Path, *, dim: int) -> dict[int, Tensor]:
+    """Load the codebooks of a model, after a check that each is what its name says."""
+    tensors = _load_tensors(path)
+    if any(name != f"{len(words)}" or words.shape[1:] != (dim,) for name, words in tensors.items()):
+        raise ModelError(f"{path} does not fit config.json: restore both files")
+    return {len(words): words for words in tensors.values()}
+
+
+def _from_description(cls: type[Autoencoder], path: Path) -> Autoencoder:
+    """Build an untrained model as ``config.json`` describes it."""
+    try:
+        description: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if description["format_version"] != FORMAT_VERSION:
+            raise ModelError(
+                f"{path} has format {description['format_version']}, this version reads {FORMAT_VERSION}: train again"
+            )
+        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
+            raise ModelError(f"{path} has unknown sizes {sorted(unknown)}: restore it")
+        return cls(
+            ModelConfig(**description["model"]),
+            vocabulary_size=int(description["vocabulary_size"]),
+            clip=description["clip"],
+            training_data=TrainingData(**description["training_data"]),
+            labels=int(description["labels"]),
+        )
+    except OSError:
+        raise ModelError(
+            f"{path.parent} is no model directory (no readable config.json): train one or correct the path"
+        ) from None
+    except ConfigurationError as error:
+        raise ModelError(f"{path} is corrupt ({error}): train the model again or restore it") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{path} is corrupt ({type(error).__name__}): train the model again or restore it") from None

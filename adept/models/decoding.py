@@ -1,0 +1,50 @@
+"""How the decoder chooses its words: greedily, or by sampling. Either is post-processing of the latent and costs no budget."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.base import check_positive
+
+
+@dataclass
+class DecodingConfig:
+    """How the decoder writes: greedily, or by sampling. Either is post-processing of the latent and costs no budget."""
+
+    strategy: str = "auto"  # greedy | sample | auto: sample where releases repeat (learned_codebook), greedy elsewhere
+    temperature: float = 1.0  # below 1 sharpens, above 1 flattens; sampling only
+    top_k: int = 0  # sample among the k likeliest words; 0: among all
+    top_p: float = 1.0  # sample among the likeliest words that together reach this probability
+    candidates: int = 1  # texts sampled for each one that is kept: the likeliest of them under the decoder
+    pool: int = 20  # where releases repeat: texts sampled once for each codeword, which all its records share; 0: none
+
+    def __post_init__(self) -> None:
+        if self.strategy not in ("auto", "greedy", "sample"):
+            raise ConfigurationError(f"decoding.strategy must be auto, greedy or sample, got {self.strategy}")
+        check_positive(**{"decoding.temperature": self.temperature})
+        if self.top_k < 0:
+            raise ConfigurationError(f"decoding.top_k must be at least 0, got {self.top_k}")
+        if not 0 < self.top_p <= 1:
+            raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
+        if self.candidates < 1:
+            raise ConfigurationError(f"decoding.candidates must be at least 1, got {self.candidates}")
+        if self.pool < 0:
+            raise ConfigurationError(f"decoding.pool must be at least 0, got {self.pool}")
+
+
+def choose(logits: Tensor, decoding: DecodingConfig, generator: torch.Generator | None) -> Tensor:
+    """Choose the next word (B, 1) from logits (B, V)."""
+    if decoding.strategy != "sample":
+        return logits.argmax(dim=1, keepdim=True)
+    logits = logits / decoding.temperature
+    if decoding.top_k:
+        smallest = logits.topk(min(decoding.top_k, logits.shape[1]), dim=1).values[:, -1:]
+        logits = logits.masked_fill(logits < smallest, -torch.inf)
+    probabilities = logits.softmax(dim=1)
+    if decoding.top_p < 1:
+        ordered, order = probabilities.sort(dim=1, descending=True)
+        beyond = ordered.cumsum(dim=1) - ordered >= decoding.top_p  # the word that crosses the line stays
+        probabilities = ordered.masked_fill(beyond, 0.0).gather(1, order.argsort(dim=1))
+    return probabilities.multinomial(1, generator=generator)

@@ -1,0 +1,1 @@
+"""A file's release: columns, labels, persons and the statement beside it."""

@@ -1,0 +1,121 @@
+"""The columns of a release: which of a file's are read, which reach the output, and what every record is checked for.
+
+Text and label are what a record is about; a person's column is counted and never written; kept columns are copied as they are,
+and so not private. Everything else is dropped.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from adept.data.corpus import find_label_column, text_of
+from adept.data.files import Record
+from adept.errors import ConfigurationError, DataError
+from adept.mechanisms import RandomizedResponse
+
+LABEL_TREATMENTS = ("copy", "joint", "randomized_response", "drop")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions:
+    """What of a file is rewritten, and what else may reach the output.
+
+    Attributes:
+        text_column: the column that is rewritten.
+        label_column: None stands for "intent" where there is one.
+        labels: "copy" (not private), "joint" (the decoder writes the label from the same latent), "randomized_response" (its
+            own budget, see ``label_response``) or "drop".
+        label_response: the mechanism for labels=randomized_response.
+        keep_columns: columns that are copied as they are, and so not private.
+        samples: rewrites of each record, from its one released latent.
+        denoise: write only when every record is released, with the noise taken out of all releases together; reads the
+            released labels, and keeps releases, labels and kept columns of the whole file in memory.
+        format: of standard input and output.
+        person_column: who contributed a record; checked, not written.
+        max_records_per_person: public bound m; a person with more records is refused.
+        card: write a dataset card, ``OUTPUT.card.md``.
+    """
+
+    text_column: str = "text"
+    label_column: str | None = None
+    labels: str = "copy"
+    label_response: RandomizedResponse | None = None
+    keep_columns: list[str] = field(default_factory=list)
+    samples: int = 1
+    denoise: bool = False
+    format: str | None = None
+    person_column: str | None = None
+    max_records_per_person: int | None = None
+    card: bool = False
+
+    def __post_init__(self) -> None:
+        if self.labels not in LABEL_TREATMENTS:
+            raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
+        if self.labels == "randomized_response" and self.label_response is None:
+            raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
+        if self.denoise and self.labels not in ("copy", "randomized_response"):
+            raise ConfigurationError(f"denoise needs labels=copy or labels=randomized_response, got {self.labels}")
+        if self.samples < 1:
+            raise ConfigurationError(f"samples must be at least 1, got {self.samples}")
+        if (self.person_column is None) != (self.max_records_per_person is None):
+            raise ConfigurationError(
+                "person_column and max_records_per_person must be given together: add the other one"
+            )
+        if self.max_records_per_person is not None and self.max_records_per_person < 1:
+            raise ConfigurationError(f"max_records_per_person must be at least 1, got {self.max_records_per_person}")
+
+
+def find_label(first: Record, options: ReleaseOptions) -> str | None:
+    """The label column of the output; a model that writes labels needs none in the input."""
+    if options.labels == "drop":
+        return None
+    found = find_label_column(first, options.label_column)
+    return found or ("intent" if options.labels == "joint" else None)
+
+
+def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
+    """The columns of the output.
+
+    Raises:
+        ConfigurationError: two of them have the same name, so that one would overwrite the other: a kept column could put
+            the raw text where the rewrite belongs.
+    """
+    labels = [label_column] if label_column else []
+    samples = ["sample"] if options.samples > 1 else []
+    columns = [options.text_column, *labels, *options.keep_columns, *samples]
+    if repeated := [column for column, count in Counter(columns).items() if count > 1]:
+        raise ConfigurationError(
+            f"output columns must all be different, got {repeated[0]!r} twice: correct keep_columns="
+        )
+    return columns
+
+
+def checked_records(records: Iterator[Record], label_column: str | None, options: ReleaseOptions) -> Iterator[Record]:
+    """Pass records on, after a look at every column that will be used and at how many records a person has."""
+    seen: Counter[bytes] = Counter()
+    # A model that writes labels does with or without them, record by record, unless their column was named.
+    optional_label = options.labels == "joint" and options.label_column is None
+    needed = [options.text_column, *([label_column] if label_column and not optional_label else [])]
+    for number, record in enumerate(records, start=1):
+        for column in needed:
+            text_of(record, column, number=number)
+        if missing := [column for column in options.keep_columns if column not in record]:
+            raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
+        if options.person_column is not None:
+            _count_person(seen, record, number, options)
+        yield record
+
+
+def _count_person(seen: Counter[bytes], record: Record, number: int, options: ReleaseOptions) -> None:
+    """Count a person's records by a digest, which is small whatever a name is; refuse one too many."""
+    person = record.get(options.person_column or "")
+    if person is None or person == "" or person != person:  # a NaN differs from itself
+        raise DataError(f"column {options.person_column!r} must name a person, got nothing in record {number}")
+    digest = hashlib.blake2b(repr(person).encode(), digest_size=16).digest()
+    seen[digest] += 1
+    if seen[digest] > (options.max_records_per_person or 0):
+        raise DataError(
+            f"record {number} is one more than max_records_per_person={options.max_records_per_person} of its person: "
+            "raise the bound, which costs budget, or leave records out"
+        )

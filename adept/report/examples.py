@@ -1,0 +1,66 @@
+"""Some records of a comparison beside what each mechanism wrote for them, chosen by a rule that looks at no text.
+
+Where the data are not public no record is shown: the originals are left out, and with them what the look-up wrote (the
+rewriter's records), what a mechanism with a false claim wrote, and every text that repeats a record's words.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from adept.comparison.config import CompareConfig
+from adept.comparison.results import LSTM, Row
+from adept.comparison.seed_run import SeedTrial
+from adept.data.corpus import load
+
+RECORDS = 6
+WITHHELD = "(withheld: it is a record)"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A record, or None where it must not be shown, and the text of each row that stands for it."""
+
+    original: str | None
+    rewrites: list[tuple[Row, str]]
+
+
+def examples(config: CompareConfig, rows: list[Row], *, count: int = RECORDS) -> list[Example]:
+    """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget."""
+    splits = load(config.data)
+    trial = SeedTrial(config, splits, Path(config.output_dir), config.seeds[0])
+    records = trial.private.texts
+    written = [(row, trial.rewrites(row)) for row in shown(rows, public=config.data.public)]
+    secret = set() if config.data.public else {bare(text) for corpus in splits.values() for text in corpus.texts}
+    return [
+        Example(
+            records[index] if config.data.public else None,
+            [(row, WITHHELD if bare(texts[index]) in secret else texts[index]) for row, texts in written],
+        )
+        for index in spread(len(records), count)
+    ]
+
+
+def bare(text: str) -> str:
+    """Return a text's words without case and punctuation, which a tokenizer may have changed."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def spread(total: int, count: int) -> list[int]:
+    """Return the middles of ``count`` equal parts of ``total`` records."""
+    count = min(count, total)
+    return [(2 * part + 1) * total // (2 * count) for part in range(count)]
+
+
+def shown(rows: list[Row], *, public: bool) -> list[Row]:
+    """The rows whose text is shown: of the first seed and classifier, every ``random``, and mechanisms at two budgets."""
+    budgets = {row.claimed_epsilon for row in rows if row.claimed_epsilon is not None}
+    ends = {min(budgets), max(budgets)} if budgets else set()
+    texts = [row for row in rows if row.decoder == LSTM or (row.decoder is not None and row.clip is None)]
+    first = [row for row in texts if (row.seed, row.classifier) == (rows[0].seed, rows[0].classifier)]
+    return [
+        row
+        for row in first
+        if (row.mechanism == "random" or row.claimed_epsilon in ends)
+        and (public or (row.clip is not None and row.epsilon <= (row.claimed_epsilon or 0.0) * (1 + 1e-9)))
+    ]

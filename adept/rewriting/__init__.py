@@ -1,0 +1,1 @@
+"""Text to private text, in memory."""

@@ -1,0 +1,245 @@
+"""Rewriting: batches of text to private text.
+
+The only way from a record to its rewrite is encode -> release -> decode. ``encode`` pads every record to the same length, so a
+latent depends on its own record alone; ``release`` is the mechanism; ``decode`` sees nothing but released latents.
+
+Where releases repeat, because the mechanism has few codewords, the decoder writes a *pool* of texts for each codeword that it meets
+and every record with that codeword draws from it. That is post-processing, and it is what a reader of noisy releases wants: all
+records with one codeword say the same, so that their labels average out, text by text.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, Mechanism, RandomizedResponse
+from adept.mechanisms.guarantee import Guarantee
+from adept.models.autoencoder import Autoencoder
+from adept.models.batching import pad
+from adept.models.decoding import DecodingConfig
+from adept.models.tokenizer import Tokenizer
+from adept.rewriting import denoising
+
+
+class Rewriter:
+    """Writes private text from text, with one model and one mechanism.
+
+    Args:
+        model: the autoencoder.
+        tokenizer: the one that was saved with the model.
+        mechanism: what randomises the latent; its set must fit the model's clip, its radius must be the model's.
+        decoding: greedy or sampled; sampling draws fresh randomness.
+        batch_size: records that go through the model at once.
+
+    Raises:
+        ModelError: the model was trained for a clip that the mechanism cannot use.
+        ConfigurationError: the mechanism's radius is not the model's.
+    """
+
+    def __init__(
+        self,
+        model: Autoencoder,
+        tokenizer: Tokenizer,
+        *,
+        mechanism: Mechanism,
+        decoding: DecodingConfig | None = None,
+        batch_size: int = 256,
+    ) -> None:
+        check_fit(model, type(mechanism))
+        if mechanism.clip_norm != model.config.clip_norm:
+            raise ConfigurationError(
+                f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.clip_norm}"
+            )
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+        self.mechanism = with_codewords(mechanism, model)
+        self.decoding = _resolved(decoding or DecodingConfig(), repeats=isinstance(mechanism, LearnedCodebook))
+        self.batch_size = batch_size
+        self._pools: dict[bytes, list[tuple[str, str | None]]] = {}
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path, *, mechanism: Mechanism, **options: Any) -> "Rewriter":
+        """Load a model directory, or the ``model/`` inside a run's directory; ``options`` are those of the constructor."""
+        model, tokenizer = load_model(directory)
+        return cls(model, tokenizer, mechanism=mechanism, **options)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What each rewrite guarantees about the record that it was written from."""
+        return self.mechanism.guarantee(self.model.config.latent_dim)
+
+    def rewrite(self, texts: Sequence[str], *, samples: int = 1) -> list[str]:
+        """Release every text once and write ``samples`` texts from each release, consecutively in the result."""
+        return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
+
+    def rewrite_pairs(
+        self, texts: Sequence[str], labels: Sequence[str | None] | None = None, *, samples: int = 1
+    ) -> list[tuple[str, str | None]]:
+        """Release every record once and write ``samples`` pairs of text and label from each release.
+
+        Args:
+            texts: the records' texts.
+            labels: their labels, for a model that writes labels; each record's latent then speaks of the pair.
+            samples: pairs from each released latent, consecutively in the result.
+
+        Returns:
+            Pairs whose label is None where the model writes none.
+        """
+        if isinstance(texts, str):
+            raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
+        written: list[tuple[str, str | None]] = []
+        for start in range(0, len(texts), self.batch_size):
+            batch = slice(start, start + self.batch_size)
+            released = self.release(texts[batch], labels[batch] if labels is not None else None)
+            written += self.write(released, samples=samples)
+        return written
+
+    def write(self, released: Tensor, *, samples: int = 1) -> list[tuple[str, str | None]]:
+        """Write ``samples`` pairs of text and label from each released latent (B, n): afresh, or from the codewords' pools."""
+        if not self.decoding.pool:
+            parts = torch.split(released.repeat_interleave(samples, dim=0), self.batch_size * samples)
+            return [pair for part in parts for pair in self.decode_pairs(part)]
+        keys = [row.numpy().tobytes() for row in released.cpu()]
+        new = {key: row for key, row in zip(keys, released, strict=True) if key not in self._pools}
+        size = self.decoding.pool
+        for start in range(0, len(new), max(1, self.batch_size // size)):
+            some = list(new)[start : start + max(1, self.batch_size // size)]
+            pairs = self.decode_pairs(torch.stack([new[key] for key in some]).repeat_interleave(size, dim=0))
+            self._pools |= {key: pairs[i * size : (i + 1) * size] for i, key in enumerate(some)}
+        return [pair for key in keys for pair in _draw(self._pools[key], samples)]
+
+    def write_denoised(
+        self,
+        released: Tensor,
+        labels: Sequence[str],
+        *,
+        known: Sequence[str],
+        label_mechanism: RandomizedResponse | None = None,
+        samples: int = 1,
+    ) -> list[tuple[str, str]]:
+        """Write from all releases of a collection at once, after the noise was taken out of them (``adept.rewriting.denoising``).
+
+        Args:
+            released: every record's released latent (N, n).
+            labels: every record's released label.
+            known: the public label set.
+            label_mechanism: what released the labels; None if they were copied.
+            samples: pairs of text and label for each record, consecutively in the result.
+
+        Raises:
+            ConfigurationError: the mechanism is no learned codebook, or not what released the latents; a label is outside the set.
+        """
+        mechanism = denoisable(self.mechanism)
+        indices = denoising.codeword_indices(released, mechanism)
+        posterior = denoising.fit(indices, labels, mechanism=mechanism, known=known, label_mechanism=label_mechanism)
+        generator = torch.Generator()
+        generator.seed()
+        place_of = {label: place for place, label in enumerate(known)}
+        places = torch.tensor([place_of[label] for label in labels])
+        drawn, meant = posterior.draw(indices, places, samples=samples, generator=generator)
+        latents = mechanism.codewords[drawn.flatten()] * mechanism.clip_norm
+        written = self.write(latents.to(self._device))
+        return [(text, known[place]) for (text, _), place in zip(written, meant.flatten().tolist(), strict=True)]
+
+    @torch.inference_mode()
+    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
+        """Return the clipped latents (B, n) of B records: secret, and the same whatever the other records are."""
+        rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
+        return self.model.encode(pad(rows, length=self.model.config.max_length + 2).to(self._device))
+
+    def release(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
+        """Return released latents (B, n): encode, then the mechanism."""
+        return self.mechanism.privatize(self.encode(texts, labels))
+
+    def decode(self, released: Tensor) -> list[str]:
+        """Write one text from each released latent; nothing else is looked at."""
+        return [text for text, _ in self.decode_pairs(released)]
+
+    def decode_pairs(self, released: Tensor) -> list[tuple[str, str | None]]:
+        """Write one text and, where the model writes labels, its label from each released latent."""
+        generator = torch.Generator(self._device)
+        generator.seed()
+        rows = self._likeliest(released, generator).tolist()
+        labels: Sequence[str | None] = (
+            self.tokenizer.decode_labels(rows) if self.tokenizer.labels else [None] * len(rows)
+        )
+        return list(zip(self.tokenizer.decode(rows), labels, strict=True))
+
+    def _likeliest(self, released: Tensor, generator: torch.Generator) -> Tensor:
+        """Write token ids (B, T): of as many candidates as are asked for, the likeliest given the released latent alone."""
+        count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
+        latents = released.repeat_interleave(count, dim=0)
+        tokens = self.model.decode(latents, self.decoding, generator)
+        if count == 1:
+            return tokens
+        best = self.model.likelihood(latents, tokens).reshape(-1, count).argmax(dim=1)
+        return tokens[best + count * torch.arange(len(best), device=best.device)]
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+
+def with_codewords(mechanism: Mechanism, model: Autoencoder) -> Mechanism:
+    """Give a learned codebook the model's codewords; other mechanisms need none.
+
+    Raises:
+        ModelError: the model has no codebooks.
+    """
+    if not isinstance(mechanism, LearnedCodebook) or mechanism.codewords is not None:
+        return mechanism
+    if not model.codebooks:
+        raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
+    return mechanism.with_codewords(model.codebooks)
+
+
+def denoisable(mechanism: Mechanism) -> LearnedCodebook:
+    """Return a mechanism whose releases can be denoised; others raise ConfigurationError."""
+    if not isinstance(mechanism, LearnedCodebook):
+        raise ConfigurationError(f"mechanism must be learned_codebook for denoising, got {mechanism.name}")
+    return mechanism
+
+
+def _resolved(decoding: DecodingConfig, *, repeats: bool) -> DecodingConfig:
+    """Say what strategy "auto" stands for; there is a pool only where texts are sampled and releases repeat."""
+    strategy = decoding.strategy if decoding.strategy != "auto" else ("sample" if repeats else "greedy")
+    return replace(decoding, strategy=strategy, pool=decoding.pool if repeats and strategy == "sample" else 0)
+
+
+def _draw(pool: list[tuple[str, str | None]], samples: int) -> list[tuple[str, str | None]]:
+    """Draw from a pool, each of its texts once before any comes again."""
+    whole, rest = divmod(samples, len(pool))
+    return pool * whole + random.sample(pool, rest)
+
+
+def best_exact(model: Autoencoder) -> type[Mechanism]:
+    """Return the exact private mechanism with the best measured utility among those that a model serves."""
+    if model.clip == "l1":
+        return L1Laplace
+    return LearnedCodebook if model.codebooks else Codebook
+
+
+def check_fit(model: Autoencoder, mechanism: type[Mechanism]) -> None:
+    """Raise ModelError unless a model's latents are of a kind that the mechanism can use."""
+    if model.clip not in mechanism.serves:
+        raise ModelError(
+            f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
+            f"train one with mechanism={mechanism.name}"
+        )
+
+
+def load_model(directory: str | Path) -> tuple[Autoencoder, Tokenizer]:
+    """Load a model and its tokenizer from a model directory or from the run directory around it."""
+    directory = Path(directory)
+    if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
+        directory = directory / "model"
+    model, tokenizer = Autoencoder.from_pretrained(directory), Tokenizer.from_pretrained(directory)
+    if len(tokenizer) != model.vocabulary_size:
+        raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
+    return model, tokenizer

@@ -1,0 +1,173 @@
+"""The commands as a user meets them: in a process of their own, with files, mistakes and exit statuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny import Run
+
+HARMLESS = "epsilon=8"
+
+
+def test_train_rewrite_evaluate_from_the_command_line(adept: Run, tmp_path: Path) -> None:
+    data = [
+        json.dumps({"text": f"{verb} {i % 7} {noun}", "intent": noun, "slots": "SECRET"})
+        for i in range(40)
+        for verb in ("show", "list")
+        for noun in ("flights", "fares", "meals")
+    ]
+    for split in ("train", "validation", "test"):
+        (tmp_path / f"{split}.jsonl").write_text("\n".join(data) + "\n")
+    sizes = ["model.hidden_dim=32", "model.embedding_dim=16", "model.latent_dim=8", "trainer.max_epochs=2"]
+    trained = adept(
+        "train", "data=files", f"data.path={tmp_path}", "mechanism=l1", f"output_dir={tmp_path}/run", *sizes
+    )
+    assert trained.returncode == 0, trained.stderr
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["fit"]["epochs"] == 2
+
+    rewritten = adept(
+        "rewrite",
+        f"model_dir={tmp_path}/run/model",
+        f"input={tmp_path}/train.jsonl",
+        f"output={tmp_path}/private.jsonl",
+        HARMLESS,
+    )
+    assert rewritten.returncode == 0, rewritten.stderr
+    assert "private" in rewritten.stderr  # the weights come from the user's own files
+    assert "SECRET" not in (tmp_path / "private.jsonl").read_text()
+    assert json.loads((tmp_path / "private.jsonl.privacy.json").read_text())["epsilon"] == 8.0
+
+    evaluated = adept(
+        "evaluate",
+        f"train={tmp_path}/private.jsonl",
+        f"test={tmp_path}/test.jsonl",
+        f"output_dir={tmp_path}/evaluation",
+    )
+    assert evaluated.returncode == 0, evaluated.stderr
+    result = json.loads((tmp_path / "evaluation" / "result.json").read_text())
+    assert {"accuracy", "macro_f1", "accuracy_interval", "macro_f1_interval"} <= set(result)
+    assert f"{result['accuracy']:.3f}" in evaluated.stdout
+
+
+def test_standard_streams_carry_records_and_nothing_else(adept: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    done = adept(
+        "rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", f"statement={tmp_path}/s.json", HARMLESS,
+        input='{"text": "flights to boston"}\n{"text": ""}\n',
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [set(json.loads(line)) for line in done.stdout.splitlines()] == [{"text"}, {"text"}]
+    assert json.loads((tmp_path / "s.json").read_text())["records"] == 2
+
+
+def test_a_failure_half_way_puts_nothing_on_standard_output(adept: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    done = adept(
+        "rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", f"statement={tmp_path}/s.json", HARMLESS,
+        input='{"text": "a"}\n' * 300 + "{}\n",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_privacy_is_warned_about(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("flights\n")
+    done = adept_here(
+        "rewrite",
+        f"model_dir={tiny_run}",
+        f"input={tmp_path}/in.txt",
+        f"output={tmp_path}/out.txt",
+        "mechanism=identity",
+    )
+    assert done.returncode == 0
+    assert "identity protects nothing" in done.stderr
+
+
+REWRITE = "rewrite model_dir={model} input={input} output={output}"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("dance", "unknown command 'dance'"),
+        (f"{REWRITE} epsilon=8 mechanism=magic", "mechanism/magic"),
+        (REWRITE, "epsilon must be chosen"),
+        (f"{REWRITE} epsilon=0", "epsilon must be positive and finite, got 0.0"),
+        (f"{REWRITE} epsilon=-1", "epsilon must be positive and finite, got -1.0"),
+        (f"{REWRITE} epsilon=nan", "epsilon must be positive and finite, got nan"),
+        (f"{REWRITE} epsilon=inf", "epsilon must be positive and finite, got inf"),
+        (f"{REWRITE} epsilon=1 mechanism=l1 mechanism.epsilon=100", "epsilon must be given once"),
+        (f"{REWRITE} epsilon=much", "could not be converted to Float"),
+        (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
+        (f"{REWRITE} epsilon=8 text_column=utterance", "column 'utterance' is missing"),
+        (f"{REWRITE} epsilon=8 colour=red", "colour"),
+        ("rewrite input={input} output={output} epsilon=8", "model_dir must be given"),
+        ("rewrite model_dir={nowhere} input={input} output={output} epsilon=8", "no model directory"),
+        ("rewrite model_dir={corrupt} input={input} output={output} epsilon=8", "corrupt"),
+        ("rewrite model_dir={model} input={nowhere}.txt output={output} epsilon=8", "cannot read"),
+        ("rewrite model_dir={model} input={empty} output={output} epsilon=8", "has no records"),
+        ("rewrite model_dir={model} input={latin} output={output} epsilon=8", "not UTF-8"),
+        ("rewrite model_dir={model} input={input} output={output}.docx epsilon=8", "unknown file format 'docx'"),
+        ("rewrite model_dir={model} input={input} output={input} epsilon=8", "not overwritten"),
+        ("train trainer.max_epochs=0 output_dir={nowhere}", "trainer.max_epochs must be at least 1"),
+        ("train output_dir={model}", "is not empty"),
+        ("evaluate train={input} test={empty}", "has no records"),
+    ],
+)
+def test_bad_input_is_one_line_with_status_2_and_leaves_nothing(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path, command: str, message: str
+) -> None:
+    names = {
+        name: tmp_path / name
+        for name in ("nowhere", "corrupt", "empty.txt", "latin.txt", "input.jsonl", "output.jsonl")
+    }
+    names["empty.txt"].touch()
+    names["latin.txt"].write_bytes("sécret\n".encode("latin-1"))
+    names["input.jsonl"].write_text('{"text": "a secret", "intent": "x"}\n' * 3)
+    names["corrupt"].mkdir()
+    for file in (tiny_l1_run / "model").iterdir():
+        (names["corrupt"] / file.name).write_bytes(file.read_bytes()[:100])
+    before = sorted(tmp_path.rglob("*"))
+    places = {name.split(".")[0]: str(path) for name, path in names.items()}
+    done = adept_here(*command.format(model=tiny_l1_run / "model", **places).split())
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert done.stderr.startswith("adept: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
+    assert done.stdout == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_broken_claim_is_refused_and_can_be_accepted(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("flights\n")
+    arguments = [
+        "rewrite",
+        f"model_dir={tiny_run}",
+        f"input={tmp_path}/in.txt",
+        f"output={tmp_path}/out.txt",
+        HARMLESS,
+        "mechanism=original",
+    ]
+    refused = adept_here(*arguments)
+    assert refused.returncode == 2
+    assert "accept_broken_claim=true" in refused.stderr
+    accepted = adept_here(*arguments, "accept_broken_claim=true")
+    assert accepted.returncode == 0, accepted.stderr
+    assert json.loads((tmp_path / "out.txt.privacy.json").read_text())["holds"] is False
+
+
+def test_a_bug_of_ours_is_status_70_and_quotes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from adept.cli.app import _guarded
+
+    def bug() -> int:
+        raise KeyError("a secret utterance")
+
+    monkeypatch.delenv("ADEPT_TRACEBACK", raising=False)
+    assert _guarded(bug) == 70
+    assert "secret" not in capsys.readouterr().err
+    monkeypatch.setenv("ADEPT_TRACEBACK", "1")
+    assert _guarded(bug) == 70
+    assert "Traceback" in capsys.readouterr().err

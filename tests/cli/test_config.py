@@ -1,0 +1,112 @@
+"""Every YAML file composes, every choice builds, and the schema alone holds the defaults."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+
+from adept.__main__ import COMMANDS
+from adept.cli.app import MechanismChoice, config_directory, register_mechanisms, typed
+from adept.errors import ConfigurationError
+from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
+from adept.models.autoencoder import ModelConfig
+
+CONF = config_directory()
+FILES = sorted(CONF.rglob("*.yaml"))
+GROUP_FILES = [path for path in FILES if path.parent != CONF]
+USERS = {"data": "train", "mechanism": "rewrite"}  # a command that has the group
+
+
+def compose_command(command: str, *overrides: str) -> object:
+    """Compose and convert a command's configuration as the command line does."""
+    import importlib
+
+    module = importlib.import_module(f"adept.cli.{command}")
+    schema = getattr(module, f"{command.capitalize()}Config")
+    register_mechanisms()
+    ConfigStore.instance().store(name=f"schema_{command}", node=schema)
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        required = [
+            f"{key}=x"
+            for key in ("model_dir", "input", "output", "train", "test", "output_dir")
+            if key in schema.__annotations__
+        ]
+        if command == "train":
+            required = ["output_dir=x"]
+        return typed(compose(command, overrides=[*required, *overrides]), schema)
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_a_configuration_that_composes(command: str) -> None:
+    assert compose_command(command) is not None
+
+
+@pytest.mark.parametrize("path", GROUP_FILES, ids=lambda path: str(path.relative_to(CONF)))
+def test_every_option_and_experiment_composes_and_builds(path: Path) -> None:
+    group = str(path.parent.relative_to(CONF))
+    if group == "experiment":
+        command = re.findall(r"^# adept (\w+)", path.read_text("utf-8"), re.MULTILINE)[0]
+        assert compose_command(command, f"experiment={path.stem}")
+        return
+    config = compose_command(USERS[group], f"{group}={path.stem}")
+    if group == "mechanism":
+        mechanism = config.mechanism.build(epsilon=4.0, clip_norm=2.0)  # type: ignore[attr-defined]
+        assert type(mechanism) is BY_NAME[path.stem]
+        assert (mechanism.epsilon, mechanism.clip_norm) == (4.0, 2.0)
+    else:
+        assert config.data.name == path.stem  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CONF)))
+def test_every_file_begins_with_how_it_is_used_and_builds_no_objects(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert path.stem == "base" or "# adept " in "".join(line for line in text.splitlines() if line.startswith("#"))
+    assert text.startswith("# ")
+    assert "_target_" not in text
+    yaml.safe_load(text)
+
+
+def test_mechanisms_on_the_command_line_are_those_of_the_library() -> None:
+    assert {path.stem for path in (CONF / "mechanism").glob("*.yaml")} == set(BY_NAME)
+
+
+def test_defaults_come_from_the_dataclasses() -> None:
+    config = compose_command("train")
+    assert config.model == ModelConfig()  # type: ignore[attr-defined]
+    assert config.mechanism.kind is LearnedCodebook  # type: ignore[attr-defined]
+
+
+def test_column_overrides_reach_the_data() -> None:
+    config = compose_command("train", "data=files", "data.path=d", "text_column=utterance", "label_column=topic")
+    assert (config.data.text_column, config.data.label_column, config.data.public) == ("utterance", "topic", False)  # type: ignore[attr-defined]
+
+
+def test_a_mechanism_without_a_budget_is_refused_when_it_is_built() -> None:
+    with pytest.raises(ConfigurationError, match="epsilon must be chosen"):
+        MechanismChoice(L1Laplace).build(clip_norm=1.0)
+    assert MechanismChoice(L1Laplace, {"clip_norm": 3.0}).build(epsilon=1.0, clip_norm=1.0).clip_norm == 3.0
+
+
+def test_help_lists_the_commands_without_importing_torch() -> None:
+    code = (
+        "import sys, adept.__main__ as m; sys.argv = ['adept', '--help']; status = m.main(); "
+        "heavy = {'torch', 'hydra', 'numpy'} & set(sys.modules); sys.exit(status or (f'imported {heavy}' if heavy else 0))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert all(command in done.stdout for command in COMMANDS)
+
+
+def test_the_package_offers_its_names_lazily() -> None:
+    import adept
+
+    assert all(getattr(adept, name) is not None for name in adept.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = adept.nothing

@@ -1,0 +1,31 @@
+"""The verdict beside a curve is an audit's, and it is asked for once."""
+
+from pathlib import Path
+
+import pytest
+
+from adept.comparison import audits as verdicts
+from adept.comparison.run import CompareConfig
+
+
+def test_the_original_is_convicted_and_its_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = CompareConfig(mechanisms=["original"], epsilons=[8.0, 64.0], output_dir=str(tmp_path))
+    [original] = verdicts.verdicts(config)
+    assert original.violated
+    assert original.epsilon == 8.0
+    assert "l1 distance" in original.evidence
+    assert verdicts.describe(original).startswith("convicted: ")
+    monkeypatch.setattr(verdicts.audit, "run", lambda *_, **__: pytest.fail("audited again"))
+    assert verdicts.verdicts(config) == [original]
+
+
+def test_the_audited_claim_is_that_of_the_text_where_labels_have_a_budget_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims: list[float] = []
+    run = verdicts.audit.run
+    monkeypatch.setattr(verdicts.audit, "run", lambda m, **k: (claims.append(m.epsilon), run(m, **k))[1])
+    labels = {"labels": "randomized_response", "label_epsilon": 2.0}
+    config = CompareConfig(mechanisms=["l1"], epsilons=[8.0], output_dir=str(tmp_path), **labels)  # type: ignore[arg-type]
+    [verdict] = verdicts.verdicts(config)
+    assert claims == [verdict.epsilon] == [6.0]

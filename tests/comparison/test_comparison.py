@@ -1,0 +1,283 @@
+"""A comparison holds its ends, spends nothing twice, and lets the rewriter see only what the protocol says."""
+
+import csv
+import json
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from tiny import TINY_MODEL, TINY_SIZES, Run
+
+from adept.comparison import families
+from adept.comparison import seed_run as trials
+from adept.comparison.run import ENDS, CompareConfig, Row, compare
+from adept.data.corpus import Corpus, DataConfig, load
+from adept.errors import ConfigurationError, DataError
+from adept.models.autoencoder import ModelConfig
+from adept.models.topics import ContentConfig
+from adept.models.training import TrainerConfig, TrainingConfig
+from adept.rewriting.rewriter import Rewriter
+
+COLUMNS = (
+    "data protocol mechanism claimed_epsilon epsilon delta dim seed classifier labels samples accuracy macro_f1 "
+    "records_per_second"
+)
+
+
+def config(directory: Path, **changes: object) -> CompareConfig:
+    options: dict[str, object] = {
+        "data": DataConfig(sizes=TINY_SIZES),
+        "mechanisms": ["original", "l1"],
+        "epsilons": [64.0],
+        "seeds": [0],
+        "model": ModelConfig(**TINY_MODEL),  # type: ignore[arg-type]
+        "trainer": TrainerConfig(max_epochs=1),
+        "output_dir": str(directory),
+        **changes,
+    }
+    return CompareConfig(**options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+    directory = tmp_path_factory.mktemp("comparison") / "run"
+    return directory, compare(config(directory))
+
+
+def test_every_comparison_holds_the_text_itself_and_both_ends_of_each_model(finished: tuple[Path, list[Row]]) -> None:
+    _, rows = finished
+    assert [(row.mechanism, row.clip) for row in rows] == [
+        ("none", None),
+        ("identity", "l2"),
+        ("random", "l2"),
+        ("original", "l2"),
+        ("identity", "l1"),
+        ("random", "l1"),
+        ("l1", "l1"),
+    ]
+    original = rows[3]
+    assert (original.claimed_epsilon, original.epsilon) == (64.0, pytest.approx(64 * 8**0.5))
+    assert (rows[2].claimed_epsilon, rows[2].epsilon, rows[1].epsilon) == (None, 0.0, float("inf"))
+
+
+def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(finished: tuple[Path, list[Row]]) -> None:
+    directory, rows = finished
+    table = list(csv.DictReader((directory / "results.csv").read_text().splitlines()))
+    assert set(table[0]) >= set(COLUMNS.split(" "))
+    assert [float(line["accuracy"]) for line in table] == [row.accuracy for row in rows]
+    assert table[1]["epsilon"] == "inf"
+
+
+def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch) -> None:
+    directory, rows = finished
+    released: list[tuple[str, float]] = []
+    release = Rewriter.release
+
+    def counted(rewriter: Rewriter, texts: list[str]) -> object:
+        released.append((rewriter.mechanism.name, rewriter.mechanism.epsilon))
+        return release(rewriter, texts)
+
+    monkeypatch.setattr(Rewriter, "release", counted)
+    monkeypatch.setattr(families, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
+    assert compare(config(directory)) == rows
+    assert released == []
+    grown = compare(config(directory, epsilons=[64.0, 128.0], mechanisms=["original", "l1", "gaussian"]))
+    assert released == [("original", 128.0), ("gaussian", 64.0), ("gaussian", 128.0), ("l1", 128.0)]
+    assert all(row in grown for row in rows)
+
+
+def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate = trials.evaluate
+
+    def interrupted(train: Corpus, test: Corpus, **options: object) -> object:
+        if len(list((tmp_path / "run" / "rows").glob("*"))) == 2:
+            raise KeyboardInterrupt
+        return evaluate(train, test, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(trials, "evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compare(config(tmp_path / "run", mechanisms=["original"]))
+    kept = {path.name: path.read_text() for path in (tmp_path / "run" / "rewrites").iterdir()}
+    monkeypatch.setattr(trials, "evaluate", evaluate)
+    assert len(compare(config(tmp_path / "run", mechanisms=["original"]))) == 4
+    assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
+    assert not list((tmp_path / "run").rglob("*.partial"))
+
+
+def test_another_comparison_is_not_mixed_in(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
+    directory, _ = finished
+    with pytest.raises(DataError, match="another protocol"):
+        compare(config(directory, protocol="paper"))
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(DataError, match="holds no comparison"):
+        compare(config(tmp_path))
+
+
+@pytest.mark.parametrize("protocol", ["disjoint", "paper"])
+def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
+) -> None:
+    seen: list[Corpus] = []
+    train_model, release = families.train_model, Rewriter.release
+    private: list[str] = []
+    monkeypatch.setattr(families, "train_model", lambda t, v, **k: (seen.extend([t, v]), train_model(t, v, **k))[1])
+    monkeypatch.setattr(Rewriter, "release", lambda self, texts: (private.extend(texts), release(self, texts))[1])
+    compare(config(tmp_path / "run", mechanisms=["original"], protocol=protocol))
+    whole = load(DataConfig(sizes=TINY_SIZES))["train"].texts
+    assert all(corpus.labels is None for corpus in seen)
+    rewritten = private[: len(private) // 3]  # identity, random and the original each release every record once
+    assert private == rewritten * 3
+    if protocol == "paper":
+        assert seen[0].texts == rewritten == whole
+    else:
+        assert sorted(seen[0].texts + rewritten) == sorted(whole)
+        assert len(seen[0]) == len(rewritten)
+
+
+def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
+    rows = compare(config(tmp_path / "run", mechanisms=["l1"], seeds=[0, 1], processes=2))
+    assert [row.seed for row in rows] == [0, 0, 0, 0, 1, 1, 1, 1]
+    reference = {row.mechanism: row for row in finished[1]}
+    assert rows[0].accuracy == reference["none"].accuracy
+
+
+def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:
+    rows = compare(config(tmp_path / "run", mechanisms=["original"], samples=3))
+    assert {row.mechanism: row.train_records for row in rows} == {
+        "none": 200,
+        "identity": 600,
+        "random": 600,
+        "original": 600,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"mechanisms": ["magic"]}, "mechanisms"),
+        ({"mechanisms": []}, "mechanisms"),
+        ({"epsilons": [0.0]}, "epsilon"),
+        ({"seeds": []}, "seeds"),
+        ({"protocol": "easy"}, "protocol"),
+        ({"classifiers": ["bert"]}, "classifiers"),
+        ({"samples": 0}, "samples"),
+        ({"processes": 0}, "processes"),
+    ],
+)
+def test_impossible_comparisons_are_refused(tmp_path: Path, changes: dict[str, object], field: str) -> None:
+    with pytest.raises(ConfigurationError, match=field):
+        config(tmp_path, **changes)
+
+
+def test_the_command_writes_a_table_and_a_page(adept_here: Run, tmp_path: Path) -> None:
+    done = adept_here(
+        "compare", f"output_dir={tmp_path}/run", "data.sizes=[200,20,40]", "epsilons=[8,64]", "seeds=[0]", "trainer.max_epochs=1",
+        *(f"model.{name}={value}" for name, value in TINY_MODEL.items()),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    table = list(csv.DictReader((tmp_path / "run" / "results.csv").read_text().splitlines()))
+    shown = f"{mean(float(line['accuracy']) for line in table if line['mechanism'] == 'none'):.3f}"
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert shown in done.stdout
+    assert f"<td>{shown}</td>" in page
+    assert json.loads((tmp_path / "run" / "comparison.json").read_text())["protocol"] == "disjoint"
+    assert (tmp_path / "run" / "figures" / "comparison.svg").read_text().lstrip().startswith("<?xml")
+
+
+@pytest.fixture(scope="module")
+def with_baselines(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+    directory = tmp_path_factory.mktemp("baselines") / "run"
+    changes = {"mechanisms": ["learned_codebook", "sqrt_n"], "samples": 2, "baselines": True}
+    return directory, compare(config(directory, **changes))
+
+
+def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list[Row]]) -> None:
+    _, rows = with_baselines
+    assert {(row.mechanism, row.decoder, row.content) for row in rows} == {
+        ("none", None, None),
+        ("public_only", None, None),
+        ("lookup", "nearest", None),
+        *((end, decoder, kind) for end in ENDS for decoder in ("lstm", "latents") for kind in ("none", "words")),
+        ("sqrt_n", "lstm", "none"),
+        ("sqrt_n", "latents", "none"),
+        *(("learned_codebook", decoder, "words") for decoder in ("lstm", "nearest", "latents")),
+    }
+
+
+def test_each_record_is_released_once_whatever_reads_the_release(with_baselines: tuple[Path, list[Row]]) -> None:
+    """Text of the decoder, public text and the classifier on latents all come from one file of released latents."""
+    directory, _ = with_baselines
+    released = {path.stem for path in (directory / "releases").iterdir()}
+    assert released == {
+        "lookup-64-seed0",
+        "learned_codebook-64-sphere-words-seed0",
+        "sqrt_n-64-l2-seed0",
+        *(f"{end}-{family}-seed0" for end in ENDS for family in ("l2", "sphere-words")),
+    }
+
+
+def test_public_text_is_quoted_by_the_look_up_and_its_quality_is_measured(
+    with_baselines: tuple[Path, list[Row]],
+) -> None:
+    directory, rows = with_baselines
+    lookup = next(row for row in rows if row.mechanism == "lookup")
+    assert lookup.verbatim_public == 1.0
+    texts, *_ = json.loads((directory / "rewrites" / "lookup-64-seed0.json").read_text())
+    assert lookup.train_records == len(texts) == 2 * next(row.train_records for row in rows if row.mechanism == "none")
+    assert all(0 <= (row.overlap or 0) <= 1 and (row.perplexity or 2) > 1 for row in rows)
+    assert next(row for row in rows if row.mechanism == "none").overlap is None
+
+
+def test_randomised_labels_take_their_share_of_the_budget_and_are_drawn_once(tmp_path: Path) -> None:
+    changes = {"mechanisms": ["sqrt_n"], "labels": "randomized_response", "label_epsilon": 24.0}
+    rows = compare(config(tmp_path / "run", **changes))
+    ours = next(row for row in rows if row.mechanism == "sqrt_n")
+    assert (ours.claimed_epsilon, ours.epsilon, ours.label_epsilon, ours.labels) == (
+        64.0,
+        64.0,
+        24.0,
+        "randomized_response",
+    )
+    assert next(row.epsilon for row in rows if row.mechanism == "random") == 24.0
+    assert len(list((tmp_path / "run" / "releases").glob("labels*"))) == 1
+
+
+def test_denoising_reads_the_very_same_releases_and_may_correct_labels(tmp_path: Path) -> None:
+    changes = {"mechanisms": ["learned_codebook", "sqrt_n"], "labels": "randomized_response", "label_epsilon": 2.0}
+    rows = compare(config(tmp_path / "run", denoise=True, samples=2, **changes))
+    denoised = {row.mechanism: row for row in rows if row.decoder == "denoised"}
+    ours = next(row for row in rows if row.mechanism == "learned_codebook" and row.decoder == "lstm")
+    assert set(denoised) == {"learned_codebook", "random"}
+    assert (denoised["learned_codebook"].epsilon, denoised["random"].epsilon) == (ours.epsilon, 2.0)
+    assert len(list((tmp_path / "run" / "releases").glob("learned_codebook*"))) == 1
+    kept = tmp_path / "run" / "rewrites"
+    _, _, as_released = json.loads((kept / "learned_codebook-64-sphere-words-seed0.json").read_text())
+    texts, _, corrected = json.loads((kept / "learned_codebook-64-sphere-words-denoised-seed0.json").read_text())
+    labels = json.loads((tmp_path / "run" / "releases" / "labels-seed0.json").read_text())
+    assert as_released == [label for label in labels for _ in range(2)]
+    assert len(texts) == len(corrected) == len(as_released)
+    assert corrected != as_released
+
+
+def test_only_supervised_content_sees_the_public_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Corpus] = []
+    train_model = families.train_model
+    monkeypatch.setattr(families, "train_model", lambda t, v, **k: (seen.append(t), train_model(t, v, **k))[1])
+    for kind in ("words", "labels"):
+        training = TrainingConfig(content=ContentConfig(kind=kind))
+        compare(config(tmp_path / kind, mechanisms=["learned_codebook"], training=training))
+    assert [corpus.labels is None for corpus in seen] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": "randomized_response"}, "label_epsilon must be given"),
+        ({"label_epsilon": 2.0}, "label_epsilon must be given"),
+        ({"labels": "randomized_response", "label_epsilon": 64.0}, "below every epsilon"),
+        ({"labels": "drop"}, "labels must be among"),
+    ],
+)
+def test_impossible_label_budgets_are_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        config(tmp_path, **changes)

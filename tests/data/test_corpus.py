@@ -1,0 +1,128 @@
+"""Data sets load by name or path; columns are found or missed loudly; batches cover every record once."""
+
+import json
+from pathlib import Path
+
+import datasets
+import pytest
+
+from adept.data.corpus import Corpus, DataConfig, hold_out, load, read_corpus, samples_of
+from adept.errors import ConfigurationError, DataError
+from adept.models.batching import length_batches
+
+
+def write(path: Path, *rows: str) -> None:
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+
+
+def test_the_default_is_the_bundled_corpus_with_labels() -> None:
+    splits = load(DataConfig(sizes=[50, 20, 30]))
+    assert {name: len(corpus) for name, corpus in splits.items()} == {"train": 50, "validation": 20, "test": 30}
+    assert splits["train"].labels is not None
+
+
+def test_a_directory_of_jsonl_files_stands_in_for_the_hub(tmp_path: Path) -> None:
+    for split in ("train", "validation", "test"):
+        write(tmp_path / f"{split}.jsonl", f'{{"text": "{split} text", "intent": "a", "slots": "O O"}}')
+    splits = load(DataConfig(name="atis", hub="some/where", path=str(tmp_path)))
+    assert splits["test"] == Corpus(["test text"], ["a"])
+
+
+def test_a_missing_validation_split_is_held_out_of_the_training_split(tmp_path: Path) -> None:
+    write(tmp_path / "train.txt", *(f"line {i}" for i in range(50)))
+    splits = load(DataConfig(name="files", path=str(tmp_path)))
+    assert len(splits["validation"]) == 5
+    assert sorted(splits["train"].texts + splits["validation"].texts) == sorted(f"line {i}" for i in range(50))
+    assert splits["train"].labels is None
+
+
+def test_an_unreachable_hub_is_one_clear_line_that_names_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(datasets, "load_dataset", unreachable)
+    with pytest.raises(DataError, match=r"data\.path=DIR"):
+        load(DataConfig(name="atis", hub="some/where"))
+
+
+def test_hub_splits_and_columns_become_a_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = datasets.Dataset.from_dict({"text": [f"t{i}" for i in range(20)], "category": ["a"] * 20})
+    monkeypatch.setattr(datasets, "load_dataset", lambda _: datasets.DatasetDict(train=rows, test=rows, other=rows))
+    splits = load(DataConfig(name="snips", hub="some/where", hub_label_column="category"))
+    assert set(splits) == {"train", "validation", "test"}
+    assert splits["test"] == Corpus([f"t{i}" for i in range(20)], ["a"] * 20)
+    assert len(splits["train"]) == 18
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [({}, "no train"), ({"train.txt": "a", "train.csv": "text\na"}, "2 files"), ({"train.docx": "a"}, "no train")],
+)
+def test_a_directory_without_exactly_one_training_file_is_refused(
+    tmp_path: Path, files: dict[str, str], message: str
+) -> None:
+    for name, content in files.items():
+        write(tmp_path / name, content)
+    with pytest.raises(DataError, match=message):
+        load(DataConfig(name="files", path=str(tmp_path)))
+
+
+def test_files_without_a_path_and_a_path_that_is_no_directory_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"data\.path"):
+        load(DataConfig(name="files"))
+    with pytest.raises(DataError, match=r"data\.path"):
+        load(DataConfig(name="files", path=str(tmp_path / "nowhere")))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"utterance": "secret"}', "'text' is missing"),
+        ('{"text": 7}', "must hold strings"),
+        ('{"text": null}', "must hold strings"),
+    ],
+)
+def test_a_missing_or_odd_text_column_is_named_with_the_record(tmp_path: Path, row: str, message: str) -> None:
+    write(tmp_path / "a.jsonl", '{"text": "fine"}', row)
+    with pytest.raises(DataError, match=message) as caught:
+        read_corpus(str(tmp_path / "a.jsonl"))
+    assert "record 2" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_label_column_that_was_asked_for_must_exist(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", '{"text": "fine", "label": "a"}')
+    assert read_corpus(str(tmp_path / "a.jsonl")).labels is None
+    assert read_corpus(str(tmp_path / "a.jsonl"), label_column="label").labels == ["a"]
+    with pytest.raises(DataError, match="'topic' is missing"):
+        read_corpus(str(tmp_path / "a.jsonl"), label_column="topic")
+
+
+def test_holding_out_parts_the_records_and_can_leave_the_labels_behind() -> None:
+    corpus = Corpus([str(i) for i in range(100)], [str(i % 3) for i in range(100)])
+    kept, held = hold_out(corpus, share=0.5, seed=1, labelled=False)
+    assert sorted(kept.texts + held.texts) == sorted(corpus.texts)
+    assert kept.labels is None
+    assert held.labels == [str(int(text) % 3) for text in held.texts]
+    assert hold_out(corpus, share=0.5, seed=2)[1].texts != held.texts
+
+
+def test_batches_hold_every_record_once_and_little_padding() -> None:
+    lengths = [i % 37 + 1 for i in range(1000)]
+    batches = length_batches(lengths, batch_size=16, seed=3)
+    assert sorted(i for batch in batches for i in batch) == list(range(1000))
+    padding = sum(max(lengths[i] for i in batch) * len(batch) - sum(lengths[i] for i in batch) for batch in batches)
+    assert padding < 0.05 * sum(lengths)
+    assert batches != length_batches(lengths, batch_size=16, seed=4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "samples"),
+    [([{}] * 3, 1), ([{"sample": i % 4} for i in range(8)], 4), ([{"sample": "0"}] * 3, 1), ([{"sample": None}], 1)],
+)
+def test_rows_of_one_record_are_known_by_their_sample_column(
+    tmp_path: Path, rows: list[dict[str, object]], samples: int
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"text": "a", **row}) + "\n" for row in rows))
+    assert samples_of(str(path)) == samples

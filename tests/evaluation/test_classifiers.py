@@ -1,0 +1,90 @@
+"""A classifier learns from labelled text what that text says about its labels, and nothing else."""
+
+import random
+
+import pytest
+import torch
+
+from adept.data.corpus import Corpus, DataConfig, load
+from adept.errors import ConfigurationError, DataError
+from adept.evaluation.classifiers import STRENGTHS, _fit_tfidf, _tuned_strength, evaluate, evaluate_latents
+
+
+def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels() -> None:
+    splits = load(DataConfig(sizes=[1500, 10, 400]))
+    train = splits["train"]
+    honest = evaluate(train, splits["test"])
+    assert honest.accuracy.value > honest.majority_accuracy + 0.1
+    shuffled = random.Random(0).sample(train.labels or [], k=len(train))
+    chance = evaluate(Corpus(train.texts, shuffled), splits["test"])
+    assert chance.accuracy.value <= chance.majority_accuracy + 0.02
+    assert honest.accuracy.low <= honest.accuracy.value <= honest.accuracy.high
+
+
+def test_the_lstm_learns_the_labels_too_and_is_repeatable() -> None:
+    splits = load(DataConfig(sizes=[600, 10, 200], balanced=True))
+    first = evaluate(splits["train"], splits["test"], classifier="lstm", seed=3)
+    assert first.accuracy.value > 5 * first.majority_accuracy
+    assert evaluate(splits["train"], splits["test"], classifier="lstm", seed=3) == first
+    odd = evaluate(Corpus(["a b", "", "c"], ["x", "y", "x"]), Corpus(["", "zebra"], ["x", "y"]), classifier="lstm")
+    assert odd.test_records == 2
+
+
+def test_empty_texts_and_a_single_label_are_handled() -> None:
+    test = Corpus(["a", ""], ["x", "y"])
+    assert evaluate(Corpus(["a", ""], ["x", "x"]), test).accuracy.value == 0.5
+    assert evaluate(Corpus(["a b", ""], ["x", "y"]), test).test_records == 2
+    with pytest.raises(DataError, match="empty"):
+        evaluate(Corpus(["", ""], ["x", "y"]), test)
+
+
+def test_missing_labels_and_unknown_classifiers_are_refused() -> None:
+    labelled, unlabelled = Corpus(["a", "b"], ["x", "y"]), Corpus(["a"])
+    for train, test, name in ((unlabelled, labelled, "train"), (labelled, unlabelled, "test")):
+        with pytest.raises(DataError, match=f"{name} must have labels"):
+            evaluate(train, test)
+    with pytest.raises(ConfigurationError, match="classifier must be"):
+        evaluate(labelled, labelled, classifier="bert")
+
+
+def test_noisy_labels_call_for_a_simpler_classifier_and_tuning_finds_it() -> None:
+    """With .3 of the labels left as they were, C of 30 loses some ten points to the C that cross-validation chooses."""
+    splits = load(DataConfig(sizes=[1500, 10, 400], balanced=True))
+    train, test = splits["train"], splits["test"]
+    rng, names = random.Random(0), sorted(set(train.labels or []))
+    noisy = [label if rng.random() < 0.3 else rng.choice(names) for label in train.labels or []]
+    assert (
+        _tuned_strength(train.texts, noisy, samples=1)
+        < 10.0
+        <= _tuned_strength(train.texts, train.labels or [], samples=1)
+    )
+    tuned = evaluate(Corpus(train.texts, noisy), test).accuracy.value
+    fixed = _fit_tfidf(train.texts, noisy, strength=30.0)
+    assert tuned > sum(fixed.predict(test.texts) == test.labels) / len(test) + 0.05
+
+
+def test_copies_of_a_record_stay_in_one_fold_of_cross_validation() -> None:
+    """Five copies a record of meaningless text: folds that split them would let the largest C remember the labels."""
+    rng = random.Random(1)
+    texts = [" ".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(300)]
+    labels = [rng.choice("xyyy") for _ in texts]
+    copies = [t for t in texts for _ in range(5)], [c for c in labels for _ in range(5)]
+    assert _tuned_strength(*copies, samples=5) == STRENGTHS[0]
+    assert _tuned_strength(*copies, samples=1) == STRENGTHS[-1]
+
+
+def test_equal_rows_count_as_often_as_they_occur() -> None:
+    train = Corpus(["a"] * 5 + ["a"] * 4 + ["b"] * 3, ["x"] * 5 + ["y"] * 4 + ["z"] * 3)
+    assert evaluate(train, Corpus(["a", "b"], ["x", "z"])).accuracy.value == 1.0
+
+
+def test_latents_are_judged_by_the_label_that_they_carry_most_often() -> None:
+    generator = torch.Generator().manual_seed(0)
+    clean = torch.randn(400, 3, generator=generator)
+    labels = ["x" if row[0] > 0 else "y" for row in clean.tolist()]
+    noisy = clean + torch.randn(400, 3, generator=generator)
+    assert evaluate_latents(noisy, labels, clean, labels).accuracy.value > 0.9
+    repeated = torch.tensor([[1.0, 0.0]] * 5 + [[0.0, 1.0]] * 5)
+    votes = [*"xxxyy", *"yyyxx"]
+    assert evaluate_latents(repeated, votes, repeated[[0, 9]], ["x", "y"]).accuracy.value == 1.0
+    assert evaluate_latents(repeated, ["x"] * 10, repeated[[0, 9]], ["x", "y"]).accuracy.value == 0.5

@@ -1,0 +1,85 @@
+"""Figures of merit agree with scikit-learn and their intervals cover."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score
+
+from adept.evaluation.metrics import (
+    BigramModel,
+    accuracy,
+    bleu,
+    bootstrap,
+    codes,
+    distinct_ratio,
+    macro_f1,
+    token_overlap,
+    verbatim,
+)
+
+RNG = np.random.default_rng(0)
+TRUTH = RNG.choice(["a", "b", "c", "d"], size=400, p=[0.7, 0.2, 0.08, 0.02]).tolist()
+GUESS = [t if RNG.random() < 0.8 else str(RNG.choice(["a", "b", "e"])) for t in TRUTH]
+
+
+def test_accuracy_and_macro_f1_agree_with_scikit_learn() -> None:
+    truth, guess = codes(TRUTH, GUESS)
+    assert accuracy(truth, guess) == pytest.approx(accuracy_score(TRUTH, GUESS))
+    present = sorted(set(TRUTH))
+    assert macro_f1(truth, guess) == pytest.approx(
+        f1_score(TRUTH, GUESS, labels=present, average="macro", zero_division=0)
+    )
+
+
+def test_macro_f1_counts_only_labels_of_the_test_split() -> None:
+    truth, guess = codes(["a", "a", "b"], ["a", "z", "b"])
+    assert macro_f1(truth, guess) == pytest.approx((2 / 3 + 1) / 2)
+
+
+def test_bootstrap_intervals_cover_as_often_as_they_say() -> None:
+    # 300 data sets with a true accuracy of .8; coverage .95 +- 6.5 standard errors (.0126), less the bootstrap's own bias of .02.
+    rng = np.random.default_rng(1)
+    covered = 0
+    for i in range(300):
+        truth = np.zeros(200, dtype=np.int64)
+        guess = (rng.random(200) > 0.8).astype(np.int64)
+        interval = bootstrap(accuracy, truth, guess, resamples=300, seed=i)
+        covered += interval.low <= 0.8 <= interval.high
+    assert 0.95 - 0.02 - 6.5 * 0.0126 < covered / 300 <= 1.0
+    assert interval.low < interval.value < interval.high
+
+
+def test_overlap_and_variety_count_words_and_texts() -> None:
+    assert token_overlap(["a b c", "x", ""], ["a b d", "y", ""]) == pytest.approx((2 / 4 + 0 + 1) / 3)
+    assert distinct_ratio(["a", "a", "b", "a"]) == 0.5
+
+
+def test_bleu_is_100_for_a_copy_and_falls_with_every_change() -> None:
+    records = ["show me flights from boston to denver", "what is the fare on monday"]
+    changed = ["show me flights from boston to dallas", "what is the fare on monday"]
+    assert bleu(records, records) == pytest.approx(100)
+    assert 0 < bleu(records, ["x y z w v u", *changed[1:]]) < bleu(records, changed) < 100
+
+
+def test_verbatim_chance_is_what_shuffled_rewrites_reach() -> None:
+    records, rewrites = ["a", "a", "b", "c"], ["a", "b", "b", "z"]
+    counted = verbatim(records, rewrites, {"z", "y"})
+    assert (counted.own, counted.public) == (0.5, 0.25)
+    pairs = [r == w for r in records for w in rewrites]
+    assert counted.chance == pytest.approx(sum(pairs) / len(pairs))
+
+
+def test_bigram_probabilities_sum_to_one_and_unknown_words_have_their_share() -> None:
+    model = BigramModel(["show me flights", "show fares", "flights please"])
+    vocabulary = ["show", "me", "flights", "fares", "please", ""]
+    for before in (*vocabulary, "never-seen"):
+        total = sum(model.probability(before, word) for word in vocabulary) + model.probability(before, "unknown")
+        assert total == pytest.approx(1.0)
+
+
+def test_perplexity_is_lower_for_text_like_the_original() -> None:
+    model = BigramModel(["show me flights", "show me fares"] * 20)
+    assert model.perplexity(["show me flights"]) < 3 < model.perplexity(["flights me show"])
+    one = math.exp(-(math.log(model.probability("", "x")) + math.log(model.probability("x", ""))) / 2)
+    assert model.perplexity(["x"]) == pytest.approx(one)

@@ -1,0 +1,205 @@
+"""Training learns, stops, resumes where it was, and ends with its best weights."""
+
+import csv
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import TINY_MODEL, tiny_config
+
+from adept.cli import train
+from adept.data.corpus import Corpus, DataConfig, load
+from adept.errors import ConfigurationError, DataError
+from adept.mechanisms import Identity, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
+from adept.models.batching import Batches, pad
+from adept.models.tokenizer import Tokenizer, TokenizerConfig
+from adept.models.topics import ContentConfig, fit_content
+from adept.models.training import FitResult, TrainerConfig, TrainingConfig, fit, for_mechanism, train_model
+from adept.rewriting.rewriter import Rewriter, load_model
+
+TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]
+
+
+def small_fit(
+    tmp_path: Path, *, epochs: int = 3, epsilon: object = None, **options: object
+) -> tuple[Autoencoder, FitResult]:
+    tokenizer = Tokenizer.train(TEXTS)
+    torch.manual_seed(0)
+    model = Autoencoder(
+        ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=4, word_dropout=0.0, dropout=0.0),
+        vocabulary_size=len(tokenizer),
+        clip="l2",
+    )
+    result = fit(
+        model,
+        tokenizer,
+        train=Corpus(TEXTS),
+        validation=Corpus(TEXTS[::4]),
+        config=TrainingConfig(batch_size=4, epsilon=epsilon),
+        trainer_config=TrainerConfig(max_epochs=epochs, accelerator="cpu"),
+        output_dir=tmp_path,
+        **options,  # type: ignore[arg-type]
+    )
+    return model, result
+
+
+def test_reconstruction_improves_and_the_log_says_so(tmp_path: Path) -> None:
+    _, result = small_fit(tmp_path, epochs=20)
+    rows = list(csv.DictReader((tmp_path / "metrics.csv").read_text().splitlines()))
+    losses = [float(row["validation_loss"]) for row in rows if row["validation_loss"]]
+    assert losses[-1] < 0.8 * losses[0]
+    assert result.validation_loss == pytest.approx(min(losses))
+    assert result.records_per_second > 0
+
+
+def test_early_stopping_ends_a_run_that_no_longer_improves(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.train(TEXTS)
+    model = Autoencoder(
+        ModelConfig(embedding_dim=8, hidden_dim=8, latent_dim=2), vocabulary_size=len(tokenizer), clip="l2"
+    )
+    unseen = Corpus(["h fares show", "list list list list"])
+    result = fit(
+        model,
+        tokenizer,
+        train=Corpus(TEXTS),
+        validation=unseen,
+        config=TrainingConfig(learning_rate=0.1, patience=1, batch_size=4),
+        trainer_config=TrainerConfig(max_epochs=60, accelerator="cpu"),
+        output_dir=tmp_path,
+    )
+    assert result.epochs < 60
+
+
+def test_the_weights_left_behind_are_those_of_the_best_epoch(tmp_path: Path) -> None:
+    model, _ = small_fit(tmp_path)
+    best = torch.load(tmp_path / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
+    assert all(torch.equal(tensor, best[f"model.{name}"]) for name, tensor in model.state_dict().items())
+
+
+def test_a_resumed_run_goes_on_to_what_an_uninterrupted_one_reaches(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path / "whole", epochs=2)
+    config.model.dropout = config.model.word_dropout = 0.0  # no randomness but the order of the batches
+    whole = train.run(config)
+    config.output_dir, config.trainer.max_epochs = str(tmp_path / "parts"), 1
+    train.run(config)
+    config.resume_from, config.trainer.max_epochs = config.output_dir, 2
+    resumed = train.run(config)
+    assert resumed.fit.epochs == whole.fit.epochs == 2
+    # The learning rate falls with the share of epochs done, and the first epoch has the full rate whatever the length.
+    assert resumed.fit.validation_loss == pytest.approx(whole.fit.validation_loss, rel=1e-4)
+
+
+def test_resuming_from_nothing_or_from_damage_is_a_user_error(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path / "run")
+    config.resume_from = str(tmp_path)
+    with pytest.raises(DataError, match="resume_from"):
+        train.run(config)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").write_bytes(b"damage")
+    with pytest.raises(DataError, match="cannot resume"):
+        small_fit(tmp_path, resume=tmp_path / "checkpoints" / "last.ckpt")
+
+
+def test_noise_aware_training_asks_for_noise_at_every_budget_in_the_range(tmp_path: Path) -> None:
+    asked: list[float] = []
+
+    def build(epsilon: float) -> Mechanism:
+        asked.append(epsilon)
+        return SqrtNLaplace(epsilon=epsilon)
+
+    _, noisy = small_fit(tmp_path / "noisy", epsilon=[2.0, 50.0], mechanism=build)
+    assert 2.0 <= min(asked) < 5 < 20 < max(asked) <= 50.0
+    _, plain = small_fit(tmp_path / "plain", mechanism=build)
+    assert plain.validation_loss < noisy.validation_loss
+
+
+def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: Path) -> None:
+    assert {p.name for p in (tiny_run / "model").iterdir()} == {
+        "config.json",
+        "model.safetensors",
+        "codebooks.safetensors",
+        "tokenizer.json",
+        "README.md",
+    }
+    model, _ = load_model(tiny_run)
+    assert (model.training_data.name, model.training_data.public, model.training_data.records) == (
+        "air_travel",
+        True,
+        400,
+    )
+    assert not [p for p in tiny_run.rglob("*") if "=" in p.name]
+
+
+def test_users_files_count_as_private_unless_declared_public(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("\n".join(TEXTS * 3))
+    for declared, public in ((None, False), (True, True)):
+        config = tiny_config(tmp_path / f"run-{declared}", epochs=1)
+        config.data.name, config.data.path, config.data.public = "files", str(tmp_path), False
+        config.training_data.public = declared
+        train.run(config)
+        model, _ = load_model(config.output_dir)
+        assert model.training_data.public is public
+        card = (Path(config.output_dir) / "model" / "README.md").read_text()
+        assert ("PRIVATE" in card) is not public
+
+
+def test_no_utterance_is_left_in_a_run_directory(tmp_path: Path) -> None:
+    sentence = "the quick brown zebra phones nobody"
+    (tmp_path / "train.txt").write_text("\n".join([sentence] * 20 + TEXTS))
+    config = tiny_config(tmp_path / "run", epochs=1)
+    config.data.name, config.data.path = "files", str(tmp_path)
+    train.run(config)
+    for path in (tmp_path / "run").rglob("*"):
+        assert not path.is_file() or b"zebra phones" not in path.read_bytes()
+
+
+def test_batches_are_reshuffled_by_epoch_and_padded_to_their_own_length() -> None:
+    batches = Batches([[4] * (i % 9 + 1) for i in range(100)], batch_size=10, seed=0, shuffle=True)
+    first = [tuple(batch.shape) for batch in batches]
+    batches.epoch = 1
+    assert first != [tuple(batch.shape) for batch in batches]
+    assert len(batches) == 10
+    assert pad([[4], [5, 6]]).tolist() == [[4, 0], [5, 6]]
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, [4, 2], [1], "x", [1, float("inf")]])
+def test_impossible_budgets_for_training_are_refused(epsilon: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"training\.epsilon"):
+        TrainingConfig(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("options", [{"learning_rate": 0.0}, {"batch_size": 0}, {"patience": -1}])
+def test_impossible_training_settings_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ConfigurationError, match=f"training.{next(iter(options))}"):
+        TrainingConfig(**options)  # type: ignore[arg-type]
+
+
+def test_content_first_training_points_latents_along_the_content_of_unseen_text(tmp_path: Path) -> None:
+    """Without it, the latents of a model of the same size know next to nothing of the content vectors."""
+    splits = load(DataConfig(sizes=[600, 60, 100]))
+    train_text, unseen = Corpus(splits["train"].texts), splits["test"].texts
+    content = torch.from_numpy(fit_content(train_text, kind="words", dim=8)(unseen)).float()
+    cosines = {}
+    for kind in ("none", "words"):
+        train_model(
+            train_text,
+            Corpus(splits["validation"].texts),
+            model_config=ModelConfig(**TINY_MODEL),  # type: ignore[arg-type]
+            tokenizer_config=TokenizerConfig(),
+            training_config=TrainingConfig(content=ContentConfig(kind=kind)),
+            trainer_config=TrainerConfig(max_epochs=8),
+            clip="sphere",
+            training_data=TrainingData(),
+            output_dir=tmp_path / kind,
+        )
+        latents = Rewriter.from_pretrained(tmp_path / kind, mechanism=Identity()).encode(unseen)
+        cosines[kind] = float(torch.nn.functional.cosine_similarity(latents, content).mean())
+    assert cosines["words"] > 0.5 > 0.25 > cosines["none"]
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(LearnedCodebook, "words"), (SqrtNLaplace, "none")])
+def test_auto_content_is_for_learned_codebooks(kind: type[Mechanism], expected: str) -> None:
+    assert for_mechanism(TrainingConfig(), kind).content.kind == expected
+    asked = TrainingConfig(content=ContentConfig(kind="classes"))
+    assert for_mechanism(asked, kind).content.kind == "classes"

@@ -1,0 +1,123 @@
+"""Budgets add up exactly, and the statement says what they are."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from adept.mechanisms import L1Laplace
+from adept.mechanisms.guarantee import json_number, share, total, words
+from adept.release.statement import PrivacyStatement
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 7, 10, 49, 1000, 999_983])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 1 / 3, 599.9])
+def test_equal_shares_never_add_up_to_more_than_the_whole(epsilon: float, records: int) -> None:
+    part = share(epsilon, records)
+    assert Fraction(part) * records <= Fraction(epsilon)
+    assert part == pytest.approx(epsilon / records)
+
+
+def test_plain_division_would_overspend_somewhere() -> None:
+    assert any(Fraction(0.1 / m) * m > Fraction(0.1) for m in range(1, 50))
+
+
+def test_infinite_numbers_become_words() -> None:
+    assert (json_number(float("inf")), json_number(2.0), json_number(None)) == ("inf", 2.0, None)
+    assert words(float("inf")) == "infinite"
+
+
+@pytest.mark.parametrize("epsilon", [1.00049, 0.123449, 8.0, 599.99999, 1e-7, 362.0386719675123, 2.0, 1234567.8])
+def test_an_epsilon_in_words_is_never_smaller_than_it_is(epsilon: float) -> None:
+    assert Fraction(words(epsilon)) >= Fraction(epsilon)
+    assert float(words(epsilon)) == pytest.approx(epsilon, rel=2e-3)
+
+
+def test_short_budgets_stay_short_in_words() -> None:
+    assert [words(epsilon) for epsilon in (8.0, 64.0, 0.5, 1000.0)] == ["8", "64", "0.5", "1000"]
+
+
+def test_sums_of_budgets_are_rounded_up() -> None:
+    for parts in ([0.1, 0.2], [0.1] * 10, [1e16, 1.0], [1 / 3] * 3):
+        assert Fraction(total(*parts)) >= sum(map(Fraction, parts))
+    assert total(1.0, float("inf")) == float("inf")
+
+
+def statement(**changes: object) -> PrivacyStatement:
+    fields: dict[str, object] = {
+        "mechanism": "l1",
+        "mechanism_options": {},
+        "guarantee": L1Laplace(epsilon=2.0).guarantee(16),
+        "dim": 16,
+        "clip": "l1",
+        "clip_norm": 1.0,
+        "records": 5,
+        "samples": 1,
+        "labels": None,
+        "label_epsilon": None,
+        "kept_columns": [],
+        "training_data": {"name": "atis", "public": True, "records": 9},
+        "versions": {},
+        **changes,
+    }
+    return PrivacyStatement(**fields)  # type: ignore[arg-type]
+
+
+def test_a_simulation_says_that_it_guarantees_nothing() -> None:
+    assert "guarantees nothing" in statement(simulated=True).text
+    assert "guarantees nothing" not in statement().text
+
+
+def test_private_training_text_is_named_as_such() -> None:
+    assert "declared public" in statement().text
+    assert "declared PRIVATE" in statement(training_data={"name": "files", "public": False, "records": 9}).text
+
+
+def test_total_epsilon_adds_text_and_randomised_label() -> None:
+    both = statement(labels="randomized_response", label_epsilon=1.5)
+    assert both.epsilon == 3.5
+    assert "(3.5, 0)-LDP" in both.text
+    assert both.to_json()["claimed_epsilon"] == 3.5
+
+
+def test_samples_are_said_to_share_one_release() -> None:
+    assert "share one released latent" in statement(samples=3).text
+
+
+def test_what_is_copied_tells_neighbours_apart() -> None:
+    assert statement().neighbours == "any two records"
+    assert statement(kept_columns=["time"]).neighbours == "any two records with the same time"
+    assert statement(labels="copy", kept_columns=["time"]).neighbours == "any two records with the same label and time"
+
+
+def test_a_persons_total_is_beside_the_records_and_never_smaller_than_the_sum() -> None:
+    described = statement(max_records_per_person=3).to_json()
+    assert (described["unit"], described["epsilon"], described["person_epsilon"]) == ("record", 2.0, 6.0)
+
+
+def test_no_privacy_promises_nothing_to_persons() -> None:
+    from adept.mechanisms import Identity
+
+    text = statement(guarantee=Identity().guarantee(16)).text
+    assert "Nobody is protected" in text
+    assert "is protected with" not in text
+
+
+def test_a_gaussian_with_randomised_labels_states_its_delta() -> None:
+    from adept.mechanisms import Gaussian
+
+    both = statement(
+        guarantee=Gaussian(epsilon=2.0, delta=1e-5).guarantee(16), labels="randomized_response", label_epsilon=1.0
+    )
+    assert "(3, 1e-05)-LDP" in both.text
+
+
+def test_denoised_text_is_written_from_labels_and_its_budget_says_so() -> None:
+    """Copied labels are in the text then, and no epsilon bounds it for records with different labels."""
+    plain, copied = statement(labels="copy"), statement(labels="copy", denoised=True, samples=3)
+    randomised = statement(labels="randomized_response", label_epsilon=1.5, denoised=True)
+    assert (plain.text_epsilon, copied.text_epsilon, randomised.text_epsilon) == (2.0, math.inf, 3.5)
+    assert (copied.to_json()["text_epsilon"], copied.epsilon) == ("inf", 2.0)
+    assert "tells the label even without its column" in copied.text
+    assert "must not be corrected again" in randomised.text
+    assert "share one released latent" not in copied.text

@@ -1,0 +1,267 @@
+"""The record reaches the output through its released latent alone, and the statement says what that guarantees."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny import TINY_MODEL, tiny_config
+
+from adept.cli import train
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import Codebook, Identity, L1Laplace, LearnedCodebook, Mechanism, Random, SqrtNLaplace
+from adept.models.autoencoder import ModelConfig
+from adept.models.decoding import DecodingConfig
+from adept.rewriting.rewriter import Rewriter, best_exact, load_model
+
+TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
+OTHERS = ["a completely different and much longer record that says nothing of the kind", "x", "", "fare", "y"]
+
+
+@pytest.fixture
+def rewriter(tiny_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0))
+
+
+def test_every_record_gets_one_rewrite_whatever_it_says(rewriter: Rewriter) -> None:
+    texts = [*TEXTS, "\x00\x07 control", "word\u2028word", "[END] [PAD]"]
+    rewrites = rewriter.rewrite(texts)
+    assert len(rewrites) == len(texts)
+    assert all("\n" not in text and "[UNK]" not in text for text in rewrites)
+
+
+def test_replaying_a_frozen_release_gives_the_same_text_whatever_the_record_was(
+    rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen = rewriter.release(TEXTS)
+    monkeypatch.setattr(SqrtNLaplace, "privatize", lambda self, latents: frozen)
+    assert rewriter.rewrite(TEXTS) == rewriter.rewrite(OTHERS)
+
+
+def test_a_decoder_that_peeks_at_the_length_would_be_caught(
+    rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen = rewriter.release(TEXTS)
+    monkeypatch.setattr(SqrtNLaplace, "privatize", lambda self, latents: frozen)
+
+    def leaky(texts: list[str]) -> list[str]:
+        return [text[: len(raw)] for raw, text in zip(texts, rewriter.rewrite(texts), strict=True)]
+
+    assert leaky(TEXTS) != leaky(OTHERS)
+
+
+def test_a_latent_is_the_same_whatever_else_is_in_the_batch(rewriter: Rewriter) -> None:
+    together = rewriter.encode(["fare to boston", *OTHERS[1:]])
+    assert torch.equal(together[0], rewriter.encode(["fare to boston", *TEXTS[1:]])[0])
+
+
+def test_two_releases_differ_whatever_the_seed(rewriter: Rewriter) -> None:
+    # 40 coordinates with a noise scale of millions of grid steps: they coincide with probability below 1e-200.
+    def release() -> torch.Tensor:
+        torch.manual_seed(7)
+        np.random.seed(7)
+        random.seed(7)
+        return rewriter.release(TEXTS)
+
+    assert not torch.equal(release(), release())
+
+
+def test_sampling_is_not_seeded_by_accident(tiny_run: Path) -> None:
+    sampler = Rewriter.from_pretrained(
+        tiny_run, mechanism=Identity(), decoding=DecodingConfig(strategy="sample", temperature=3.0)
+    )
+    torch.manual_seed(7)
+    first = sampler.rewrite(TEXTS * 4)
+    torch.manual_seed(7)
+    assert sampler.rewrite(TEXTS * 4) != first
+
+
+def test_samples_of_a_record_are_consecutive_and_come_from_one_release(tiny_run: Path) -> None:
+    greedy = Rewriter.from_pretrained(tiny_run, mechanism=Random(), batch_size=2)
+    rewrites = greedy.rewrite(TEXTS, samples=3)
+    assert len(rewrites) == 3 * len(TEXTS)
+    assert all(len(set(rewrites[3 * i : 3 * i + 3])) == 1 for i in range(len(TEXTS)))
+
+
+def test_random_knows_nothing_of_the_record_and_identity_everything(tiny_run: Path) -> None:
+    identity = Rewriter.from_pretrained(tiny_run, mechanism=Identity())
+    assert identity.rewrite(TEXTS) == identity.rewrite(TEXTS)
+    chance = Rewriter.from_pretrained(tiny_run, mechanism=Random())
+    latents = chance.release(["fare"] * 500)
+    assert latents.norm(dim=1).allclose(torch.ones(500))
+    assert latents.mean(dim=0).abs().max() < 0.25  # 8 coordinates of variance 1/8: beyond 15 standard errors
+    assert chance.guarantee.epsilon == 0
+
+
+def test_the_guarantee_is_that_of_the_mechanism_at_the_models_dimension(rewriter: Rewriter) -> None:
+    assert rewriter.guarantee == SqrtNLaplace(epsilon=8.0).guarantee(8)
+
+
+def test_a_model_serves_only_mechanisms_of_its_clip_and_radius(tiny_run: Path, tiny_l1_run: Path) -> None:
+    with pytest.raises(ModelError, match="trained for clip l2"):
+        Rewriter.from_pretrained(tiny_run, mechanism=L1Laplace(epsilon=8.0))
+    with pytest.raises(ModelError, match="trained for clip l1"):
+        Rewriter.from_pretrained(tiny_l1_run, mechanism=SqrtNLaplace(epsilon=8.0))
+    with pytest.raises(ConfigurationError, match=r"clip_norm must be 1\.0"):
+        Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0, clip_norm=2.0))
+    Rewriter.from_pretrained(tiny_l1_run, mechanism=Identity())
+
+
+def test_a_tokenizer_that_is_not_the_models_is_refused(tiny_run: Path, tmp_path: Path) -> None:
+    from adept.models.tokenizer import Tokenizer
+
+    for file in (tiny_run / "model").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    Tokenizer.train(["another text", "another text"]).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="does not fit"):
+        load_model(tmp_path)
+
+
+def test_words_of_the_rewritten_file_never_enter_the_output(rewriter: Rewriter) -> None:
+    texts = ["xylophone quagga", "xylophone xylophone"] * 50
+    assert not {"xylophone", "quagga"} & set(" ".join(rewriter.rewrite(texts)).split())
+    assert "xylophone" not in rewriter.tokenizer.vocabulary
+
+
+def test_a_bare_string_is_refused_and_not_taken_for_many_records(rewriter: Rewriter) -> None:
+    for method in (rewriter.rewrite, rewriter.encode, rewriter.release):
+        with pytest.raises(ConfigurationError, match="list of strings"):
+            method("show me flights")
+
+
+def test_every_record_is_padded_to_the_same_length_whatever_the_batch(
+    rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes = []
+    encode = rewriter.model.encode
+    monkeypatch.setattr(
+        rewriter.model, "encode", lambda tokens: (shapes.append(tuple(tokens.shape)), encode(tokens))[1]
+    )
+    rewriter.encode(["a", "b"])
+    rewriter.encode(["a", "b " * 500])
+    assert shapes == [(2, 22), (2, 22)]
+
+
+def test_records_with_the_same_codeword_share_one_pool_of_texts(tiny_run: Path) -> None:
+    decoding = DecodingConfig(pool=6, temperature=2.0)
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=2.0), decoding=decoding)
+    released = rewriter.release(["fare to boston"] * 300)
+    texts = [text for text, _ in rewriter.write(released, samples=6)]
+    pools: dict[bytes, list[str]] = {}
+    for i, row in enumerate(released):
+        pool = pools.setdefault(row.numpy().tobytes(), sorted(texts[6 * i : 6 * i + 6]))
+        assert sorted(texts[6 * i : 6 * i + 6]) == pool
+    assert 1 < len(pools) <= 32
+    assert len(rewriter.write(released[:1], samples=20)) == 20
+
+
+def test_a_pool_depends_on_its_codeword_alone_and_is_drawn_from_at_random(tiny_run: Path) -> None:
+    rewriter = Rewriter.from_pretrained(
+        tiny_run, mechanism=LearnedCodebook(epsilon=4.0), decoding=DecodingConfig(pool=50)
+    )
+    codeword = rewriter.release(["fare"])
+    drawn = [text for text, _ in rewriter.write(codeword.expand(200, -1))]
+    # 200 draws out of 50 texts miss most of the pool with negligible probability, and never leave it.
+    (pool,) = rewriter._pools.values()
+    assert set(drawn) <= {text for text, _ in pool}
+    assert len(set(drawn)) > 0.5 * len({text for text, _ in pool})
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "decoding", "strategy", "pool"),
+    [
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(), "sample", 20),
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(strategy="greedy"), "greedy", 0),
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(pool=0), "sample", 0),
+        (SqrtNLaplace(epsilon=4.0), DecodingConfig(), "greedy", 0),
+        (SqrtNLaplace(epsilon=4.0), DecodingConfig(strategy="sample"), "sample", 0),
+    ],
+)
+def test_texts_are_pooled_only_where_releases_repeat(
+    tiny_run: Path, mechanism: Mechanism, decoding: DecodingConfig, strategy: str, pool: int
+) -> None:
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, decoding=decoding)
+    assert (rewriter.decoding.strategy, rewriter.decoding.pool) == (strategy, pool)
+
+
+def test_a_learned_codebook_is_the_models_and_a_model_without_one_says_so(tiny_run: Path) -> None:
+    model, tokenizer = load_model(tiny_run)
+    rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=4.0))
+    assert {tuple(row) for row in rewriter.release(TEXTS).tolist()} <= {tuple(w) for w in model.codebooks[64].tolist()}
+    assert best_exact(model) is LearnedCodebook
+    model.codebooks = {}
+    assert best_exact(model) is Codebook
+    with pytest.raises(ModelError, match="no codebooks"):
+        Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=4.0))
+
+
+def test_damaged_codebooks_are_refused(tiny_run: Path, tmp_path: Path) -> None:
+    from safetensors.torch import save_file
+
+    for file in (tiny_run / "model").iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    save_file({"32": torch.ones(32, 5)}, tmp_path / "codebooks.safetensors")
+    with pytest.raises(ModelError, match="does not fit config"):
+        load_model(tmp_path)
+    (tmp_path / "codebooks.safetensors").write_bytes(b"damage")
+    with pytest.raises(ModelError, match="corrupt"):
+        load_model(tmp_path)
+
+
+def test_denoised_text_is_written_from_releases_and_labels_alone(tiny_run: Path) -> None:
+    """Whatever the records were: the method gets no record, and copied labels come out as they went in."""
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=8.0))
+    labels = ["fare" if place % 2 else "flight" for place in range(40)]
+    pairs = rewriter.write_denoised(rewriter.release(["a"] * 40), labels, known=("fare", "flight"), samples=3)
+    assert [label for _, label in pairs] == [label for label in labels for _ in range(3)]
+    assert all(isinstance(text, str) for text, _ in pairs)
+
+
+def test_denoised_text_is_decoded_from_what_the_mechanism_can_release_whatever_the_radius(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With C = 2 codewords have length 2; a decoder that got unit vectors would read half the latent."""
+    train.run(replace(tiny_config(tmp_path / "run"), model=ModelConfig(**{**TINY_MODEL, "clip_norm": 2.0})))
+    rewriter = Rewriter.from_pretrained(tmp_path / "run", mechanism=LearnedCodebook(epsilon=8.0, clip_norm=2.0))
+    written: list[torch.Tensor] = []
+    monkeypatch.setattr(
+        Rewriter, "write", lambda self, latents: (written.append(latents), [("", None)] * len(latents))[1]
+    )
+    released = rewriter.release(["fare", "flight"] * 20)
+    rewriter.write_denoised(released, ["x", "y"] * 20, known=("x", "y"))
+    assert set(map(tuple, written[0].tolist())) <= set(map(tuple, (rewriter.mechanism.codewords * 2).tolist()))
+    assert torch.allclose(written[0].norm(dim=1), released.norm(dim=1))
+
+
+def test_only_a_codebook_can_be_denoised(rewriter: Rewriter) -> None:
+    with pytest.raises(ConfigurationError, match="learned_codebook for denoising, got sqrt_n"):
+        rewriter.write_denoised(rewriter.release(TEXTS), ["x"] * len(TEXTS), known=("x", "y"))
+
+
+def test_the_likeliest_candidate_is_kept(tiny_run: Path) -> None:
+    """Of twenty candidates the one kept is likelier than a single sample nearly always, and reads the latent alone."""
+    mechanism = SqrtNLaplace(epsilon=64.0)
+    plain, chosen = (
+        Rewriter.from_pretrained(
+            tiny_run, mechanism=mechanism, decoding=DecodingConfig(strategy="sample", candidates=n)
+        )
+        for n in (1, 20)
+    )
+    released = plain.release(["fare to boston"] * 50)
+    generator = torch.Generator().manual_seed(3)
+    single, best = (
+        plain.model.likelihood(released, rewriter._likeliest(released, generator)) for rewriter in (plain, chosen)
+    )
+    assert float((best > single).double().mean()) > 0.9
+    assert torch.allclose(
+        plain.model.likelihood(released[:1], chosen._likeliest(released[:1], torch.Generator().manual_seed(3))),
+        max(
+            plain.model.likelihood(released[:1], row[None])
+            for row in plain.model.decode(
+                released[:1].expand(20, -1), DecodingConfig(strategy="sample"), torch.Generator().manual_seed(3)
+            )
+        ),
+        atol=1e-4,
+    )
