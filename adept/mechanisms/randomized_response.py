@@ -171,6 +171,17 @@ class ScalarLaplace:
         clamped = torch.tensor([min(max(value, self.lower), self.upper) for value in values], dtype=torch.int64)
         return [int(value) for value in exact_laplace(clamped, scale=self.scale).tolist()]
 
+    def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
+        """Return what a release would look like, seeded. Guarantees nothing.
+
+        The difference of two geometric numbers floor(b E), E exponential, has the discrete Laplace law of scale b.
+        """
+        check_integers(values)
+        clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
+        first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
+        noise = (self.scale * first).floor() - (self.scale * second).floor()
+        return [int(value) for value in (clamped + noise.to(torch.int64)).tolist()]
+
     def guarantee(self) -> Guarantee:
         """Return what one release of one integer guarantees."""
         return Guarantee(

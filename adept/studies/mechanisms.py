@@ -10,7 +10,7 @@ better than the others at a claim that is false.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -59,9 +59,8 @@ def run(
     epsilons: Sequence[float] = EPSILONS,
     records: int = RECORDS,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda done: None,
-) -> list[MechanismRow]:
-    """Simulate every mechanism at every dimension and budget.
+) -> Iterator[MechanismRow]:
+    """Simulate every mechanism at every dimension and budget, row by row.
 
     Args:
         mechanisms: names with a budget, from `mechanisms.BY_NAME`.
@@ -69,18 +68,15 @@ def run(
         epsilons: claimed budgets.
         records: simulated releases for each row.
         seed: of the simulation; each row has a generator of its own, so a row does not depend on the others asked for.
-        progress: called after each row with the number of rows done.
     """
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
     if unknown := [name for name in mechanisms if name not in MECHANISMS]:
         raise ConfigurationError(f"mechanisms must be among {', '.join(MECHANISMS)}, got {unknown[0]}")
-    grid = [(name, dim, epsilon) for name in mechanisms for dim in dims for epsilon in epsilons]
-    rows = []
-    for done, (name, dim, epsilon) in enumerate(grid, start=1):
-        rows.append(measure(BY_NAME[name](epsilon=epsilon), dim, records=records, seed=seed))
-        progress(done)
-    return rows
+    for name in mechanisms:
+        for dim in dims:
+            for epsilon in epsilons:
+                yield measure(BY_NAME[name](epsilon=epsilon), dim, records=records, seed=seed)
 
 
 def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int = 0) -> MechanismRow:

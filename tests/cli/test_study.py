@@ -11,10 +11,11 @@ from tiny import Run
 SMALL = {
     "sensitivity": ("trials=500", "dims=[2,16]"),
     "sanity_check": ("trials=1000", "dims=[1,8]", "epsilons=[1]", "mechanisms=[laplace,adept,dptext_redraw]"),
+    "randomized_response": ("records=[50,500]", "epsilons=[0.5,1]"),
     "mechanisms": ("trials=50", "dims=[4,8]", "epsilons=[1,8]"),
     "limits": (),
 }
-ROWS = {"sensitivity": 12, "sanity_check": 6, "mechanisms": 32, "limits": 72}
+ROWS = {"sensitivity": 12, "sanity_check": 6, "randomized_response": 24, "mechanisms": 32, "limits": 72}
 
 
 @pytest.mark.parametrize("study", SMALL)
@@ -87,6 +88,8 @@ def test_the_latents_of_a_trained_model_are_measured_beside_the_simulation(
     ("overrides", "message"),
     [
         (("study=nonsense",), "study must be one of sensitivity"),
+        (("study=randomized_response", "trials=5"), "trials must be null for study=randomized_response, got 5"),
+        (("study=randomized_response", "records=[1]"), "records[0] must be an integer between 2 and 10000000, got 1"),
         (("study=limits", "trials=5"), "trials must be null for study=limits, got 5"),
         (("study=mechanisms", "model_dir=x"), "model_dir must be null for study=mechanisms"),
         (("study=sensitivity", "epsilons=[1]"), "epsilons must be null for study=sensitivity"),

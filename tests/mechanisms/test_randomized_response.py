@@ -198,6 +198,20 @@ def test_the_lectures_number_of_skipped_classes_is_released_with_sensitivity_15(
     assert stats.chisquare([*cells, 20_000 - sum(cells)], [*sizes, 20_000 - sum(sizes)]).pvalue > P_LIMIT
 
 
+def test_a_simulated_number_has_the_law_of_the_released_one() -> None:
+    mechanism = ScalarLaplace(epsilon=5.0)  # scale 3; seeded, so this test raises no false alarms
+    simulated = torch.tensor(mechanism.simulate([7] * 20_000, torch.Generator().manual_seed(1))) - 7
+    support = torch.arange(-20, 21)
+    mass = math.tanh(1 / 6) * torch.exp(-support.abs().double() / 3)
+    observed = [int((simulated == step).sum()) for step in support]
+    inside = float(mass.sum()) * 20_000
+    sizes = [*(mass * 20_000).tolist(), 20_000 - inside]
+    assert stats.chisquare([*observed, 20_000 - sum(observed)], sizes).pvalue > P_LIMIT
+    assert mechanism.simulate([99], torch.Generator().manual_seed(2)) == mechanism.simulate(
+        [15], torch.Generator().manual_seed(2)
+    )
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 30.0])
 def test_the_scalar_mean_is_unbiased_with_the_stated_error(epsilon: float) -> None:
     mechanism = ScalarLaplace(epsilon=epsilon)

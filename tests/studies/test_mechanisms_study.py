@@ -13,7 +13,7 @@ from adept.studies import mechanisms
 from adept.studies.mechanisms import MechanismRow, cap_information, codeword_information, gaussian_cosine
 
 RECORDS = 1000
-ROWS = mechanisms.run(dims=(16, 64), epsilons=(2.0, 8.0, 64.0), records=RECORDS)
+ROWS = list(mechanisms.run(dims=(16, 64), epsilons=(2.0, 8.0, 64.0), records=RECORDS))
 UNSEEN = (
     7 / RECORDS
 )  # an event that did not happen in 1,000 records has at most this probability, but for one case in 1,000
@@ -106,15 +106,9 @@ def test_the_gaussian_cosine_has_its_limits_and_the_value_of_one_dimension() -> 
 
 
 def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
-    alone = mechanisms.run(mechanisms=("l1",), dims=(64,), epsilons=(8.0,), records=RECORDS)
+    alone = list(mechanisms.run(mechanisms=("l1",), dims=(64,), epsilons=(8.0,), records=RECORDS))
     torch.manual_seed(123)
     assert alone == [row("l1", 64, 8.0)]
-
-
-def test_progress_counts_the_rows() -> None:
-    seen: list[int] = []
-    mechanisms.run(mechanisms=("l1", "sqrt_n"), dims=(4,), epsilons=(1.0, 2.0), records=2, progress=seen.append)
-    assert seen == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -127,4 +121,4 @@ def test_progress_counts_the_rows() -> None:
 )
 def test_what_cannot_be_studied_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        mechanisms.run(**{"epsilons": (1.0,), "records": 2, **options})  # type: ignore[arg-type]
+        list(mechanisms.run(**{"epsilons": (1.0,), "records": 2, **options}))  # type: ignore[arg-type]

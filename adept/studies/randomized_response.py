@@ -1,0 +1,225 @@
+r"""Surveys under local differential privacy (Habernal 2025, lecture 5): a bit, one answer of many, and a number, over n and eps.
+
+Everyone answers through a mechanism of ``adept.mechanisms``, and nobody is trusted. Four questions to the lecture:
+
+1. *One bit* ("I took illegal drugs"), told truthfully with probability theta. The lecture's first theta = (eps + 1)/(eps + 2) is
+   private, but spends only ln(1 + eps); its second, e^eps/(e^eps + 1), is tight. How many more people does the first one need?
+2. *One of k answers*: the tight theta becomes e^eps/(e^eps + k - 1).
+3. *A number* from 0 to 15 ("how many classes did you skip?"): the Laplace mechanism with l1 sensitivity 15, so the scale 15/eps.
+4. The same number as one of 16 answers, from whose debiased frequencies the mean follows.
+
+What was released is biased (randomised response pulls every share towards 1/k). As the law of the release is public, each
+report r has an unbiased reading y(r), and the mean of the readings estimates the truth: y = (1[r = answer] - Q)/(P - Q) for a
+share, with P and Q the probabilities of the true and of any other answer; y = sum_v v (1[r = v] - Q)/(P - Q) for a mean from k
+answers; y = r for the Laplace mechanism. A reading's variance over population and noise, both independent between people, is exact
+by enumeration (`survey_law`), so the standard error of a survey of n people is sqrt(variance/n). Intervals: of a share
+Clopper-Pearson on the count of the answer, debiased (exact, since the count is binomial); of a mean the normal law with the
+readings' own deviation.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from adept.audit.bounds import clopper_pearson
+from adept.errors import ConfigurationError
+from adept.mechanisms import RandomizedResponse, ScalarLaplace
+from adept.mechanisms.base import check_integer
+
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+RECORDS = (100, 1_000, 10_000, 100_000)
+CONFIDENCE = 0.999
+YES = 0.2  # the population's share of "yes"
+LARGEST = 15  # of the lecture's number of skipped classes
+# The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly all.
+SKIPPED = tuple(weight / 100 for weight in (18, 16, 14, 11, 9, 7, 5, 4, 3, 2, 2, 2, 2, 2, 1, 2))
+FEW = (0.5, 0.25, 0.15, 0.1)  # the population's shares of four answers
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A question to a population, and the mechanism through which everyone answers.
+
+    Attributes:
+        target: what is estimated: "share" (of the first answer) or "mean".
+        population: the true probabilities of the answers 0, 1, 2, ...
+        theta: of randomised response, "tight" or "lecture"; None for the Laplace mechanism.
+    """
+
+    target: str
+    population: tuple[float, ...]
+    theta: str | None
+
+
+SURVEYS = {
+    "bit": Survey("share", (YES, 1 - YES), "tight"),
+    "bit_lecture": Survey("share", (YES, 1 - YES), "lecture"),
+    "four_answers": Survey("share", FEW, "tight"),
+    "sixteen_answers": Survey("share", SKIPPED, "tight"),
+    "number_laplace": Survey("mean", SKIPPED, None),
+    "number_answers": Survey("mean", SKIPPED, "tight"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResponseRow:
+    """One survey of one size at one budget: what is true, what was released, and what can be told from it."""
+
+    survey: str
+    target: str  # share | mean
+    answers: int  # k
+    epsilon: float  # the claim
+    spent: float  # the true budget of the answer
+    records: int
+    parameter: float  # theta, or the noise's scale
+    published: float  # the lecture's formula for it
+    truth: float  # of the population
+    released: float  # the share or mean of the released answers as they are
+    expected_released: float  # the same in expectation, in closed form
+    estimate: float  # debiased
+    deviation: float  # its standard error, in closed form
+    lower: float  # 99.9 % interval of the truth, from the release alone
+    upper: float
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of one released answer: what a survey of any size is made of."""
+
+    parameter: float
+    spent: float
+    truth: float
+    expected_released: float
+    variance: float  # of one unbiased reading, over population and noise
+
+
+def run(
+    *,
+    mechanisms: Sequence[str] = tuple(SURVEYS),
+    epsilons: Sequence[float] = EPSILONS,
+    records: Sequence[int] = RECORDS,
+    seed: int = 2025,
+) -> Iterator[ResponseRow]:
+    """Yield a row a survey, budget and number of people; each row has a generator of its own.
+
+    Raises:
+        ConfigurationError: an unknown survey, a budget out of range, or fewer than two people.
+    """
+    if unknown := [name for name in mechanisms if name not in SURVEYS]:
+        raise ConfigurationError(f"mechanisms must be among {', '.join(SURVEYS)}, got {unknown[0]}")
+    check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})
+    for name in mechanisms:
+        for epsilon in epsilons:
+            for count in records:
+                yield measure(name, epsilon=epsilon, records=count, seed=seed)
+
+
+def published_parameter(survey: Survey, *, epsilon: float) -> float:
+    """Return the lecture's theta, or the Laplace mechanism's scale: sensitivity over epsilon."""
+    match survey.theta:
+        case None:
+            return LARGEST / epsilon
+        case "lecture":
+            return (epsilon + 1) / (epsilon + 2)
+        case _:
+            return 1 / (1 + (len(survey.population) - 1) * math.exp(-epsilon))
+
+
+def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
+    """Return the randomised response of a survey over the answers "0", "1", ..."""
+    labels = tuple(str(answer) for answer in range(len(survey.population)))
+    return RandomizedResponse(epsilon=epsilon, labels=labels, theta=survey.theta or "tight")
+
+
+def survey_law(survey: Survey, *, epsilon: float) -> Law:
+    """Return the exact law of one answer, by enumeration over true and released answers."""
+    population, values = np.array(survey.population), np.arange(len(survey.population))
+    wanted = (values == 0).astype(float) if survey.target == "share" else values.astype(float)
+    truth = float(population @ wanted)
+    if survey.theta is None:
+        laplace = ScalarLaplace(epsilon=epsilon, upper=LARGEST)
+        variance = float(population @ wanted**2) - truth**2 + laplace.expected_squared_error()
+        return Law(laplace.scale, laplace.guarantee().epsilon, truth, truth, variance)
+    mechanism = response(survey, epsilon=epsilon)
+    keep, other = probabilities(mechanism)
+    channel = np.full((len(values), len(values)), other) + (keep - other) * np.eye(len(values))
+    released = population @ channel
+    variance = float(released @ readings(wanted, mechanism) ** 2) - truth**2
+    return Law(keep, mechanism.guarantee().epsilon, truth, float(released @ wanted), variance)
+
+
+def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
+    """Return P and Q: of the true answer, and of any other one."""
+    keep = mechanism.keep_probability
+    return float(keep), float((1 - keep) / (len(mechanism.labels) - 1))
+
+
+def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDArray[np.float64]:
+    """Return the unbiased reading of each released answer, for what is ``wanted`` of each true one."""
+    keep, other = probabilities(mechanism)
+    values: NDArray[np.float64] = (wanted - other * wanted.sum()) / (keep - other)
+    return values
+
+
+def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> ResponseRow:
+    """Ask ``records`` people of the population, and estimate the truth from what they release."""
+    survey = SURVEYS[name]
+    law = survey_law(survey, epsilon=epsilon)
+    cell = sha256(repr((seed, name, epsilon, records)).encode()).digest()
+    generator = torch.Generator().manual_seed(int.from_bytes(cell[:7], "big"))
+    weights = torch.tensor(survey.population, dtype=torch.float64)
+    answers = torch.multinomial(weights, records, replacement=True, generator=generator).tolist()
+    raw, estimate, lower, upper = _ask(survey, answers, epsilon, generator)
+    return ResponseRow(
+        survey=name,
+        target=survey.target,
+        answers=len(survey.population),
+        epsilon=epsilon,
+        spent=law.spent,
+        records=records,
+        parameter=law.parameter,
+        published=published_parameter(survey, epsilon=epsilon),
+        truth=law.truth,
+        released=raw,
+        expected_released=law.expected_released,
+        estimate=estimate,
+        deviation=math.sqrt(law.variance / records),
+        lower=lower,
+        upper=upper,
+    )
+
+
+def _ask(
+    survey: Survey, answers: list[int], epsilon: float, generator: torch.Generator
+) -> tuple[float, float, float, float]:
+    """Return what was released, as it is, and the estimate with its interval."""
+    if survey.theta is None:
+        laplace = ScalarLaplace(epsilon=epsilon, upper=LARGEST)
+        numbers = np.array(laplace.simulate(answers, generator), dtype=float)
+        return (float(numbers.mean()), *_normal(numbers))
+    mechanism = response(survey, epsilon=epsilon)
+    released = mechanism.simulate([str(answer) for answer in answers], generator)
+    if survey.target == "share":
+        count = released.count("0")
+        keep, other = probabilities(mechanism)
+        ends = clopper_pearson(count, len(released), alpha=(1 - CONFIDENCE) / 2)
+        lower, upper = ((float(end) - other) / (keep - other) for end in ends)
+        return count / len(released), mechanism.estimate_frequencies(released)[0]["0"], lower, upper
+    numbers = np.array([int(answer) for answer in released])
+    values = np.arange(len(survey.population), dtype=float)
+    return (float(numbers.mean()), *_normal(readings(values, mechanism)[numbers]))
+
+
+def _normal(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the mean of independent readings and its 99.9 % interval by the normal law."""
+    mean, margin = (
+        float(values.mean()),
+        float(norm.isf((1 - CONFIDENCE) / 2)) * values.std(ddof=1) / math.sqrt(len(values)),
+    )
+    return mean, mean - margin, mean + margin
