@@ -1,9 +1,8 @@
 """``adept study``: the papers' figures and the limits recomputed, published values beside ours, as csv, svg and JSON."""
 
-import csv
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from adept.cli.app import execute
 from adept.cli.console import show_table, write_json
 from adept.data.corpus import DataConfig, load
 from adept.data.files import new_directory
+from adept.data.tables import write_csv
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
 from adept.mechanisms.base import check_integer, check_positive
@@ -112,14 +112,6 @@ def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
     options = {name: value for name, value in (("pairs", config.trials), ("seed", config.seed)) if value is not None}
     name = f"{model.clip} model of {config.data.name}"
     return sensitivity.measure_latents(latents, clip_norm=clip_norm, name=name, **options)
-
-
-def write_csv(rows: Sequence[Any], path: Path) -> None:
-    """Write row dataclasses as csv; what does not apply is empty, infinite and undefined numbers are "inf" and "nan"."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(stream, fieldnames=[f.name for f in fields(rows[0])], lineterminator="\n")
-        table.writeheader()
-        table.writerows(asdict(row) for row in rows)
 
 
 def main() -> int:

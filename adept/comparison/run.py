@@ -7,11 +7,10 @@ figures apart: ``none`` (the text itself), ``identity`` (the rewriter without no
 latents that have nothing to do with the record). A utility figure without its ``random`` row proves nothing.
 """
 
-import csv
 import json
 import multiprocessing
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.results import ENDS, Row
 from adept.comparison.seed_run import SeedTrial
 from adept.data.corpus import Corpus, load
+from adept.data.tables import write_csv
 from adept.errors import DataError
 
 __all__ = ["ENDS", "CompareConfig", "Row", "compare"]
@@ -82,11 +82,3 @@ def _continue_directory(config: CompareConfig) -> Path:
         directory.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(settings, indent=2) + "\n", "utf-8")
     return directory
-
-
-def write_csv(rows: list[Row], path: Path) -> None:
-    """Write rows as csv; what does not apply is empty, an infinite epsilon is "inf"."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(stream, fieldnames=[f.name for f in fields(Row)], lineterminator="\n")
-        table.writeheader()
-        table.writerows(row.plain() for row in rows)
