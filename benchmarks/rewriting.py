@@ -35,7 +35,7 @@ def main() -> None:
     for name, kind in BY_NAME.items():
         mechanism = kind(epsilon=8.0)
         model = Autoencoder(ModelConfig(), vocabulary_size=len(tokenizer), clip="l1" if name == "l1" else "l2")
-        rewriter = Rewriter(model, tokenizer, mechanism=mechanism)
+        rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism)
         mechanism.privatize(torch.zeros(1, model.config.latent_dim))  # codebooks are made once
         seconds = dict.fromkeys(("encode", "noise", "decode"), 0.0)
         for start in range(0, records, rewriter.batch_size):

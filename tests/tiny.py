@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from adept.cli import train
-from adept.cli.app import MechanismChoice
 from adept.data.corpus import DataConfig
 from adept.mechanisms import BY_NAME
+from adept.mechanisms.choice import MechanismChoice
 from adept.models.autoencoder import ModelConfig
 from adept.models.training import TrainerConfig
 

@@ -8,8 +8,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import MISSING as NO_DEFAULT
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,40 +21,12 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from adept.errors import AdeptError, ConfigurationError
-from adept.mechanisms import BY_NAME, Mechanism
+from adept.mechanisms import BY_NAME
+from adept.mechanisms.choice import MechanismChoice
 
 USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 2, 70, 130
 
 Config = TypeVar("Config")
-
-
-@dataclass(frozen=True)
-class MechanismChoice:
-    """A mechanism as the command line names it: the class, and the fields that were set.
-
-    The budget and the radius may come later: who trains needs no budget, and the radius is the model's.
-    """
-
-    kind: type[Mechanism]
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def build(self, *, epsilon: float | None = None, clip_norm: float) -> Mechanism:
-        """Build the mechanism; what the command line set wins over ``epsilon`` and ``clip_norm``.
-
-        Raises:
-            ConfigurationError: there is no budget, or two of them, or a value is out of range.
-        """
-        if epsilon is not None and "epsilon" in self.options and self.options["epsilon"] != epsilon:
-            raise ConfigurationError(
-                f"epsilon must be given once, got {epsilon} and {self.options['epsilon']}: drop one of them"
-            )
-        options = {"clip_norm": clip_norm, **({} if epsilon is None else {"epsilon": epsilon}), **self.options}
-        required = {f.name for f in fields(self.kind) if f.default is NO_DEFAULT}
-        if "epsilon" in required - options.keys():
-            raise ConfigurationError(
-                "epsilon must be chosen by who releases the data, got none: add for example epsilon=8"
-            )
-        return self.kind(**options)
 
 
 def register_mechanisms() -> None:
@@ -131,9 +101,10 @@ def typed(config: DictConfig, schema: type[Config]) -> Config:
     if not isinstance(result, schema):
         raise ConfigurationError(f"configuration must be a {schema.__name__}, got {type(result).__name__}")
     if mechanism is not None:
-        options = {str(key): mechanism[key] for key in mechanism if not OmegaConf.is_missing(mechanism, key)}
+        given = {str(key): mechanism[key] for key in mechanism if not OmegaConf.is_missing(mechanism, key)}
         kind: Any = OmegaConf.get_type(mechanism)
-        result.mechanism = MechanismChoice(kind, options)  # type: ignore[attr-defined]
+        budget, radius = given.pop("epsilon", None), given.pop("clip_norm", None)
+        result.mechanism = MechanismChoice(kind, budget, radius, given)  # type: ignore[attr-defined]
     return result
 
 

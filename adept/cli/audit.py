@@ -14,7 +14,8 @@ from adept.cli.app import execute
 from adept.cli.console import show_table, write_dict
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
-from adept.rewriting.rewriter import Rewriter, load_model
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
 
 TARGETS = ("mechanism", "rewriter")
 TEXTS = [
@@ -88,7 +89,7 @@ def _audit_rewriter(config: AuditConfig, progress: Callable[[int, int], None]) -
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
-    rewriter = Rewriter(model, tokenizer, mechanism=mechanism)
+    rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism)
     first, second = max(config.texts, key=len), min(config.texts, key=len)
     return [
         _audit_mechanism(config, progress, dim=sizes.latent_dim, clip_norm=sizes.clip_norm),

@@ -7,17 +7,14 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from adept.cli.app import MechanismChoice, execute
+from adept.cli.app import execute
 from adept.cli.console import show
 from adept.data.files import STANDARD_STREAM
-from adept.errors import ConfigurationError
-from adept.mechanisms import RandomizedResponse
-from adept.mechanisms.guarantee import share, words
+from adept.mechanisms.guarantee import words
 from adept.models.decoding import DecodingConfig
 from adept.release.columns import ReleaseOptions
-from adept.release.file import check_release, release_file
+from adept.release.service import Budget, label_response, open_rewriter, release_file
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.rewriter import Rewriter, best_exact, check_fit, load_model
 
 
 @dataclass
@@ -49,24 +46,33 @@ class RewriteConfig:
     batch_size: int = 256
     accept_broken_claim: bool = False
     accept_inexact: bool = False
-
-    def __post_init__(self) -> None:
-        if self.epsilon_per not in ("record", "person"):
-            raise ConfigurationError(f"epsilon_per must be record or person, got {self.epsilon_per}")
-        if self.epsilon_per == "person" and self.max_records_per_person is None:
-            raise ConfigurationError("max_records_per_person must be given for epsilon_per=person, got none")
-        if self.batch_size < 1:
-            raise ConfigurationError(f"batch_size must be at least 1, got {self.batch_size}")
+    accept_private_model: bool = False
 
 
 def run(config: RewriteConfig) -> PrivacyStatement:
     """Rewrite a file; raises AdeptError for what the user can mend."""
-    model, tokenizer = load_model(config.model_dir)
+    budget = Budget(
+        epsilon=config.epsilon,
+        label_epsilon=config.label_epsilon,
+        per=config.epsilon_per,
+        max_records_per_person=config.max_records_per_person,
+    )
+    rewriter = open_rewriter(
+        config.model_dir,
+        budget=budget,
+        mechanism=config.mechanism,
+        decoding=config.decoding,
+        batch_size=config.batch_size,
+        accept_broken_claim=config.accept_broken_claim,
+        accept_inexact=config.accept_inexact,
+        accept_private_model=config.accept_private_model,
+    )
+    randomised = config.labels == "randomized_response"
     options = ReleaseOptions(
         text_column=config.text_column,
         label_column=config.label_column,
         labels=config.labels,
-        label_response=_label_response(config, tokenizer.labels),
+        label_response=label_response(budget, config.label_set or rewriter.tokenizer.labels) if randomised else None,
         keep_columns=config.keep_columns,
         samples=config.samples,
         denoise=config.denoise,
@@ -75,40 +81,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         max_records_per_person=config.max_records_per_person,
         card=config.card,
     )
-    choice = config.mechanism or MechanismChoice(best_exact(model))
-    check_fit(model, choice.kind)
-    epsilon = _share(config, config.epsilon)
-    mechanism = choice.build(epsilon=epsilon, clip_norm=model.config.clip_norm)
-    rewriter = Rewriter(model, tokenizer, mechanism=mechanism, decoding=config.decoding, batch_size=config.batch_size)
-    check_release(
-        rewriter.guarantee,
-        accept_broken_claim=config.accept_broken_claim,
-        accept_inexact=config.accept_inexact,
-    )
     return release_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
-
-
-def _share(config: RewriteConfig, epsilon: float | None) -> float | None:
-    """The budget of one record: an equal share of the person's, or what was given."""
-    if epsilon is None or epsilon <= 0 or config.epsilon_per == "record" or not math.isfinite(epsilon):
-        return epsilon  # the mechanism checks its range
-    return share(epsilon, config.max_records_per_person or 1)
-
-
-def _label_response(config: RewriteConfig, known: list[str]) -> RandomizedResponse | None:
-    """The mechanism for labels, where they are randomised."""
-    if config.labels != "randomized_response":
-        return None
-    epsilon, labels = _share(config, config.label_epsilon), config.label_set or known
-    if epsilon is None:
-        raise ConfigurationError(
-            "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2"
-        )
-    if not labels:
-        raise ConfigurationError(
-            "label_set must name the public labels, got none: a set read off private data would leak"
-        )
-    return RandomizedResponse(epsilon=epsilon, labels=tuple(labels))
 
 
 def main() -> int:

@@ -18,7 +18,8 @@ from adept.data.tables import write_csv
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
 from adept.mechanisms.base import check_integer, check_positive
-from adept.rewriting.rewriter import Rewriter, load_model
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity
 from adept.studies.catalogue import STUDIES
 
@@ -106,7 +107,7 @@ def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
     """
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
-    rewriter = Rewriter(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))
+    rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))
     texts = load(config.data)["train"].texts
     latents = torch.cat([rewriter.encode(texts[i : i + BATCH]).cpu() for i in range(0, len(texts), BATCH)])
     options = {name: value for name, value in (("pairs", config.trials), ("seed", config.seed)) if value is not None}

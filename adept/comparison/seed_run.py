@@ -31,6 +31,7 @@ from adept.evaluation.nearest import LINEAR_DIM, PublicTexts, linear_latents
 from adept.mechanisms import BY_NAME, Codebook, LearnedCodebook, Mechanism, RandomizedResponse
 from adept.models.topics import Encoder
 from adept.rewriting.denoising import nearest_codewords
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter, denoisable
 
 Pairs = Sequence[tuple[str, str | None]]  # text, and its label where that is another than the record's released one
@@ -165,7 +166,7 @@ class SeedTrial:
         decoding = self.config.decoding
         if decoding.strategy == "auto" and family.content != "none":
             decoding = replace(decoding, strategy="sample")
-        return Rewriter.from_pretrained(model_dir, mechanism=mechanism, decoding=decoding)
+        return Rewriter.for_measurement(*load_model(model_dir), mechanism=mechanism, decoding=decoding)
 
     def _denoises(self, family: Family) -> bool:
         name = LearnedCodebook.name

@@ -20,23 +20,12 @@ from torch import Tensor
 from adept.data.files import STANDARD_STREAM, Record, file_format, new_file, read_records, record_writer
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Mechanism
-from adept.mechanisms.guarantee import Guarantee, json_number
+from adept.mechanisms.guarantee import json_number
 from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter, denoisable
 
 STATEMENT_SUFFIX, CARD_SUFFIX = ".privacy.json", ".card.md"
-
-
-def check_release(guarantee: Guarantee, *, accept_broken_claim: bool, accept_inexact: bool) -> None:
-    """Raise ReleaseRefused where a release would promise what it cannot keep, unless the user said that they know."""
-    if not guarantee.holds and not accept_broken_claim:
-        raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
-    if not guarantee.exact and not accept_inexact:
-        raise ReleaseRefused(
-            "this mechanism is research grade: floating-point noise has no proven guarantee: "
-            "choose an exact one, or add accept_inexact=true"
-        )
 
 
 def release_file(
@@ -49,7 +38,10 @@ def release_file(
     Raises:
         DataError: the input cannot be read as asked, a person has too many records, or an output exists.
         ConfigurationError: a label is outside the public label set, or the model writes no labels for labels=joint.
+        ReleaseRefused: the rewriter was made for measurement.
     """
+    if rewriter.measurement:
+        raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_rewriter")
     target_format = file_format(target, options.format if target == STANDARD_STREAM else None)
     if target_format == "txt" and options.keep_columns:
         raise ConfigurationError(

@@ -17,14 +17,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, Mechanism, RandomizedResponse
+from adept.errors import ConfigurationError
+from adept.mechanisms import LearnedCodebook, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder
 from adept.models.batching import pad
 from adept.models.decoding import DecodingConfig
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting import denoising
+from adept.rewriting.loading import check_fit, check_release, load_model, with_codewords
 
 
 class Rewriter:
@@ -36,10 +37,17 @@ class Rewriter:
         mechanism: what randomises the latent; its set must fit the model's clip, its radius must be the model's.
         decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
+        accept_broken_claim: release although the mechanism's claim is false, or nothing is claimed.
+        accept_inexact: release although the noise is floating-point arithmetic.
+        accept_private_model: release although the model was trained on text that was not declared public.
+
+    Attributes:
+        measurement: made by :meth:`for_measurement`: what it writes serves to measure and is never handed out.
 
     Raises:
         ModelError: the model was trained for a clip that the mechanism cannot use.
         ConfigurationError: the mechanism's radius is not the model's.
+        ReleaseRefused: a release would promise what it cannot keep, and that was not accepted.
     """
 
     def __init__(
@@ -50,15 +58,24 @@ class Rewriter:
         mechanism: Mechanism,
         decoding: DecodingConfig | None = None,
         batch_size: int = 256,
+        accept_broken_claim: bool = False,
+        accept_inexact: bool = False,
+        accept_private_model: bool = False,
     ) -> None:
-        check_fit(model, type(mechanism))
-        if mechanism.clip_norm != model.config.clip_norm:
-            raise ConfigurationError(
-                f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.clip_norm}"
-            )
+        if batch_size < 1:
+            raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
+        check_fit(model, mechanism)
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.mechanism = with_codewords(mechanism, model)
+        self.measurement = False
+        check_release(
+            self.guarantee,
+            model.training_data,
+            accept_broken_claim=accept_broken_claim,
+            accept_inexact=accept_inexact,
+            accept_private_model=accept_private_model,
+        )
         self.decoding = _resolved(decoding or DecodingConfig(), repeats=isinstance(mechanism, LearnedCodebook))
         self.batch_size = batch_size
         self._pools: dict[bytes, list[tuple[str, str | None]]] = {}
@@ -68,6 +85,25 @@ class Rewriter:
         """Load a model directory, or the ``model/`` inside a run's directory; ``options`` are those of the constructor."""
         model, tokenizer = load_model(directory)
         return cls(model, tokenizer, mechanism=mechanism, **options)
+
+    @classmethod
+    def for_measurement(
+        cls,
+        model: Autoencoder,
+        tokenizer: Tokenizer,
+        *,
+        mechanism: Mechanism,
+        decoding: DecodingConfig | None = None,
+        batch_size: int = 256,
+    ) -> "Rewriter":
+        """Return a rewriter that refuses nothing: for reference rows and broken claims, which are there to be measured.
+
+        What it writes never leaves: ``adept.release`` refuses such a rewriter.
+        """
+        every = {"accept_broken_claim": True, "accept_inexact": True, "accept_private_model": True}
+        rewriter = cls(model, tokenizer, mechanism=mechanism, decoding=decoding, batch_size=batch_size, **every)
+        rewriter.measurement = True
+        return rewriter
 
     @property
     def guarantee(self) -> Guarantee:
@@ -186,19 +222,6 @@ class Rewriter:
         return next(self.model.parameters()).device
 
 
-def with_codewords(mechanism: Mechanism, model: Autoencoder) -> Mechanism:
-    """Give a learned codebook the model's codewords; other mechanisms need none.
-
-    Raises:
-        ModelError: the model has no codebooks.
-    """
-    if not isinstance(mechanism, LearnedCodebook) or mechanism.codewords is not None:
-        return mechanism
-    if not model.codebooks:
-        raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
-    return mechanism.with_codewords(model.codebooks)
-
-
 def denoisable(mechanism: Mechanism) -> LearnedCodebook:
     """Return a mechanism whose releases can be denoised; others raise ConfigurationError."""
     if not isinstance(mechanism, LearnedCodebook):
@@ -216,30 +239,3 @@ def _draw(pool: list[tuple[str, str | None]], samples: int) -> list[tuple[str, s
     """Draw from a pool, each of its texts once before any comes again."""
     whole, rest = divmod(samples, len(pool))
     return pool * whole + random.sample(pool, rest)
-
-
-def best_exact(model: Autoencoder) -> type[Mechanism]:
-    """Return the exact private mechanism with the best measured utility among those that a model serves."""
-    if model.clip == "l1":
-        return L1Laplace
-    return LearnedCodebook if model.codebooks else Codebook
-
-
-def check_fit(model: Autoencoder, mechanism: type[Mechanism]) -> None:
-    """Raise ModelError unless a model's latents are of a kind that the mechanism can use."""
-    if model.clip not in mechanism.serves:
-        raise ModelError(
-            f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
-            f"train one with mechanism={mechanism.name}"
-        )
-
-
-def load_model(directory: str | Path) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model and its tokenizer from a model directory or from the run directory around it."""
-    directory = Path(directory)
-    if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
-        directory = directory / "model"
-    model, tokenizer = Autoencoder.from_pretrained(directory), Tokenizer.from_pretrained(directory)
-    if len(tokenizer) != model.vocabulary_size:
-        raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
-    return model, tokenizer

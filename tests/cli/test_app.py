@@ -31,9 +31,10 @@ def test_train_rewrite_evaluate_from_the_command_line(adept: Run, tmp_path: Path
         f"input={tmp_path}/train.jsonl",
         f"output={tmp_path}/private.jsonl",
         HARMLESS,
+        "accept_private_model=true",  # the weights come from the user's own files
     )
     assert rewritten.returncode == 0, rewritten.stderr
-    assert "private" in rewritten.stderr  # the weights come from the user's own files
+    assert "trained on text declared private" in rewritten.stderr
     assert "SECRET" not in (tmp_path / "private.jsonl").read_text()
     assert json.loads((tmp_path / "private.jsonl.privacy.json").read_text())["epsilon"] == 8.0
 
@@ -77,6 +78,7 @@ def test_no_privacy_is_warned_about(adept_here: Run, tiny_run: Path, tmp_path: P
         f"input={tmp_path}/in.txt",
         f"output={tmp_path}/out.txt",
         "mechanism=identity",
+        "accept_broken_claim=true",
     )
     assert done.returncode == 0
     assert "identity protects nothing" in done.stderr
@@ -96,6 +98,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=nan", "epsilon must be positive and finite, got nan"),
         (f"{REWRITE} epsilon=inf", "epsilon must be positive and finite, got inf"),
         (f"{REWRITE} epsilon=1 mechanism=l1 mechanism.epsilon=100", "epsilon must be given once"),
+        (f"{REWRITE} mechanism=identity", "accept_broken_claim=true"),
         (f"{REWRITE} epsilon=much", "could not be converted to Float"),
         (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
         (f"{REWRITE} epsilon=8 text_column=utterance", "column 'utterance' is missing"),

@@ -12,9 +12,10 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 
 from adept.__main__ import COMMANDS
-from adept.cli.app import MechanismChoice, config_directory, register_mechanisms, typed
+from adept.cli.app import config_directory, register_mechanisms, typed
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
+from adept.mechanisms.choice import MechanismChoice
 from adept.models.autoencoder import ModelConfig
 
 CONF = config_directory()
@@ -91,7 +92,7 @@ def test_column_overrides_reach_the_data() -> None:
 def test_a_mechanism_without_a_budget_is_refused_when_it_is_built() -> None:
     with pytest.raises(ConfigurationError, match="epsilon must be chosen"):
         MechanismChoice(L1Laplace).build(clip_norm=1.0)
-    assert MechanismChoice(L1Laplace, {"clip_norm": 3.0}).build(epsilon=1.0, clip_norm=1.0).clip_norm == 3.0
+    assert MechanismChoice(L1Laplace, clip_norm=3.0).build(epsilon=1.0, clip_norm=1.0).clip_norm == 3.0
 
 
 def test_help_lists_the_commands_without_importing_torch() -> None:

@@ -16,7 +16,8 @@ from adept.models.batching import Batches, pad
 from adept.models.tokenizer import Tokenizer, TokenizerConfig
 from adept.models.topics import ContentConfig, fit_content
 from adept.models.training import FitResult, TrainerConfig, TrainingConfig, fit, for_mechanism, train_model
-from adept.rewriting.rewriter import Rewriter, load_model
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
 
 TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]
 
@@ -193,7 +194,7 @@ def test_content_first_training_points_latents_along_the_content_of_unseen_text(
             training_data=TrainingData(),
             output_dir=tmp_path / kind,
         )
-        latents = Rewriter.from_pretrained(tmp_path / kind, mechanism=Identity()).encode(unseen)
+        latents = Rewriter.for_measurement(*load_model(tmp_path / kind), mechanism=Identity()).encode(unseen)
         cosines[kind] = float(torch.nn.functional.cosine_similarity(latents, content).mean())
     assert cosines["words"] > 0.5 > 0.25 > cosines["none"]
 

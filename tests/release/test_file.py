@@ -1,6 +1,7 @@
 """Of a file's records, only what was asked for reaches the output, and the statement beside it says what that guarantees."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from adept.cli import train
 from adept.data.files import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Identity, LearnedCodebook, OriginalLaplace, RandomizedResponse, SqrtNLaplace
+from adept.models.autoencoder import TrainingData
 from adept.release.columns import ReleaseOptions
-from adept.release.file import check_release, release_file
+from adept.release.file import release_file
+from adept.rewriting.loading import check_release
 from adept.rewriting.rewriter import Rewriter
 
 
@@ -85,7 +88,7 @@ def test_the_statement_beside_the_output_has_every_field_of_the_design(
 def test_the_originals_statement_gives_the_true_epsilon_beside_the_claimed_one(
     tiny_run: Path, labelled_file: Path, tmp_path: Path
 ) -> None:
-    original = Rewriter.from_pretrained(tiny_run, mechanism=OriginalLaplace(epsilon=8.0))
+    original = Rewriter.from_pretrained(tiny_run, mechanism=OriginalLaplace(epsilon=8.0), accept_broken_claim=True)
     release_file(original, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions())
     statement = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
     assert statement["epsilon"] == pytest.approx(8 * 8**0.5)
@@ -94,7 +97,7 @@ def test_the_originals_statement_gives_the_true_epsilon_beside_the_claimed_one(
 
 
 def test_no_privacy_is_stated_as_inf(tiny_run: Path, labelled_file: Path, tmp_path: Path) -> None:
-    identity = Rewriter.from_pretrained(tiny_run, mechanism=Identity())
+    identity = Rewriter.from_pretrained(tiny_run, mechanism=Identity(), accept_broken_claim=True)
     release_file(identity, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions())
     assert json.loads((tmp_path / "out.jsonl.privacy.json").read_text())["epsilon"] == "inf"
 
@@ -146,15 +149,23 @@ def test_standard_output_needs_a_place_for_the_statement(rewriter: Rewriter, lab
         release_file(rewriter, str(labelled_file), "-", options=ReleaseOptions(format="jsonl"))
 
 
-def test_broken_claims_and_inexact_noise_are_refused_unless_accepted() -> None:
-    broken = OriginalLaplace(epsilon=1.0).guarantee(16)
-    with pytest.raises(ReleaseRefused, match="accept_broken_claim=true"):
-        check_release(broken, accept_broken_claim=False, accept_inexact=True)
-    check_release(broken, accept_broken_claim=True, accept_inexact=False)
-    inexact = replace(SqrtNLaplace(epsilon=1.0).guarantee(16), exact=False)
-    with pytest.raises(ReleaseRefused, match="accept_inexact=true"):
-        check_release(inexact, accept_broken_claim=True, accept_inexact=False)
-    check_release(inexact, accept_broken_claim=False, accept_inexact=True)
+def test_what_a_release_must_not_promise_is_refused_unless_that_was_accepted() -> None:
+    sound, public = SqrtNLaplace(epsilon=1.0).guarantee(16), TrainingData("x", True, 1)
+    check_release(sound, public)
+    nothing = replace(sound, epsilon=math.inf, claimed_epsilon=math.inf)
+    for guarantee, origin, flag in (
+        (OriginalLaplace(epsilon=1.0).guarantee(16), public, "accept_broken_claim"),
+        (nothing, public, "accept_broken_claim"),
+        (replace(sound, exact=False), public, "accept_inexact"),
+        (sound, TrainingData("x", False, 1), "accept_private_model"),
+        (sound, TrainingData("x", "false", 1), "accept_private_model"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ReleaseRefused, match=f"{flag}=true"):
+            check_release(guarantee, origin)
+        others = {"accept_broken_claim", "accept_inexact", "accept_private_model"} - {flag}
+        with pytest.raises(ReleaseRefused, match=f"{flag}=true"):
+            check_release(guarantee, origin, **dict.fromkeys(others, True))
+        check_release(guarantee, origin, **{flag: True})
 
 
 @pytest.mark.parametrize("options", [{"labels": "publish"}, {"samples": 0}])
@@ -179,7 +190,7 @@ def air_travel_file(path: Path, joint_run: Path, records: int = 60) -> list[str]
 
 
 def test_joint_labels_come_from_the_latent_and_stay_in_the_public_set(joint_run: Path, tmp_path: Path) -> None:
-    identity = Rewriter.from_pretrained(joint_run, mechanism=Identity())
+    identity = Rewriter.from_pretrained(joint_run, mechanism=Identity(), accept_broken_claim=True)
     air_travel_file(tmp_path / "in.jsonl", joint_run)
     statement = release_file(
         identity, str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), options=ReleaseOptions(labels="joint")
@@ -203,7 +214,7 @@ def test_a_replayed_release_gives_the_same_label_whatever_the_record_was(
 
 
 def test_the_label_reaches_the_latent_of_a_joint_model_and_no_other(joint_run: Path) -> None:
-    rewriter = Rewriter.from_pretrained(joint_run, mechanism=Identity())
+    rewriter = Rewriter.from_pretrained(joint_run, mechanism=Identity(), accept_broken_claim=True)
     one, other, hidden = (rewriter.encode(["a fare"], labels) for labels in (["flight"], ["meal"], None))
     assert not one.equal(other)
     assert not one.equal(hidden)

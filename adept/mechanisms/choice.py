@@ -1,0 +1,50 @@
+"""A mechanism that was chosen by name and is not built yet: the budget and the radius may come from elsewhere."""
+
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.base import Mechanism
+
+
+@dataclass(frozen=True)
+class MechanismChoice:
+    """A mechanism's class, and what of it was set.
+
+    Attributes:
+        kind: the class.
+        epsilon: the budget, where it was given with the mechanism; who trains needs none.
+        clip_norm: the radius, where it was given with the mechanism; otherwise it is the model's.
+        options: the other fields that were set.
+    """
+
+    kind: type[Mechanism]
+    epsilon: float | None = None
+    clip_norm: float | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def budget(self, epsilon: float | None = None) -> float | None:
+        """Return the one budget that was given, here or with the mechanism.
+
+        Raises:
+            ConfigurationError: two different ones were given.
+        """
+        if epsilon is not None and self.epsilon not in (None, epsilon):
+            raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
+        return self.epsilon if epsilon is None else epsilon
+
+    def build(self, *, epsilon: float | None = None, clip_norm: float) -> Mechanism:
+        """Build the mechanism; a radius that was set with the mechanism wins over ``clip_norm``.
+
+        Raises:
+            ConfigurationError: there is no budget, or two of them, or a value is out of range.
+        """
+        budget = self.budget(epsilon)
+        required = any(part.name == "epsilon" and part.default is MISSING for part in fields(self.kind))
+        if budget is None and required:
+            raise ConfigurationError(
+                "epsilon must be chosen by who releases the data, got none: add for example epsilon=8"
+            )
+        given = {} if budget is None else {"epsilon": budget}
+        radius = clip_norm if self.clip_norm is None else self.clip_norm
+        return self.kind(clip_norm=radius, **given, **self.options)

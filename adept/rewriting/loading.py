@@ -1,0 +1,92 @@
+"""Loading what a rewriter needs, and refusing what it must not release with.
+
+Everything that decides whether a model and a mechanism may serve together, and whether what they release keeps its promise,
+stands here, once: the command line and Python refuse the same things in the same words, unless the same flags are set.
+"""
+
+import math
+from pathlib import Path
+
+from adept.errors import ConfigurationError, ModelError, ReleaseRefused
+from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, Mechanism
+from adept.mechanisms.guarantee import Guarantee
+from adept.models.autoencoder import Autoencoder, TrainingData
+from adept.models.tokenizer import Tokenizer
+
+
+def check_release(
+    guarantee: Guarantee,
+    training_data: TrainingData,
+    *,
+    accept_broken_claim: bool = False,
+    accept_inexact: bool = False,
+    accept_private_model: bool = False,
+) -> None:
+    """Refuse a release that would promise what it cannot keep, unless the user said that they know.
+
+    Args:
+        guarantee: of one release of one latent.
+        training_data: where the model comes from.
+        accept_broken_claim: go on although the mechanism's claim is false, or it claims nothing (an infinite epsilon).
+        accept_inexact: go on although the noise is floating-point arithmetic, where no proof covers every rounding error.
+        accept_private_model: go on although the model's weights can write the private text that they were fitted to.
+
+    Raises:
+        ReleaseRefused: naming the flag.
+    """
+    if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
+        raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
+    if not guarantee.exact and not accept_inexact:
+        raise ReleaseRefused(
+            "this mechanism is research grade: floating-point noise has no proven guarantee: "
+            "choose an exact one, or add accept_inexact=true"
+        )
+    if training_data.public is not True and not accept_private_model:
+        raise ReleaseRefused(
+            "the model was trained on text that was not declared public, and can write that text whatever the budget: "
+            "train one on public text, or add accept_private_model=true"
+        )
+
+
+def check_fit(model: Autoencoder, mechanism: Mechanism) -> None:
+    """Raise unless a model's latents are of a kind and a radius that the mechanism can use."""
+    if model.clip not in mechanism.serves:
+        raise ModelError(
+            f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
+            f"train one with mechanism={mechanism.name}"
+        )
+    if mechanism.clip_norm != model.config.clip_norm:
+        raise ConfigurationError(
+            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.clip_norm}"
+        )
+
+
+def with_codewords(mechanism: Mechanism, model: Autoencoder) -> Mechanism:
+    """Give a learned codebook the model's codewords; other mechanisms need none.
+
+    Raises:
+        ModelError: the model has no codebooks.
+    """
+    if not isinstance(mechanism, LearnedCodebook) or mechanism.codewords is not None:
+        return mechanism
+    if not model.codebooks:
+        raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
+    return mechanism.with_codewords(model.codebooks)
+
+
+def best_exact(model: Autoencoder) -> type[Mechanism]:
+    """Return the exact private mechanism with the best measured utility among those that a model serves."""
+    if model.clip == "l1":
+        return L1Laplace
+    return LearnedCodebook if model.codebooks else Codebook
+
+
+def load_model(directory: str | Path) -> tuple[Autoencoder, Tokenizer]:
+    """Load a model and its tokenizer from a model directory or from the run directory around it."""
+    directory = Path(directory)
+    if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
+        directory = directory / "model"
+    model, tokenizer = Autoencoder.from_pretrained(directory), Tokenizer.from_pretrained(directory)
+    if len(tokenizer) != model.vocabulary_size:
+        raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
+    return model, tokenizer

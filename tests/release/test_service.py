@@ -1,0 +1,97 @@
+"""One way to open a rewriter: budgets are shared at one place, and what must not be released is refused for everyone."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tiny import tiny_config
+
+from adept.cli import train
+from adept.errors import ConfigurationError, ModelError, ReleaseRefused
+from adept.mechanisms import BY_NAME, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
+from adept.mechanisms.choice import MechanismChoice
+from adept.release.columns import ReleaseOptions
+from adept.release.service import Budget, label_response, open_rewriter, release_file
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
+
+
+@pytest.mark.parametrize(
+    ("given", "with_mechanism"),
+    [(8.0, None), (None, 8.0), (8.0, 8.0)],
+)
+def test_a_persons_budget_is_shared_wherever_it_was_given(
+    tiny_run: Path, given: float | None, with_mechanism: float | None
+) -> None:
+    budget = Budget(epsilon=given, per="person", max_records_per_person=3)
+    choice = MechanismChoice(SqrtNLaplace, epsilon=with_mechanism)
+    part = open_rewriter(tiny_run, budget=budget, mechanism=choice).guarantee.epsilon
+    assert 3 * Fraction(part) <= 8
+    assert part == pytest.approx(8 / 3)
+
+
+def test_two_budgets_are_refused_and_so_is_none(tiny_run: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"epsilon must be given once, got 4\.0 and 8\.0"):
+        open_rewriter(tiny_run, budget=Budget(epsilon=4.0), mechanism=MechanismChoice(SqrtNLaplace, epsilon=8.0))
+    with pytest.raises(ConfigurationError, match="epsilon must be chosen"):
+        open_rewriter(tiny_run, budget=Budget())
+
+
+def test_half_a_budget_for_persons_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="max_records_per_person must be given"):
+        Budget(epsilon=1.0, per="person")
+    with pytest.raises(ConfigurationError, match="epsilon_per must be record or person, got household"):
+        Budget(epsilon=1.0, per="household")
+
+
+def test_labels_get_their_share_too() -> None:
+    budget = Budget(epsilon=8.0, label_epsilon=2.0, per="person", max_records_per_person=4)
+    assert label_response(budget, ["a", "b"]).epsilon == 0.5
+    with pytest.raises(ConfigurationError, match="label_epsilon must be chosen"):
+        label_response(Budget(epsilon=1.0), ["a", "b"])
+    with pytest.raises(ConfigurationError, match="label_set must name"):
+        label_response(budget, [])
+
+
+def test_without_a_mechanism_the_best_exact_one_is_taken(tiny_run: Path, tiny_l1_run: Path) -> None:
+    assert isinstance(open_rewriter(tiny_run, budget=Budget(epsilon=4.0)).mechanism, LearnedCodebook)
+    assert isinstance(open_rewriter(tiny_l1_run, budget=Budget(epsilon=4.0)).mechanism, L1Laplace)
+
+
+def test_a_model_that_does_not_fit_is_refused(tiny_l1_run: Path) -> None:
+    with pytest.raises(ModelError, match="trained for clip l1"):
+        open_rewriter(tiny_l1_run, budget=Budget(epsilon=4.0), mechanism=MechanismChoice(SqrtNLaplace))
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [("original", "accept_broken_claim"), ("identity", "accept_broken_claim"), ("dptext", "accept_broken_claim"),
+     ("l2_norm", "accept_inexact"), ("privunit", "accept_inexact")],
+)  # fmt: skip
+def test_python_refuses_what_the_command_refuses_with_the_same_flags(tiny_run: Path, name: str, flag: str) -> None:
+    choice, budget = MechanismChoice(BY_NAME[name]), Budget(epsilon=8.0)
+    with pytest.raises(ReleaseRefused, match=f"{flag}=true"):
+        Rewriter.from_pretrained(tiny_run, mechanism=BY_NAME[name](epsilon=8.0))
+    with pytest.raises(ReleaseRefused, match=f"{flag}=true"):
+        open_rewriter(tiny_run, budget=budget, mechanism=choice)
+    both = {"accept_inexact": True, flag: True}  # dptext is floating point as well
+    assert open_rewriter(tiny_run, budget=budget, mechanism=choice, **both).mechanism.name == name
+
+
+def test_a_model_of_private_text_is_refused_in_python_too(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path / "run", training_data=train.TrainingDataConfig(public=False), epochs=1)
+    train.run(config)
+    with pytest.raises(ReleaseRefused, match="accept_private_model=true"):
+        Rewriter.from_pretrained(tmp_path / "run", mechanism=SqrtNLaplace(epsilon=8.0))
+    Rewriter.from_pretrained(tmp_path / "run", mechanism=SqrtNLaplace(epsilon=8.0), accept_private_model=True)
+
+
+def test_what_is_measured_is_refused_nothing_and_released_nowhere(
+    tiny_run: Path, labelled_file: Path, tmp_path: Path
+) -> None:
+    for mechanism in (Identity(), OriginalLaplace(epsilon=8.0)):
+        measured = Rewriter.for_measurement(*load_model(tiny_run), mechanism=mechanism)
+        assert len(measured.rewrite(["a fare"])) == 1
+        with pytest.raises(ReleaseRefused, match="for measurement"):
+            release_file(measured, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions())
+    assert not list(tmp_path.glob("out*"))
