@@ -9,14 +9,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import cast
 
 import torch
 
 from adept.data.corpus import DataConfig, load
 from adept.models.autoencoder import Autoencoder, ModelConfig
-from adept.models.batching import Batches
+from adept.models.batching import LengthBatchSampler, token_loader
 from adept.models.tokenizer import PAD, Tokenizer
-from adept.models.training import TrainerConfig, TrainingConfig, fit
+from adept.models.training import TrainerConfig, TrainingConfig, TrainSpec, fit
 
 
 def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[int]], *, epochs: int) -> float:
@@ -24,9 +25,9 @@ def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[i
     config = TrainingConfig()
     begin = time.monotonic()
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=0.0)
-    batches = Batches(rows, batch_size=config.batch_size, seed=0, shuffle=True)
+    batches = token_loader(rows, batch_size=config.batch_size, seed=0)
     for epoch in range(epochs):
-        batches.epoch = epoch
+        cast(LengthBatchSampler, batches.batch_sampler).set_epoch(epoch)
         model.train()
         for tokens in batches:
             loss = loss_of(model, tokens)
@@ -36,7 +37,7 @@ def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[i
             optimizer.step()
         model.eval()
         with torch.no_grad():
-            for tokens in Batches(validation, batch_size=4 * config.batch_size, seed=0, shuffle=False):
+            for tokens in token_loader(validation, batch_size=4 * config.batch_size):
                 loss_of(model, tokens)
     return time.monotonic() - begin
 
@@ -58,15 +59,8 @@ def main() -> None:
         model = Autoencoder(ModelConfig(), vocabulary_size=len(tokenizer), clip="l2")
         with tempfile.TemporaryDirectory() as directory:
             begin = time.monotonic()
-            fit(
-                model,
-                tokenizer,
-                train=splits["train"],
-                validation=splits["validation"],
-                config=TrainingConfig(),
-                trainer_config=TrainerConfig(max_epochs=epochs, accelerator="cpu"),
-                output_dir=Path(directory),
-            )
+            spec = TrainSpec(clip="l2", trainer=TrainerConfig(max_epochs=epochs, accelerator="cpu"))
+            fit(model, tokenizer, splits["train"], splits["validation"], spec, output_dir=Path(directory))
             seconds["lightning"] += time.monotonic() - begin
     tokens = 3 * epochs * sum(map(len, rows))
     for name, value in seconds.items():

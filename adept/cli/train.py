@@ -20,6 +20,7 @@ from adept.models.training import (
     FitResult,
     TrainerConfig,
     TrainingConfig,
+    TrainSpec,
     for_mechanism,
     train_model,
 )
@@ -76,21 +77,18 @@ def run(config: TrainConfig) -> TrainResult:
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
     public = config.data.public if config.training_data.public is None else config.training_data.public
-    model, fitted = train_model(
-        splits["train"],
-        splits["validation"],
-        model_config=config.model,
-        tokenizer_config=config.tokenizer,
-        training_config=for_mechanism(config.training, config.mechanism.kind),
-        trainer_config=config.trainer,
+    spec = TrainSpec(
         clip=config.mechanism.kind.clip,
         training_data=TrainingData(config.data.name, public, len(splits["train"])),
-        output_dir=directory,
-        seed=config.seed,
-        resume=checkpoint,
+        model=config.model,
+        tokenizer=config.tokenizer,
+        training=for_mechanism(config.training, config.mechanism.kind),
+        trainer=config.trainer,
         mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
         joint_labels=config.labels == "joint",
+        seed=config.seed,
     )
+    model, fitted = train_model(splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint)
     result = TrainResult(
         model_dir=str(directory / MODEL),
         data=config.data.name,

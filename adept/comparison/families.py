@@ -7,7 +7,7 @@ from adept.comparison.config import SUPERVISED, CompareConfig
 from adept.data.corpus import Corpus
 from adept.mechanisms import BY_NAME, Codebook, L1Laplace
 from adept.models.autoencoder import TrainingData
-from adept.models.training import MODEL, TrainingConfig, for_mechanism, train_model
+from adept.models.training import MODEL, TrainingConfig, TrainSpec, for_mechanism, train_model
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,17 @@ def trained(family: Family, config: CompareConfig, *, public: Corpus, validation
     """Train a family's model in ``run``, or find it there; only ``labels`` content lets it see the public labels."""
     if not (run / "done").exists():
         noise = L1Laplace if family.clip == "l1" else Codebook
-        train_model(
-            public if family.content == SUPERVISED else Corpus(public.texts),
-            Corpus(validation.texts),
-            model_config=config.model,
-            tokenizer_config=config.tokenizer,
-            training_config=replace(config.training, content=replace(config.training.content, kind=family.content)),
-            trainer_config=config.trainer,
+        spec = TrainSpec(
             clip=family.clip,
             training_data=TrainingData(config.data.name, config.data.public, len(public)),
-            output_dir=run,
-            seed=seed,
+            model=config.model,
+            tokenizer=config.tokenizer,
+            training=replace(config.training, content=replace(config.training.content, kind=family.content)),
+            trainer=config.trainer,
             mechanism=lambda epsilon: noise(epsilon=epsilon, clip_norm=config.model.clip_norm),
+            seed=seed,
         )
+        seen = public if family.content == SUPERVISED else Corpus(public.texts)
+        train_model(seen, Corpus(validation.texts), spec, output_dir=run)
         (run / "done").touch()
     return run / MODEL

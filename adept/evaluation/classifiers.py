@@ -24,7 +24,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.evaluation.metrics import Interval, accuracy, bootstrap, codes, macro_f1
 from adept.models.batching import length_batches, pad
 from adept.models.tokenizer import PAD, Tokenizer
-from adept.models.training import TrainerConfig, make_trainer, quiet_lightning
+from adept.models.trainer import TrainerConfig, make_trainer, quiet_lightning
 
 CLASSIFIERS = ("tfidf", "lstm")
 STRENGTHS = (0.1, 1.0, 10.0, 100.0)  # C of logistic regression: the smaller, the simpler the classifier

@@ -3,14 +3,18 @@
 import math
 import random
 from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 from adept.models.tokenizer import PAD
 
+Item = tuple[list[int], Tensor | None]
 
-def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int) -> list[list[int]]:
+
+def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
     """Return batches of indices of similar length, in random order: less padding, so faster training.
 
     Records are shuffled, sorted by length inside pools of 50 batches, cut into batches, and the batches shuffled.
@@ -25,33 +29,42 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int) -> lis
     return batches
 
 
-class Batches:
-    """An iterable of token batches (B, T), bucketed by length and reshuffled each epoch by the seed and the epoch.
+class LengthBatchSampler(Sampler[list[int]]):
+    """Batches of indices of similar length, in an order that the seed and the epoch decide; without a seed, always the same."""
 
-    With ``targets`` (N, n), one for each row, each batch is a pair of tokens (B, T) and the rows' targets (B, n).
-    """
-
-    def __init__(
-        self,
-        rows: list[list[int]],
-        *,
-        batch_size: int,
-        seed: int,
-        shuffle: bool,
-        targets: Tensor | None = None,
-    ) -> None:
-        self.rows, self.batch_size, self.seed, self.shuffle = rows, batch_size, seed, shuffle
-        self.targets = targets
+    def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
+        self.lengths, self.batch_size, self.seed = lengths, batch_size, seed
         self.epoch = 0
+        self.sampler = self  # where Lightning looks for set_epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose order the next iteration has."""
+        self.epoch = epoch
 
     def __len__(self) -> int:
-        return math.ceil(len(self.rows) / self.batch_size)
+        return math.ceil(len(self.lengths) / self.batch_size)
 
-    def __iter__(self) -> Iterator[Tensor | tuple[Tensor, Tensor]]:
-        seed = self.seed + self.epoch if self.shuffle else self.seed
-        for batch in length_batches([len(row) for row in self.rows], batch_size=self.batch_size, seed=seed):
-            tokens = pad([self.rows[i] for i in batch])
-            yield tokens if self.targets is None else (tokens, self.targets[batch])
+    def __iter__(self) -> Iterator[list[int]]:
+        seed = "fixed" if self.seed is None else f"seed {self.seed}, epoch {self.epoch}"
+        return iter(length_batches(self.lengths, batch_size=self.batch_size, seed=seed))
+
+
+def token_loader(
+    rows: list[list[int]], *, batch_size: int, seed: int | None = None, targets: Tensor | None = None
+) -> DataLoader[Item]:
+    """Return a loader of token batches (B, T), bucketed by length and reshuffled each epoch where a seed is given.
+
+    With ``targets`` (N, ...), one for each row, a batch is the pair of tokens (B, T) and the rows' targets (B, ...).
+    """
+    items: list[Item] = list(zip(rows, [None] * len(rows) if targets is None else targets, strict=True))
+    sampler = LengthBatchSampler([len(row) for row in rows], batch_size=batch_size, seed=seed)
+    return DataLoader(cast("Dataset[Item]", items), batch_sampler=sampler, collate_fn=_collate)
+
+
+def _collate(items: list[Item]) -> Tensor | tuple[Tensor, Tensor]:
+    tokens = pad([row for row, _ in items])
+    targets: list[Any] = [target for _, target in items if target is not None]
+    return (tokens, torch.stack(targets)) if targets else tokens
 
 
 def pad(rows: list[list[int]], *, length: int | None = None) -> Tensor:

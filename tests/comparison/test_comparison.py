@@ -120,7 +120,9 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
     seen: list[Corpus] = []
     train_model, release = families.train_model, Rewriter.release
     private: list[str] = []
-    monkeypatch.setattr(families, "train_model", lambda t, v, **k: (seen.extend([t, v]), train_model(t, v, **k))[1])
+    monkeypatch.setattr(
+        families, "train_model", lambda t, v, s, **k: (seen.extend([t, v]), train_model(t, v, s, **k))[1]
+    )
     monkeypatch.setattr(Rewriter, "release", lambda self, texts: (private.extend(texts), release(self, texts))[1])
     compare(config(tmp_path / "run", mechanisms=["original"], protocol=protocol))
     whole = load(DataConfig(sizes=TINY_SIZES))["train"].texts
@@ -262,7 +264,7 @@ def test_denoising_reads_the_very_same_releases_and_may_correct_labels(tmp_path:
 def test_only_supervised_content_sees_the_public_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Corpus] = []
     train_model = families.train_model
-    monkeypatch.setattr(families, "train_model", lambda t, v, **k: (seen.append(t), train_model(t, v, **k))[1])
+    monkeypatch.setattr(families, "train_model", lambda t, v, s, **k: (seen.append(t), train_model(t, v, s, **k))[1])
     for kind in ("words", "labels"):
         training = TrainingConfig(content=ContentConfig(kind=kind))
         compare(config(tmp_path / kind, mechanisms=["learned_codebook"], training=training))

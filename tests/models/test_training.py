@@ -2,20 +2,23 @@
 
 import csv
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
 from tiny import TINY_MODEL, tiny_config
+from torch import Tensor
 
 from adept.cli import train
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Identity, LearnedCodebook, Mechanism, SqrtNLaplace
-from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
-from adept.models.batching import Batches, pad
-from adept.models.tokenizer import Tokenizer, TokenizerConfig
+from adept.models.autoencoder import Autoencoder, ModelConfig
+from adept.models.batching import LengthBatchSampler, pad, token_loader
+from adept.models.task import AutoencoderTask
+from adept.models.tokenizer import Tokenizer
 from adept.models.topics import ContentConfig, fit_content
-from adept.models.training import FitResult, TrainerConfig, TrainingConfig, fit, for_mechanism, train_model
+from adept.models.training import FitResult, TrainerConfig, TrainingConfig, TrainSpec, fit, for_mechanism, train_model
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -23,7 +26,7 @@ TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("fli
 
 
 def small_fit(
-    tmp_path: Path, *, epochs: int = 3, epsilon: object = None, **options: object
+    tmp_path: Path, *, epochs: int = 3, resume: Path | None = None, **options: object
 ) -> tuple[Autoencoder, FitResult]:
     tokenizer = Tokenizer.train(TEXTS)
     torch.manual_seed(0)
@@ -32,17 +35,12 @@ def small_fit(
         vocabulary_size=len(tokenizer),
         clip="l2",
     )
-    result = fit(
-        model,
-        tokenizer,
-        train=Corpus(TEXTS),
-        validation=Corpus(TEXTS[::4]),
-        config=TrainingConfig(batch_size=4, epsilon=epsilon),
-        trainer_config=TrainerConfig(max_epochs=epochs, accelerator="cpu"),
-        output_dir=tmp_path,
-        **options,  # type: ignore[arg-type]
-    )
-    return model, result
+    trainer = TrainerConfig(max_epochs=epochs, accelerator="cpu")
+    mechanism = options.pop("mechanism", None)
+    training = TrainingConfig(**{"batch_size": 4, **options})  # type: ignore[arg-type]
+    spec = TrainSpec(clip="l2", training=training, trainer=trainer, mechanism=mechanism)  # type: ignore[arg-type]
+    corpora = Corpus(TEXTS), Corpus(TEXTS[::4])
+    return model, fit(model, tokenizer, *corpora, spec, output_dir=tmp_path, resume=resume)
 
 
 def test_reconstruction_improves_and_the_log_says_so(tmp_path: Path) -> None:
@@ -60,15 +58,12 @@ def test_early_stopping_ends_a_run_that_no_longer_improves(tmp_path: Path) -> No
         ModelConfig(embedding_dim=8, hidden_dim=8, latent_dim=2), vocabulary_size=len(tokenizer), clip="l2"
     )
     unseen = Corpus(["h fares show", "list list list list"])
-    result = fit(
-        model,
-        tokenizer,
-        train=Corpus(TEXTS),
-        validation=unseen,
-        config=TrainingConfig(learning_rate=0.1, patience=1, batch_size=4),
-        trainer_config=TrainerConfig(max_epochs=60, accelerator="cpu"),
-        output_dir=tmp_path,
+    spec = TrainSpec(
+        clip="l2",
+        training=TrainingConfig(learning_rate=0.1, patience=1, batch_size=4),
+        trainer=TrainerConfig(max_epochs=60, accelerator="cpu"),
     )
+    result = fit(model, tokenizer, Corpus(TEXTS), unseen, spec, output_dir=tmp_path)
     assert result.epochs < 60
 
 
@@ -156,12 +151,54 @@ def test_no_utterance_is_left_in_a_run_directory(tmp_path: Path) -> None:
 
 
 def test_batches_are_reshuffled_by_epoch_and_padded_to_their_own_length() -> None:
-    batches = Batches([[4] * (i % 9 + 1) for i in range(100)], batch_size=10, seed=0, shuffle=True)
-    first = [tuple(batch.shape) for batch in batches]
-    batches.epoch = 1
-    assert first != [tuple(batch.shape) for batch in batches]
-    assert len(batches) == 10
+    rows = [[4 + i] * (i % 9 + 1) for i in range(100)]
+    loader = token_loader(rows, batch_size=10, seed=0)
+    sampler = cast(LengthBatchSampler, loader.batch_sampler)
+    orders = {}
+    for name, epoch in (("first", 0), ("second", 1), ("first again", 0)):
+        sampler.set_epoch(epoch)
+        batches = [cast(Tensor, batch).tolist() for batch in loader]
+        assert sorted(max(row) - 4 for batch in batches for row in batch) == list(range(100))
+        orders[name] = batches
+    assert orders["first"] == orders["first again"] != orders["second"]
+    assert len(loader) == 10
+    fixed = token_loader(rows, batch_size=10, targets=torch.arange(100))
+    assert all((tokens.amax(dim=1) - 4).tolist() == targets.tolist() for tokens, targets in fixed)
     assert pad([[4], [5, 6]]).tolist() == [[4, 0], [5, 6]]
+
+
+def test_lightning_asks_for_a_new_order_each_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    set_epoch = LengthBatchSampler.set_epoch
+    monkeypatch.setattr(
+        LengthBatchSampler,
+        "set_epoch",
+        lambda self, epoch: (seen.append(epoch) if self.seed is not None else None, set_epoch(self, epoch))[1],
+    )
+    small_fit(tmp_path, epochs=3)
+    assert sorted(set(seen)) == [0, 1, 2]
+
+
+def test_the_learning_rate_falls_linearly_also_when_a_run_is_resumed_with_more_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates: list[float] = []
+    step = AutoencoderTask.training_step
+
+    def watched(self: AutoencoderTask, batch: Tensor) -> Tensor:
+        rates.append(self.trainer.optimizers[0].param_groups[0]["lr"])
+        return step(self, batch)
+
+    monkeypatch.setattr(AutoencoderTask, "training_step", watched)
+    small_fit(tmp_path, epochs=2, learning_rate=0.01, batch_size=len(TEXTS))
+    small_fit(
+        tmp_path,
+        epochs=5,
+        learning_rate=0.01,
+        batch_size=len(TEXTS),
+        resume=tmp_path / "checkpoints" / "last.ckpt",
+    )
+    assert rates == pytest.approx([0.01, 0.005, 0.006, 0.004, 0.002])
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, [4, 2], [1], "x", [1, float("inf")]])
@@ -183,17 +220,13 @@ def test_content_first_training_points_latents_along_the_content_of_unseen_text(
     content = torch.from_numpy(fit_content(train_text, kind="words", dim=8)(unseen)).float()
     cosines = {}
     for kind in ("none", "words"):
-        train_model(
-            train_text,
-            Corpus(splits["validation"].texts),
-            model_config=ModelConfig(**TINY_MODEL),  # type: ignore[arg-type]
-            tokenizer_config=TokenizerConfig(),
-            training_config=TrainingConfig(content=ContentConfig(kind=kind)),
-            trainer_config=TrainerConfig(max_epochs=8),
+        spec = TrainSpec(
             clip="sphere",
-            training_data=TrainingData(),
-            output_dir=tmp_path / kind,
+            model=ModelConfig(**TINY_MODEL),  # type: ignore[arg-type]
+            training=TrainingConfig(content=ContentConfig(kind=kind)),
+            trainer=TrainerConfig(max_epochs=8),
         )
+        train_model(train_text, Corpus(splits["validation"].texts), spec, output_dir=tmp_path / kind)
         latents = Rewriter.for_measurement(*load_model(tmp_path / kind), mechanism=Identity()).encode(unseen)
         cosines[kind] = float(torch.nn.functional.cosine_similarity(latents, content).mean())
     assert cosines["words"] > 0.5 > 0.25 > cosines["none"]

@@ -1,0 +1,122 @@
+"""What the autoencoder is trained to do: reconstruct its input from the clipped latent, with noise on request."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytorch_lightning as lightning
+import torch
+from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import Mechanism
+from adept.models.autoencoder import Autoencoder
+from adept.models.tokenizer import PAD, UNKNOWN
+from adept.models.topics import ContentConfig
+
+HIDDEN_LABELS = 0.3
+
+
+@dataclass
+class TrainingConfig:
+    """How the weights are fitted."""
+
+    learning_rate: float = 2e-3
+    batch_size: int = 64
+    weight_decay: float = 0.0
+    gradient_clip: float = 1.0
+    patience: int = 5  # epochs without a better validation loss before training stops
+    epsilon: Any = (
+        None  # null: no noise; x: the mechanism's noise at x; [low, high]: at a budget drawn log-uniformly per batch
+    )
+    content: ContentConfig = field(default_factory=ContentConfig)
+
+    def __post_init__(self) -> None:
+        for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
+            if not getattr(self, name) > 0:
+                raise ConfigurationError(f"training.{name} must be positive, got {getattr(self, name)}")
+        if self.epsilon is not None and not 0 < self.budgets[0] <= self.budgets[1] < math.inf:
+            raise ConfigurationError(f"training.epsilon must be null, positive or [low, high], got {self.epsilon}")
+
+    @property
+    def budgets(self) -> tuple[float, float]:
+        """The lowest and the highest epsilon of noise-aware training."""
+        try:
+            low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
+            return float(low), float(high)
+        except (TypeError, ValueError):
+            raise ConfigurationError(
+                f"training.epsilon must be null, positive or [low, high], got {self.epsilon}"
+            ) from None
+
+
+class AutoencoderTask(lightning.LightningModule):
+    """Reconstruct tokens from their latent; ``mechanism(epsilon)`` builds the one whose noise the decoder is to live with.
+
+    Where batches bring content vectors the latent is also to point along them, and the decoder learns from blurred latents.
+    """
+
+    def __init__(
+        self, model: Autoencoder, config: TrainingConfig, mechanism: Callable[[float], Mechanism] | None = None
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.config = config
+        self.mechanism = mechanism if config.epsilon is not None else None
+
+    def training_step(self, batch: Tensor | tuple[Tensor, Tensor]) -> Tensor:
+        return self._loss(batch, "train_loss")
+
+    def validation_step(self, batch: Tensor | tuple[Tensor, Tensor]) -> None:
+        self._loss(batch, "validation_loss")
+
+    def _loss(self, batch: Tensor | tuple[Tensor, Tensor], name: str) -> Tensor:
+        """Cross-entropy in nats per token, END included, and the weighted distance from any content vectors."""
+        tokens, targets = batch if isinstance(batch, tuple | list) else (batch, None)
+        latents = self.model.encode(self._hide_labels(tokens))
+        logits = self.model(self._noisy(latents, content=targets is not None), tokens)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
+        if targets is not None:
+            loss = loss + self.config.content.weight * (1 - nn.functional.cosine_similarity(latents, targets)).mean()
+        self.log(name, loss, on_epoch=True, on_step=False, batch_size=int((tokens != PAD).sum()), prog_bar=True)
+        return loss
+
+    def _noisy(self, latents: Tensor, *, content: bool) -> Tensor:
+        """Latents as the decoder is to meet them: under the mechanism's noise, or about as far from a record as a codeword is."""
+        if self.mechanism is not None:
+            low, high = map(math.log, self.config.budgets)
+            epsilon = math.exp(low + (high - low) * torch.rand(()).item())
+            return self.mechanism(epsilon).simulate(latents, None)
+        if not content:
+            return latents
+        length = latents.norm(dim=1, keepdim=True)
+        spread = self.config.content.spread * torch.rand_like(length) * length
+        blurred = latents + spread * torch.randn_like(latents) / latents.shape[1] ** 0.5
+        rescaled: Tensor = blurred * (length / blurred.norm(dim=1, keepdim=True).clamp(min=1e-9))
+        return rescaled
+
+    def _hide_labels(self, tokens: Tensor) -> Tensor:
+        """Hide some labels from the encoder in training, so that it serves unlabelled text as well."""
+        if not (self.training and self.model.labels):
+            return tokens
+        hidden = torch.rand(len(tokens), device=tokens.device) < HIDDEN_LABELS
+        return torch.cat([tokens[:, :1].masked_fill(hidden[:, None], UNKNOWN), tokens[:, 1:]], dim=1)
+
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
+        """AdamW, its learning rate falling linearly to zero over the epochs asked for."""
+        rate, decay = self.config.learning_rate, self.config.weight_decay
+        optimizer = torch.optim.AdamW(self.parameters(), lr=rate, weight_decay=decay)
+        return {"optimizer": optimizer, "lr_scheduler": LambdaLR(optimizer, self._share_left)}
+
+    def _share_left(self, epoch: int) -> float:
+        return max(0.0, 1 - epoch / (self.trainer.max_epochs or 1))
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Put a resumed run on the line of the epochs asked for now: its checkpoint holds a rate of the line asked for then."""
+        done = checkpoint["epoch"] + 1
+        checkpoint["lr_schedulers"][0]["last_epoch"] = done
+        for group in checkpoint["optimizer_states"][0]["param_groups"]:
+            group["lr"] = self.config.learning_rate * self._share_left(done)
