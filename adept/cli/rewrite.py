@@ -89,18 +89,7 @@ def main() -> int:
 
     def command(config: RewriteConfig) -> None:
         statement = run(config)
-        guarantee = statement.guarantee
-        rows = [
-            ("records", f"{statement.records}, {statement.samples} rewrite(s) each"),
-            ("mechanism", f"{statement.mechanism}, latent of {statement.dim} dimensions"),
-            (
-                "epsilon",
-                f"{words(guarantee.epsilon)} (claimed {words(guarantee.claimed_epsilon)}), delta {guarantee.delta:g}",
-            ),
-            ("neighbours", statement.neighbours),
-            ("statement", statement.text),
-        ]
-        show(config.output, rows, stderr=config.output == STANDARD_STREAM)
+        show(config.output, summary(statement), stderr=config.output == STANDARD_STREAM)
         if math.isinf(statement.epsilon):
             sys.stderr.write(f"adept: warning: {statement.mechanism} protects nothing, and no epsilon changes that\n")
         if not statement.training_data["public"]:
@@ -109,3 +98,26 @@ def main() -> int:
             )
 
     return execute("rewrite", RewriteConfig, command)
+
+
+def summary(statement: PrivacyStatement) -> list[tuple[str, str]]:
+    """What was released, at what total budget, as a table."""
+    parts = (
+        ""
+        if statement.label_epsilon is None
+        else (f"; text {words(statement.guarantee.epsilon)} and label {words(statement.label_epsilon)}")
+    )
+    spent = f"{words(statement.epsilon)} (claimed {words(statement.claimed_epsilon)}{parts})"
+    person = statement.person_epsilon
+    return [
+        ("records", f"{statement.records}, {statement.samples} rewrite(s) each"),
+        ("mechanism", f"{statement.mechanism}, latent of {statement.dim} dimensions"),
+        ("epsilon", f"{spent}, delta {statement.guarantee.delta:g}"),
+        *(
+            []
+            if person is None
+            else [("per person", f"{words(person)}, at most {statement.max_records_per_person} records")]
+        ),
+        ("neighbours", statement.neighbours),
+        ("statement", statement.text),
+    ]

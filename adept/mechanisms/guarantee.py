@@ -30,19 +30,26 @@ def json_number(value: float | None) -> float | str | None:
 
 
 def words(epsilon: float) -> str:
-    """Return epsilon for a sentence: four significant digits, rounded up, so that what is said is never too small."""
+    """Return epsilon for a sentence: four significant digits, rounded up, so that what is said is never too small.
+
+    The shortest decimal that means the same float is what is rounded: .01 is said to be .01, although the float is 2e-19 above it.
+    """
     if math.isinf(epsilon):
         return "infinite"
-    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(epsilon)
+    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon)))
     return f"{rounded.normalize():f}" if epsilon >= 1e-4 else f"{rounded:.3e}"
 
 
-def total(*epsilons: float) -> float:
-    """Return a sum of budgets, rounded up where floats have to round."""
+def total(*epsilons: float, times: int = 1) -> float:
+    """Return the sum of budgets, each spent ``times`` times: exact, and rounded up once where a float has to round."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf
-    result = math.fsum(epsilons)
-    return result if Fraction(result) >= sum(map(Fraction, epsilons)) else math.nextafter(result, math.inf)
+    exact = times * sum(map(Fraction, epsilons))
+    try:
+        result = float(exact)
+    except OverflowError:
+        return math.inf
+    return result if Fraction(result) >= exact else math.nextafter(result, math.inf)
 
 
 def share(epsilon: float, records: int) -> float:

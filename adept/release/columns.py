@@ -5,6 +5,7 @@ and so not private. Everything else is dropped.
 """
 
 import hashlib
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -67,10 +68,18 @@ class ReleaseOptions:
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
-    """The label column of the output; a model that writes labels needs none in the input."""
-    if options.labels == "drop":
-        return None
+    """The label column of the output; a model that writes labels needs none in the input.
+
+    Raises:
+        ConfigurationError: labels are to be dropped, and kept as a column.
+    """
     found = find_label_column(first, options.label_column)
+    if options.labels == "drop":
+        if found in options.keep_columns:
+            raise ConfigurationError(
+                "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
+            )
+        return None
     return found or ("intent" if options.labels == "joint" else None)
 
 
@@ -81,9 +90,13 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
         ConfigurationError: two of them have the same name, so that one would overwrite the other: a kept column could put
             the raw text where the rewrite belongs.
     """
+    if options.person_column in options.keep_columns:
+        raise ConfigurationError("keep_columns must not hold the person column, which is never written: drop it there")
     labels = [label_column] if label_column else []
     samples = ["sample"] if options.samples > 1 else []
     columns = [options.text_column, *labels, *options.keep_columns, *samples]
+    if options.person_column in columns:
+        raise ConfigurationError("person_column must be a column of its own, which is never written: name another one")
     if repeated := [column for column, count in Counter(columns).items() if count > 1]:
         raise ConfigurationError(
             f"output columns must all be different, got {repeated[0]!r} twice: correct keep_columns="
@@ -93,7 +106,7 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 
 def checked_records(records: Iterator[Record], label_column: str | None, options: ReleaseOptions) -> Iterator[Record]:
     """Pass records on, after a look at every column that will be used and at how many records a person has."""
-    seen: Counter[bytes] = Counter()
+    persons = _Persons(options.person_column, options.max_records_per_person or 0) if options.person_column else None
     # A model that writes labels does with or without them, record by record, unless their column was named.
     optional_label = options.labels == "joint" and options.label_column is None
     needed = [options.text_column, *([label_column] if label_column and not optional_label else [])]
@@ -102,20 +115,46 @@ def checked_records(records: Iterator[Record], label_column: str | None, options
             text_of(record, column, number=number)
         if missing := [column for column in options.keep_columns if column not in record]:
             raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
-        if options.person_column is not None:
-            _count_person(seen, record, number, options)
+        if persons:
+            persons.count(record.get(persons.column), number)
         yield record
 
 
-def _count_person(seen: Counter[bytes], record: Record, number: int, options: ReleaseOptions) -> None:
-    """Count a person's records by a digest, which is small whatever a name is; refuse one too many."""
-    person = record.get(options.person_column or "")
-    if person is None or person == "" or person != person:  # a NaN differs from itself
-        raise DataError(f"column {options.person_column!r} must name a person, got nothing in record {number}")
-    digest = hashlib.blake2b(repr(person).encode(), digest_size=16).digest()
-    seen[digest] += 1
-    if seen[digest] > (options.max_records_per_person or 0):
-        raise DataError(
-            f"record {number} is one more than max_records_per_person={options.max_records_per_person} of its person: "
-            "raise the bound, which costs budget, or leave records out"
-        )
+class _Persons:
+    """How many records each person has, by a digest, which is small whatever a name is."""
+
+    def __init__(self, column: str, most: int) -> None:
+        self.column, self.most = column, most
+        self.kind: type[object] | None = None
+        self.seen: Counter[bytes] = Counter()
+
+    def count(self, person: object, number: int) -> None:
+        """Count one record of a person.
+
+        A column holds strings or whole numbers, one of the two throughout: otherwise 1, "1", 1.0 and true might be one person who
+        counts as four. Strings are compared as they read: normalised (NFKC), without space around them.
+
+        Raises:
+            DataError: nobody is named, by another type than before, or by a person who has too many records.
+        """
+        if (
+            person is None or person != person or (isinstance(person, str) and not _name(person))
+        ):  # NaN differs from itself
+            raise DataError(f"column {self.column!r} must name a person, got nothing in record {number}")
+        if type(person) not in (str, int) or self.kind not in (None, type(person)):
+            raise DataError(
+                f"column {self.column!r} must hold strings or whole numbers, one of the two throughout, "
+                f"got {type(person).__name__} in record {number}: write all persons in one way"
+            )
+        self.kind = type(person)
+        digest = hashlib.blake2b(_name(str(person)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        self.seen[digest] += 1
+        if self.seen[digest] > self.most:
+            raise DataError(
+                f"record {number} is one more than max_records_per_person={self.most} of its person: "
+                "raise the bound, which costs budget, or leave records out"
+            )
+
+
+def _name(person: str) -> str:
+    return unicodedata.normalize("NFKC", person).strip()

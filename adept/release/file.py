@@ -4,12 +4,11 @@ What of a record may reach the output is the rewritten text, the label as ``labe
 keep (``adept.release.columns``). Everything else is dropped.
 """
 
-import importlib.metadata
+import hashlib
 import json
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, fields
+from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,10 @@ from torch import Tensor
 
 from adept.data.files import STANDARD_STREAM, Record, file_format, new_file, read_records, record_writer
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
-from adept.mechanisms import Mechanism
-from adept.mechanisms.guarantee import json_number
+from adept.release import facts
 from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
 from adept.release.statement import PrivacyStatement
+from adept.release.wording import card
 from adept.rewriting.rewriter import Rewriter, denoisable
 
 STATEMENT_SUFFIX, CARD_SUFFIX = ".privacy.json", ".card.md"
@@ -68,10 +67,10 @@ def release_file(
         with record_writer(target_name, format=target_format, columns=columns) as write:
             stream = _denoised_stream if options.denoise else _release_stream
             count = stream(rewriter, checked, write, label_column, options)
-        statement = _statement(rewriter, count, label_column, options)
+        statement = _statement(rewriter, count, label_column, options, output=target_name)
         Path(statement_name).write_text(json.dumps(statement.to_json(), indent=2) + "\n", "utf-8")
         if card_name:
-            Path(card_name).write_text(statement.card(Path(target).name), "utf-8")
+            Path(card_name).write_text(card(statement, Path(target).name), "utf-8")
     return statement
 
 
@@ -159,36 +158,32 @@ def _denoised_stream(
     return len(labels)
 
 
-def _statement(rewriter: Rewriter, records: int, label_column: str | None, options: ReleaseOptions) -> PrivacyStatement:
+def _statement(
+    rewriter: Rewriter, records: int, label_column: str | None, options: ReleaseOptions, *, output: str
+) -> PrivacyStatement:
     response = options.label_response if options.labels == "randomized_response" and label_column else None
     released = options.labels == "drop" or label_column is not None
+    dim = rewriter.model.config.latent_dim
+    with Path(output).open("rb") as written:
+        output_sha256 = hashlib.file_digest(written, "sha256").hexdigest()
     return PrivacyStatement(
         mechanism=rewriter.mechanism.name,
-        mechanism_options=_plain_fields(rewriter.mechanism),
+        mechanism_options=facts.mechanism_options(rewriter.mechanism),
         guarantee=rewriter.guarantee,
-        dim=rewriter.model.config.latent_dim,
+        dim=dim,
         clip=rewriter.mechanism.clip,
         clip_norm=rewriter.mechanism.clip_norm,
         records=records,
         samples=options.samples,
         denoised=options.denoise,
         labels=options.labels if released else None,
-        label_epsilon=response.guarantee().epsilon if response else None,
+        label_response=response,
         kept_columns=list(options.keep_columns),
-        training_data=asdict(rewriter.model.training_data),
-        versions=versions(),
+        training_data=facts.origin(rewriter.model.training_data),
+        versions=facts.versions(),
+        codebook=facts.codebook_facts(rewriter.mechanism, dim),
+        model_sha256=facts.model_sha256(rewriter.model),
+        output_sha256=output_sha256,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
         max_records_per_person=options.max_records_per_person,
     )
-
-
-def _plain_fields(mechanism: Mechanism) -> dict[str, Any]:
-    """The mechanism's fields that JSON can hold; an infinite epsilon is the string "inf"."""
-    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
-    plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
-    return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
-
-
-def versions() -> dict[str, str]:
-    """The versions of what a release depends on."""
-    packages = {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
-    return {**packages, "python": platform.python_version()}

@@ -1,5 +1,6 @@
 """Of a file's records, only what was asked for reaches the output, and the statement beside it says what that guarantees."""
 
+import hashlib
 import json
 import math
 from dataclasses import replace
@@ -22,6 +23,9 @@ from adept.rewriting.rewriter import Rewriter
 @pytest.fixture
 def rewriter(tiny_run: Path) -> Rewriter:
     return Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0))
+
+
+RESPONSE = RandomizedResponse(epsilon=1.0, labels=("intent_0", "intent_1"))
 
 
 def rows(path: Path) -> list[dict[str, object]]:
@@ -73,9 +77,12 @@ def test_the_statement_beside_the_output_has_every_field_of_the_design(
     statement = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
     fields = (
         "mechanism claimed_epsilon epsilon text_epsilon label_epsilon delta holds exact sensitivity scale dim clip clip_norm "
-        "unit neighbours records labels kept_columns composition training_data simulated versions statement"
+        "unit neighbours records labels kept_columns composition training_data simulated versions statement top size "
+        "codebook_sha256 label_set label_keep_probability model_sha256 output_sha256 date not_hidden private_model"
     )
     assert set(statement) >= {*fields.split(" ")}
+    assert statement["output_sha256"] == hashlib.sha256((tmp_path / "out.jsonl").read_bytes()).hexdigest()
+    assert statement["date"].endswith("+00:00")
     assert (statement["epsilon"], statement["claimed_epsilon"], statement["records"]) == (8.0, 8.0, 5)
     assert (statement["mechanism"], statement["dim"], statement["holds"], statement["exact"]) == (
         "sqrt_n",
@@ -320,6 +327,7 @@ def test_half_given_options_are_refused(options: dict[str, object], field: str) 
     "options",
     [
         {"keep_columns": ["text"], "labels": "drop"},
+        {"keep_columns": ["intent"], "labels": "randomized_response", "label_response": RESPONSE},
         {"keep_columns": ["intent"]},
         {"label_column": "text"},
         {"keep_columns": ["slots", "slots"]},
@@ -332,6 +340,57 @@ def test_no_column_can_stand_in_the_place_of_another(
     with pytest.raises(ConfigurationError, match="must all be different"):
         release_file(rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions(**options))  # type: ignore[arg-type]
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep_columns": ["intent"], "labels": "drop"}, "must not hold the label column"),
+        ({"keep_columns": ["slots"], "labels": "drop", "label_column": "slots"}, "must not hold the label column"),
+        ({"keep_columns": ["slots"], "person_column": "slots"}, "must not hold the person column"),
+        ({"label_column": "slots", "person_column": "slots"}, "person_column must be a column of its own"),
+        ({"person_column": "text"}, "person_column must be a column of its own"),
+    ],
+)
+def test_neither_dropped_labels_nor_persons_can_be_kept(
+    rewriter: Rewriter, labelled_file: Path, tmp_path: Path, options: dict[str, object], message: str
+) -> None:
+    if "person_column" in options:
+        options = {**options, "max_records_per_person": 5}
+    with pytest.raises(ConfigurationError, match=message):
+        release_file(rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions(**options))  # type: ignore[arg-type]
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def persons_of(tmp_path: Path, rewriter: Rewriter, *people: object) -> None:
+    """Release one record of each person named, where everybody may have one."""
+    options = ReleaseOptions(person_column="who", max_records_per_person=1)
+    given = tmp_path / "in.jsonl"
+    given.write_text("".join(json.dumps({"text": "a", "who": who}) + "\n" for who in people))
+    (tmp_path / "out.jsonl").unlink(missing_ok=True)
+    (tmp_path / "out.jsonl.privacy.json").unlink(missing_ok=True)
+    release_file(rewriter, str(given), str(tmp_path / "out.jsonl"), options=options)
+
+
+@pytest.mark.parametrize("other", [" 1", "1 ", "\uff11", "1\u00a0", "\u2460"])
+def test_a_person_is_the_same_however_the_name_is_written(rewriter: Rewriter, tmp_path: Path, other: str) -> None:
+    with pytest.raises(DataError, match="record 2 is one more"):
+        persons_of(tmp_path, rewriter, "1", other)
+    persons_of(tmp_path, rewriter, "1", "2")
+
+
+@pytest.mark.parametrize("people", [("1", 1), (1, "1"), (1, True), (1.0,), (True,), (["a"],), (1, 1.0)])
+def test_persons_of_several_types_are_refused_and_not_counted_apart(
+    rewriter: Rewriter, tmp_path: Path, people: tuple[object, ...]
+) -> None:
+    with pytest.raises(DataError, match="must hold strings or whole numbers, one of the two throughout"):
+        persons_of(tmp_path, rewriter, *people)
+
+
+@pytest.mark.parametrize("nobody", [None, "", " ", "\u3000", float("nan")])
+def test_nobody_is_no_person(rewriter: Rewriter, tmp_path: Path, nobody: object) -> None:
+    with pytest.raises(DataError, match="must name a person"):
+        persons_of(tmp_path, rewriter, "ann", nobody)
 
 
 def test_a_neighbours_missing_label_does_not_touch_anothers_latent(

@@ -1,13 +1,21 @@
 """Budgets add up exactly, and the statement says what they are."""
 
+import hashlib
 import math
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
+import torch
 
-from adept.mechanisms import L1Laplace
+from adept.cli.rewrite import summary
+from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, RandomizedResponse
 from adept.mechanisms.guarantee import json_number, share, total, words
+from adept.models.autoencoder import TrainingData
+from adept.release import facts, wording
 from adept.release.statement import PrivacyStatement
+from adept.rewriting.loading import load_model
 
 
 @pytest.mark.parametrize("records", [1, 2, 3, 7, 10, 49, 1000, 999_983])
@@ -29,18 +37,21 @@ def test_infinite_numbers_become_words() -> None:
 
 @pytest.mark.parametrize("epsilon", [1.00049, 0.123449, 8.0, 599.99999, 1e-7, 362.0386719675123, 2.0, 1234567.8])
 def test_an_epsilon_in_words_is_never_smaller_than_it_is(epsilon: float) -> None:
-    assert Fraction(words(epsilon)) >= Fraction(epsilon)
+    assert float(words(epsilon)) >= epsilon
     assert float(words(epsilon)) == pytest.approx(epsilon, rel=2e-3)
 
 
 def test_short_budgets_stay_short_in_words() -> None:
-    assert [words(epsilon) for epsilon in (8.0, 64.0, 0.5, 1000.0)] == ["8", "64", "0.5", "1000"]
+    assert [words(epsilon) for epsilon in (8.0, 64.0, 0.5, 1000.0, 0.01)] == ["8", "64", "0.5", "1000", "0.01"]
 
 
 def test_sums_of_budgets_are_rounded_up() -> None:
     for parts in ([0.1, 0.2], [0.1] * 10, [1e16, 1.0], [1 / 3] * 3):
         assert Fraction(total(*parts)) >= sum(map(Fraction, parts))
     assert total(1.0, float("inf")) == float("inf")
+
+
+RESPONSE = RandomizedResponse(epsilon=1.5, labels=("fare", "flight"))
 
 
 def statement(**changes: object) -> PrivacyStatement:
@@ -54,7 +65,7 @@ def statement(**changes: object) -> PrivacyStatement:
         "records": 5,
         "samples": 1,
         "labels": None,
-        "label_epsilon": None,
+        "label_response": None,
         "kept_columns": [],
         "training_data": {"name": "atis", "public": True, "records": 9},
         "versions": {},
@@ -74,7 +85,7 @@ def test_private_training_text_is_named_as_such() -> None:
 
 
 def test_total_epsilon_adds_text_and_randomised_label() -> None:
-    both = statement(labels="randomized_response", label_epsilon=1.5)
+    both = statement(labels="randomized_response", label_response=RESPONSE)
     assert both.epsilon == 3.5
     assert "(3.5, 0)-LDP" in both.text
     assert both.to_json()["claimed_epsilon"] == 3.5
@@ -107,7 +118,9 @@ def test_a_gaussian_with_randomised_labels_states_its_delta() -> None:
     from adept.mechanisms import Gaussian
 
     both = statement(
-        guarantee=Gaussian(epsilon=2.0, delta=1e-5).guarantee(16), labels="randomized_response", label_epsilon=1.0
+        guarantee=Gaussian(epsilon=2.0, delta=1e-5).guarantee(16),
+        labels="randomized_response",
+        label_response=replace(RESPONSE, epsilon=1.0),
     )
     assert "(3, 1e-05)-LDP" in both.text
 
@@ -115,9 +128,80 @@ def test_a_gaussian_with_randomised_labels_states_its_delta() -> None:
 def test_denoised_text_is_written_from_labels_and_its_budget_says_so() -> None:
     """Copied labels are in the text then, and no epsilon bounds it for records with different labels."""
     plain, copied = statement(labels="copy"), statement(labels="copy", denoised=True, samples=3)
-    randomised = statement(labels="randomized_response", label_epsilon=1.5, denoised=True)
+    randomised = statement(labels="randomized_response", label_response=RESPONSE, denoised=True)
     assert (plain.text_epsilon, copied.text_epsilon, randomised.text_epsilon) == (2.0, math.inf, 3.5)
     assert (copied.to_json()["text_epsilon"], copied.epsilon) == ("inf", 2.0)
     assert "tells the label even without its column" in copied.text
     assert "must not be corrected again" in randomised.text
     assert "share one released latent" not in copied.text
+
+
+@pytest.mark.parametrize("people", [1, 2, 3, 7, 49])
+@pytest.mark.parametrize(("text", "label", "said"), [(8.0, 2.0, "10"), (0.01, None, "0.01"), (0.5, 0.25, "0.75")])
+def test_shares_of_a_persons_budget_add_up_to_what_was_given(
+    people: int, text: float, label: float | None, said: str
+) -> None:
+    """8 and 2 are 10 however many records share them, not 10.01; the exact sum is never above what is stated."""
+    response = replace(RESPONSE, epsilon=share(label, people)) if label else None
+    shared = statement(
+        guarantee=L1Laplace(epsilon=share(text, people)).guarantee(16),
+        label_response=response,
+        max_records_per_person=people,
+    )
+    assert words(shared.person_epsilon) == said
+    spent = people * (Fraction(share(text, people)) + Fraction(share(label, people) if label else 0))
+    assert Fraction(shared.person_epsilon) >= spent
+    assert f"is at most {said} and" in shared.text
+
+
+HOSTILE = 'good.\n\n# Guarantee\n| epsilon | 0 |\u2028<b>all</b> private" \x1b[2J ' + "x" * 500
+
+
+def test_a_strangers_model_can_put_neither_lines_nor_markup_into_statement_and_card() -> None:
+    origin = facts.origin(TrainingData(HOSTILE, "false", True))  # type: ignore[arg-type]
+    assert (origin["public"], origin["records"]) == (False, None)
+    forged = statement(training_data={"name": HOSTILE, "public": "true", "records": 1})
+    for told in (forged.text, origin["name"]):
+        assert told.isprintable()
+        assert not set("\n#|<>[") & set(told)
+        assert len(told) < 2000
+    assert "PRIVATE" in forged.text
+    assert forged.to_json()["private_model"] is True
+    plain = wording.card(statement(), "title")
+    assert wording.card(forged, "title").count("\n") == plain.count("\n")
+    assert "# Guarantee" not in wording.card(forged, "title\n# Guarantee").replace("# title ? Guarantee", "")
+
+
+def test_what_is_needed_to_check_and_to_debias_is_stated() -> None:
+    described = statement(labels="randomized_response", label_response=RESPONSE).to_json()
+    assert described["label_set"] == ["fare", "flight"]
+    assert described["label_keep_probability"] == pytest.approx(math.exp(1.5) / (math.exp(1.5) + 1))
+    assert any("took part" in line for line in described["not_hidden"])
+    assert "the time that a record takes" in described["statement"]
+
+
+def test_a_codebook_is_described_as_it_came_to_be() -> None:
+    words_ = torch.eye(8)
+    made = facts.codebook_facts(LearnedCodebook(epsilon=1.0, codewords=words_), 8)
+    assert (made["size"], made["top"]) == (8, 2)
+    assert made["codebook_sha256"] == hashlib.sha256(words_.numpy().tobytes()).hexdigest()
+    several = facts.codebook_facts(Codebook(epsilon=8.0, size=64, blocks=2), 8)
+    assert (several["size"], len(several["top"])) == ([64, 64], 2)
+    assert facts.codebook_facts(L1Laplace(epsilon=1.0), 8) == dict.fromkeys(("size", "top", "codebook_sha256"))
+
+
+def test_the_models_digest_is_that_of_its_weights_file(tiny_run: Path) -> None:
+    model, _ = load_model(tiny_run)
+    weights = (tiny_run / "model" / "model.safetensors").read_bytes()
+    assert facts.model_sha256(model) == hashlib.sha256(weights).hexdigest()
+
+
+def test_the_commands_table_shows_the_total_and_not_the_text_alone() -> None:
+    both = statement(
+        guarantee=L1Laplace(epsilon=8.0).guarantee(16),
+        label_response=replace(RESPONSE, epsilon=2.0),
+        max_records_per_person=3,
+    )
+    table = dict(summary(both))
+    assert table["epsilon"] == "10 (claimed 10; text 8 and label 2), delta 0"
+    assert table["per person"] == "30, at most 3 records"

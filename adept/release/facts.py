@@ -1,0 +1,79 @@
+"""What a statement says of model, mechanism and program, so that a release can be checked and its law written down again."""
+
+import hashlib
+import importlib.metadata
+import platform
+import re
+from dataclasses import fields
+from typing import Any
+
+from safetensors.torch import save
+
+from adept.mechanisms import Codebook, Mechanism, RandomizedResponse
+from adept.mechanisms.guarantee import json_number
+from adept.models.autoencoder import Autoencoder, TrainingData
+
+LONGEST_NAME = 100
+
+
+def mechanism_options(mechanism: Mechanism) -> dict[str, Any]:
+    """The mechanism's fields that JSON can hold; an infinite epsilon is the string "inf"."""
+    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
+    return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
+
+
+def codebook_facts(mechanism: Mechanism, dim: int) -> dict[str, Any]:
+    """What a codebook came to: codewords k and heavy codewords t of each draw, and the digest of all codewords.
+
+    Where there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row.
+    """
+    if not isinstance(mechanism, Codebook):
+        return {"size": None, "top": None, "codebook_sha256": None}
+    blocks = mechanism.layout(dim)
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
+    sizes, tops = [block.shape.size for block in blocks], [block.shape.top for block in blocks]
+    return {
+        "size": sizes[0] if len(sizes) == 1 else sizes,
+        "top": tops[0] if len(tops) == 1 else tops,
+        "codebook_sha256": digest.hexdigest(),
+    }
+
+
+def label_facts(response: RandomizedResponse | None) -> dict[str, Any]:
+    """What is needed to estimate true label frequencies from randomised ones."""
+    if response is None:
+        return {"label_set": None, "label_keep_probability": None}
+    return {"label_set": list(response.labels), "label_keep_probability": float(response.keep_probability)}
+
+
+def model_sha256(model: Autoencoder) -> str:
+    """The digest of the weights, as ``sha256sum model.safetensors`` gives it for the directory that they came from."""
+    weights = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+    return hashlib.sha256(save(weights)).hexdigest()
+
+
+def origin(training_data: TrainingData) -> dict[str, Any]:
+    """Where a model comes from, as its directory declares it: a stranger's words, so that only a plain name is let through."""
+    records: object = training_data.records
+    counted = isinstance(records, int) and not isinstance(records, bool)
+    return {
+        "name": plain_name(training_data.name),
+        "public": training_data.public is True,
+        "records": records if counted else None,
+    }
+
+
+def plain_name(name: object) -> str:
+    """Return a name on one line, cut off, in which nothing but letters, digits and plain punctuation is left."""
+    if not isinstance(name, str):
+        return "unknown"
+    return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:LONGEST_NAME] or "unknown"
+
+
+def versions() -> dict[str, str]:
+    """The versions of what a release depends on."""
+    packages = {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
+    return {**packages, "python": platform.python_version()}

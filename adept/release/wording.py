@@ -1,0 +1,114 @@
+"""A statement in words, and the card for people who get a file without its history.
+
+What a statement says of numbers is rounded up (``guarantee.words``); what a model's directory says of itself stands in quotes,
+reduced to a plain name (``facts.plain_name``), so that it cannot add a sentence or a line.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from adept.mechanisms.guarantee import words
+from adept.release.facts import plain_name
+
+if TYPE_CHECKING:
+    from adept.release.statement import PrivacyStatement
+
+
+def statement_text(statement: PrivacyStatement) -> str:
+    """Return what is guaranteed, to whom, and what is not."""
+    parts = [statement.guarantee.text, *_labels(statement), composition(statement)]
+    if not statement.guarantee.exact:
+        parts.append(
+            "The release is floating-point arithmetic: the proof covers the formula, not every rounding error."
+        )
+    if statement.samples > 1 and not statement.denoised:
+        parts.append(
+            f"The {statement.samples} rewrites of a record share one released latent and cost no further budget."
+        )
+    if statement.denoised:
+        parts.append(_denoised(statement))
+    if statement.kept_columns:
+        parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
+    parts.append(
+        "Not hidden: that someone took part, how many records there are, their order, and the time that a record takes to be "
+        "rewritten, which may depend on its length."
+    )
+    parts.append(_origin(statement))
+    if statement.simulated:
+        parts.append("This is a simulation with seeded noise: it guarantees nothing.")
+    return " ".join(parts)
+
+
+def composition(statement: PrivacyStatement) -> str:
+    """Return what several records of one person, and several releases of one record, come to."""
+    people = statement.max_records_per_person
+    if math.isinf(statement.epsilon):
+        return "Nobody is protected."
+    again = "Another run over the same records is another release, and budgets add up."
+    if people is None:
+        return f"Each record is one release; whoever contributed m records is protected with m times epsilon and delta. {again}"
+    return (
+        f"Nobody contributed more than {people} records (checked); by basic composition a person's epsilon is at most "
+        f"{words(statement.person_epsilon or 0.0)} and delta at most {people * statement.guarantee.delta:g}. {again}"
+    )
+
+
+def card(statement: PrivacyStatement, title: str) -> str:
+    """Return a dataset card in Markdown, for people who get the file without its history."""
+    fields = {
+        key: value
+        for key, value in statement.to_json().items()
+        if isinstance(value, int | float | str) and key != "statement"
+    }
+    rows = "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in fields.items())
+    return (
+        "---\ntags: [differential-privacy, synthetic]\n---\n"
+        f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
+        "Every text here was written by a decoder from randomised vectors. It is not what anyone said, and it may be wrong.\n"
+    )
+
+
+def _origin(statement: PrivacyStatement) -> str:
+    name, public = plain_name(statement.training_data.get("name")), statement.training_data.get("public") is True
+    declared, warning = ("public", "") if public else ("PRIVATE", ", and the model can write sentences of it")
+    return (
+        f'The model\'s weights and vocabulary come from text named "{name}", declared {declared}; '
+        f"this guarantee does not cover the text they were trained on{warning}."
+    )
+
+
+def _denoised(statement: PrivacyStatement) -> str:
+    label = (
+        "with its own label, so that the text tells the label even without its column"
+        if statement.labels == "copy"
+        else "and its label is drawn with it: written labels do not follow randomised response, and must not be corrected again"
+    )
+    return (
+        "All releases and released labels were read together before anything was written, which is post-processing of them and "
+        "costs no further budget. No text is decoded from its record's codeword alone: its codeword is drawn from what all "
+        f"releases say together, {label}."
+    )
+
+
+def _labels(statement: PrivacyStatement) -> list[str]:
+    match statement.labels:
+        case "copy":
+            return [
+                "The labels are copied: they are not private, and the guarantee compares records with the same label only."
+            ]
+        case "joint":
+            return [
+                "The label is written from the same released latent as the text, so the guarantee is for the pair of both."
+            ]
+        case "randomized_response":
+            return [
+                "The label is randomised over its public label set with its own epsilon of "
+                f"{words(statement.label_epsilon or 0.0)}; the pair of text and label is "
+                f"({words(statement.epsilon)}, {statement.guarantee.delta:g})-LDP."
+            ]
+        case "drop":
+            return ["The labels are left out."]
+        case _:
+            return []
