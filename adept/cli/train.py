@@ -49,9 +49,11 @@ class TrainConfig:
     labels: str = "drop"  # drop: text alone; joint: the decoder learns to write the label too, from the same latent
     seed: int = 0
     resume_from: str | None = None  # a run's directory: continue it there
-    output_dir: str = MISSING
+    output_dir: str | None = None  # must be given, unless a run is continued
 
     def __post_init__(self) -> None:
+        if self.output_dir is None and self.resume_from is None:
+            raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
         if self.labels not in ("drop", "joint"):
             raise ConfigurationError(f"labels must be drop or joint, got {self.labels}")
 
@@ -115,7 +117,7 @@ def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     """Return the run's directory and, when a run is continued, its checkpoint."""
     if config.resume_from is None:
-        return new_directory(config.output_dir), None
+        return new_directory(config.output_dir or ""), None
     directory = Path(config.resume_from)
     checkpoint = directory / CHECKPOINTS / LAST
     if not checkpoint.is_file():

@@ -89,6 +89,12 @@ def test_column_overrides_reach_the_data() -> None:
     assert (config.data.text_column, config.data.label_column, config.data.public) == ("utterance", "topic", False)  # type: ignore[attr-defined]
 
 
+def test_a_run_is_continued_where_it_is_and_a_new_one_needs_a_directory() -> None:
+    assert compose_command("train", "output_dir=null", "resume_from=d").output_dir is None  # type: ignore[attr-defined]
+    with pytest.raises(ConfigurationError, match="output_dir must be given"):
+        compose_command("train", "output_dir=null")
+
+
 def test_a_mechanism_without_a_budget_is_refused_when_it_is_built() -> None:
     with pytest.raises(ConfigurationError, match="epsilon must be chosen"):
         MechanismChoice(L1Laplace).build(clip_norm=1.0)

@@ -1,0 +1,283 @@
+"""README and docs say what is there: every command composes or runs, every option, link, number and line of Python is right."""
+
+import json
+import math
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+from tiny import Run
+
+from adept.__main__ import COMMANDS
+from adept.cli.app import config_directory, register_mechanisms, typed
+from adept.errors import AdeptError
+from adept.mechanisms import BY_NAME
+from adept.studies.limits import reconstruction
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`([^`\n]+)`")
+OPTION = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*=\S+")
+SMALL = (
+    "data.sizes=[300,60,60]",
+    "model.hidden_dim=32",
+    "model.embedding_dim=16",
+    "model.latent_dim=8",
+    "trainer.max_epochs=1",
+)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in one language."""
+    return [text for kind, text in BLOCK.findall(page.read_text("utf-8")) if kind == language]
+
+
+def lines(page: Path) -> list[str]:
+    """The command lines of a page's blocks, without comments."""
+    found = [line.split("  #")[0].split("   #")[0].strip() for text in blocks(page, "sh") for line in text.splitlines()]
+    return [line for line in found if line and not line.startswith("#")]
+
+
+def spans(page: Path) -> list[str]:
+    """The inline code of a page."""
+    return SPAN.findall(BLOCK.sub("", page.read_text("utf-8")))
+
+
+def stages(line: str) -> list[list[str]]:
+    """The commands of a pipeline, as words."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|>")
+    lexer.whitespace_split = True
+    found: list[list[str]] = [[]]
+    for word in lexer:
+        if word == "|":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [words[: words.index(">")] if ">" in words else words for words in found]
+
+
+def commands() -> list[tuple[Path, str]]:
+    """Every command line, of blocks and of inline code, and those with which the YAML files begin."""
+    yaml = [
+        (path, line[2:].split("   (")[0].strip())
+        for path in sorted(config_directory().rglob("*.yaml"))
+        for line in path.read_text("utf-8").splitlines()
+        if line.startswith("# adept ")
+    ]
+    inline = [(page, span) for page in PAGES for span in spans(page) if re.match(r"(adept|make|pip|python) ", span)]
+    return [(page, line) for page in PAGES for line in lines(page)] + inline + yaml
+
+
+def compose_line(words: list[str]) -> object:
+    """Compose a command's configuration, exactly as the command line does: what must be given must be there."""
+    command = words[1]
+    module = import_module(f"adept.cli.{command}")
+    schema = getattr(module, f"{command.capitalize()}Config")
+    register_mechanisms()
+    ConfigStore.instance().store(name=f"schema_{command}", node=schema)
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(config_directory()), version_base="1.3"):
+        return typed(compose(command, overrides=words[2:]), schema)
+
+
+def check(words: list[str]) -> None:
+    """Check one command of a pipeline."""
+    match words:
+        case ["adept", "COMMAND", *_] | ["cat", *_]:
+            pass
+        case ["adept", command] if command in COMMANDS:
+            pass  # the command's name in a sentence
+        case ["adept", *_]:
+            assert words[1] in COMMANDS, words
+            compose_line(words)
+        case ["make", target]:
+            assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), target
+        case ["pip", "install", "."]:
+            assert (ROOT / "pyproject.toml").exists()
+        case ["python", "-m", "adept"]:
+            pass
+        case ["python", script]:
+            assert (ROOT / script).exists(), script
+        case _:
+            raise AssertionError(f"no check is known for {words}")
+
+
+@pytest.mark.parametrize(
+    ("page", "line"), commands(), ids=lambda value: value.name if isinstance(value, Path) else value
+)
+def test_every_command_line_composes(page: Path, line: str) -> None:
+    assert line, page
+    for words in stages(line):
+        check(words)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "adept train data=nonsense output_dir=d",
+        "adept rewrite model_dir=d input=a output=b epsilon=8 label=drop",
+        "adept rewrite model_dir=d input=a epsilon=8",
+        "adept compare mechanisms=[l3] output_dir=d",
+        "adept nonsense",
+        "make nonsense",
+        "rm nonsense",
+    ],
+)
+def test_a_wrong_command_line_would_be_seen(line: str) -> None:
+    with pytest.raises((AssertionError, AdeptError, HydraException, OmegaConfBaseException)):
+        check(stages(line)[0])
+
+
+def composes_somewhere(options: list[str]) -> bool:
+    """Whether some command knows these options."""
+    for command in COMMANDS:
+        schema = getattr(import_module(f"adept.cli.{command}"), f"{command.capitalize()}Config")
+        given = ("model_dir", "input", "output", "train", "test", "output_dir")
+        required = [f"{key}=x" for key in given if key in schema.__annotations__ and command != "audit"]
+        try:
+            compose_line(["adept", command, *required, *options])
+        except (AdeptError, HydraException, OmegaConfBaseException):
+            continue
+        return True
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_option_named_in_passing_is_one_that_a_command_knows(page: Path) -> None:
+    named = [span.split() for span in spans(page) if all(OPTION.fullmatch(word) for word in span.split())]
+    unknown = [options for options in named if not composes_somewhere(options)]
+    assert unknown == []
+
+
+def test_an_option_that_no_command_knows_would_be_seen() -> None:
+    assert not composes_somewhere(["lables=drop"])
+    assert not composes_somewhere(["training.content.kind=nonsense"])
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the files that the pages speak of."""
+    verbs = ("show", "list", "what are", "is there")
+    rows = [
+        {"text": text, "utterance": text, "topic": noun, "intent": noun, "user": f"user {place}", "time": "noon"}
+        for place in range(20)
+        for noun in ("flight", "airfare", "airline")
+        for text in [f"{verbs[place % 4]} the {noun} to city {place % 7}"]
+    ]
+    for name in ("in.jsonl", "test.jsonl", "train.jsonl", "validation.jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    (tmp_path / "utterances.txt").write_text("which airlines fly to lisbon\nwhat does fare code q mean\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/recipes.md"])
+def test_the_commands_of_a_page_run_one_after_the_other(name: str, adept_here: Run, workplace: Path) -> None:
+    for line in lines(ROOT / name):
+        for words in stages(line):
+            if words[0] != "adept" or words[1] == "compare" or "input=-" in words:
+                continue  # pipes and comparisons have tests of their own
+            words = [
+                w.replace("data.path=DIR", "data.path=.").replace("model_dir=DIR", "model_dir=runs/mine") for w in words
+            ]
+            for word in words:
+                if word.startswith("output="):
+                    for old in workplace.glob(word.removeprefix("output=") + "*"):
+                        old.unlink()  # a reader would choose another name
+            done = adept_here(*words[1:], *(SMALL if words[1] == "train" else ()))
+            assert done.returncode == 0, (line, done.stderr)
+
+
+def python_blocks() -> list[tuple[str, str]]:
+    """The Python of all pages."""
+    return [(page.name, text) for page in PAGES for text in blocks(page, "python")]
+
+
+@pytest.mark.parametrize(("page", "text"), python_blocks())
+def test_every_line_of_python_runs_and_says_what_it_shows(
+    page: str, text: str, tiny_run: Path, workplace: Path
+) -> None:
+    shutil.copytree(tiny_run, workplace / "runs" / "first")
+    text = text.replace("mechanisms.LearnedCodebook(epsilon=8.0)", "mechanisms.Codebook(epsilon=8.0)")
+    names: dict[str, object] = {}
+    exec(compile(text, page, "exec"), names)
+    if "rewriter" in names:
+        assert names["rewriter"].guarantee.epsilon == 8.0  # type: ignore[attr-defined]
+    if "result" in names:
+        assert names["result"].violated  # type: ignore[attr-defined]
+        assert names["result"].certified_epsilon > 4  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8"))
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_named_in_the_text_exists(page: Path) -> None:
+    named = [span for span in spans(page) if re.fullmatch(r"(adept|tests|conf|docs|examples)/[\w/.]+", span)]
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_readme_is_one_page() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 80
+
+
+def test_the_odds_are_those_of_epsilon() -> None:
+    text = (ROOT / "docs" / "guarantees.md").read_text("utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split("|")]
+        for line in text.splitlines()
+        if re.match(r"\| [\d.]+ \|", line)
+    ]
+    assert len(rows) == 6
+    for epsilon, odds, _, of_two, of_many in rows:
+        assert float(odds.replace(",", "")) == pytest.approx(math.exp(float(epsilon)), rel=2e-3)
+        assert float(of_two) == pytest.approx(reconstruction(2, epsilon=float(epsilon)), abs=1e-3)
+        assert float(of_many) == pytest.approx(reconstruction(1000, epsilon=float(epsilon)), abs=1e-3)
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"a factor of {math.exp(8):,.0f} (at 4: 55, at 2: 7.4, at 1: 2.8)" in readme
+
+
+def test_the_errors_of_the_mechanisms_are_their_closed_forms() -> None:
+    text = (ROOT / "docs" / "mechanisms.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| (yes|no) \| ([\d.]+)?", text, re.MULTILINE)
+    assert {name for name, _, error in rows if error} == set(BY_NAME) - {
+        "learned_codebook",
+        "dptext",
+        "identity",
+        "random",
+    }
+    for name, exact, error in rows:
+        mechanism = BY_NAME[name](epsilon=8.0)
+        if name != "learned_codebook":
+            assert mechanism.guarantee(64).exact == (exact == "yes"), name
+        if error:
+            assert mechanism.expected_squared_error(64) == pytest.approx(float(error), rel=6e-3), name
+
+
+def test_the_mechanisms_of_the_table_are_those_of_the_library() -> None:
+    text = (ROOT / "docs" / "mechanisms.md").read_text("utf-8")
+    table = text[text.index("| `mechanism=`") : text.index("\n\n", text.index("| `mechanism=`"))]
+    assert all(f"`{name}`" in table for name in BY_NAME)
+
+
+def test_the_example_rewrites_with_a_given_model(workplace: Path, adept_here: Run) -> None:
+    assert adept_here("train", "output_dir=model", *SMALL).returncode == 0
+    script = ROOT / "examples" / "rewrite.py"
+    done = subprocess.run([sys.executable, script, "model"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("    -> ") == 12
+    assert "move by up to 2,981.0" in done.stdout
