@@ -8,7 +8,7 @@ from rich.progress import Progress
 from adept.cli.app import execute
 from adept.cli.console import show_table
 from adept.comparison.audits import verdicts
-from adept.comparison.run import CompareConfig, Row, compare
+from adept.comparison.run import CompareConfig, Row, compare, planned
 from adept.report import findings, page, table
 from adept.report.examples import examples
 
@@ -16,7 +16,7 @@ from adept.report.examples import examples
 def run(config: CompareConfig) -> list[Row]:
     """Compare, and write the report; raises AdeptError for what the user can mend."""
     with Progress(disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("seeds", total=len(config.seeds))
+        task = progress.add_task("rows", total=planned(config))
         rows = compare(config, progress=lambda done: progress.update(task, completed=done))
     page.write(rows, verdicts(config), config, Path(config.output_dir), examples=examples(config, rows))
     return rows

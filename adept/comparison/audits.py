@@ -1,13 +1,13 @@
 """An audit of every mechanism in a comparison: the verdict that stands beside its curve."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from adept import audit
 from adept.audit import Verdict
-from adept.comparison.run import CompareConfig
-from adept.data.files import write_once
+from adept.comparison.config import CompareConfig
+from adept.comparison.store import Store
 from adept.mechanisms import BY_NAME
 
 AUDIT_TRIALS = 4000
@@ -26,18 +26,18 @@ class AuditVerdict:
 
 def verdicts(config: CompareConfig) -> list[AuditVerdict]:
     """Audit each mechanism's claim, or find the verdict of an earlier run."""
-    found = []
-    for name in config.mechanisms:
-        epsilon = config.text_epsilon(min(config.epsilons))
-        path = Path(config.output_dir) / "audits" / f"{name}-{epsilon:g}.json"
-        if not path.exists():
-            mechanism = BY_NAME[name](epsilon=epsilon, clip_norm=config.model.clip_norm)
-            result = audit.run(mechanism, dim=config.model.latent_dim, trials=AUDIT_TRIALS)
-            evidence = next((check.evidence for check in result.checks if check.verdict is Verdict.FAILED), "")
-            verdict = AuditVerdict(name, epsilon, result.violated, result.certified_epsilon, evidence)
-            write_once(path, json.dumps(asdict(verdict)))
-        found.append(AuditVerdict(**json.loads(path.read_text("utf-8"))))
-    return found
+    store, epsilon = Store(Path(config.output_dir)), config.text_epsilon(min(config.epsilons))
+    return [
+        store.verdict(name, epsilon, partial(_verdict, name, epsilon, config), AuditVerdict)
+        for name in config.mechanisms
+    ]
+
+
+def _verdict(name: str, epsilon: float, config: CompareConfig) -> AuditVerdict:
+    mechanism = BY_NAME[name](epsilon=epsilon, clip_norm=config.model.clip_norm)
+    result = audit.run(mechanism, dim=config.model.latent_dim, trials=AUDIT_TRIALS)
+    evidence = next((check.evidence for check in result.checks if check.verdict is Verdict.FAILED), "")
+    return AuditVerdict(name, epsilon, result.violated, result.certified_epsilon, evidence)
 
 
 def describe(audited: AuditVerdict) -> str:

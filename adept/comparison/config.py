@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from adept.comparison.results import ENDS
+from adept.comparison.results import REFERENCES
 from adept.data.corpus import DataConfig
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
@@ -30,9 +30,7 @@ class CompareConfig:
     label_epsilon: float | None = None
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
     samples: int = 1  # rewrites of each record, from its one released latent
-    baselines: bool = (
-        False  # look-up of public text, classifiers on latents and on the public half, quality of the text
-    )
+    baselines: bool = False  # look-up, classifiers on latents and on labelled public text, quality of the text
     denoise: bool = False  # also read all releases of a learned codebook together and take their noise out
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -41,12 +39,13 @@ class CompareConfig:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     text_column: str = "text"
     label_column: str | None = None  # null: the column "intent" where there is one
+    examples: bool = False  # show rewrites of data that are not public on the page, too; of public data it always does
     processes: int = 1  # seeds at a time, each in a process of its own
     output_dir: str = "???"  # must be given
 
     def __post_init__(self) -> None:
         _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))
-        self.mechanisms = [name for name in self.mechanisms if name not in ENDS]  # they are always there
+        self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
         _check_names("classifiers", self.classifiers, CLASSIFIERS)
         _check_names("protocol", [self.protocol], PROTOCOLS)
         _check_names("labels", [self.labels], LABELS)

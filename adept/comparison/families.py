@@ -19,11 +19,8 @@ class Family:
 
     @property
     def key(self) -> str:
+        """The model's name in a comparison's directory."""
         return self.clip if self.content == "none" else f"{self.clip}-{self.content}"
-
-    def release_key(self, name: str, epsilon: float | None) -> str:
-        """The name under which a mechanism's release from this model is kept."""
-        return f"{name}{'' if epsilon is None else f'-{epsilon:g}'}-{self.key}"
 
 
 def family_of(name: str, training: TrainingConfig) -> Family:

@@ -1,12 +1,17 @@
-"""What a comparison answers: one row of its table."""
+"""What a comparison answers: one row of its table, and the names that its columns know.
+
+A new column is a field of :class:`Row`, at the end and with a default, so that rows which were kept before it can still be read.
+What measures text goes into ``adept.comparison.quality``; nothing else has to know of it but the page that shows it.
+"""
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from adept.mechanisms.guarantee import json_number
 
-ENDS = ("identity", "random")
-LSTM, DENOISED, NEAREST, LATENTS = "lstm", "denoised", "nearest", "latents"
+NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
+REFERENCES = ("identity", "random")  # with ``none`` the rows between which every mechanism lies
+LSTM, DENOISED, NEAREST, LATENTS = "lstm", "denoised", "nearest", "latents"  # decoders
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +35,7 @@ class Row:
     macro_f1: float
     records_per_second: float | None
     clip: str | None  # of the model that wrote the text
-    content: str | None = None  # what its latents were trained to say
+    content: str | None = None  # the topics that its latents were trained towards
     majority_accuracy: float
     train_records: int
     test_records: int

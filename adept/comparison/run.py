@@ -2,83 +2,68 @@
 
 Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was. ``disjoint``: it is trained
 on one half of the training split without the labels, and rewrites the other half, which it has never seen; only this one
-answers what a user gets who trains on public text and protects private text. Every comparison holds three rows that tell the
-figures apart: ``none`` (the text itself), ``identity`` (the rewriter without noise) and ``random`` (the same decoder on
+answers what a user gets who trains on public text and protects private text. Every comparison holds three reference rows that
+tell the figures apart: ``none`` (the text itself), ``identity`` (the rewriter without noise) and ``random`` (the same decoder on
 latents that have nothing to do with the record). A utility figure without its ``random`` row proves nothing.
 """
 
-import json
 import multiprocessing
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 import torch
 
+from adept.comparison.cells import cells
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import ENDS, Row
-from adept.comparison.seed_run import SeedTrial
+from adept.comparison.results import Row
+from adept.comparison.seed_run import seed_rows
+from adept.comparison.store import open_directory
+from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus, load
 from adept.data.tables import write_csv
 from adept.errors import DataError
 
-__all__ = ["ENDS", "CompareConfig", "Row", "compare"]
+__all__ = ["CompareConfig", "Row", "compare", "planned"]
 
-GROWING = ("mechanisms", "epsilons", "seeds", "classifiers", "processes", "baselines", "denoise", "output_dir")
+Job = tuple[CompareConfig, dict[str, Corpus], int]  # the last is the seed
 
 
 def compare(config: CompareConfig, *, progress: Callable[[int], None] = lambda done: None) -> list[Row]:
     """Run what is not there yet and return all rows; ``results.csv`` is in the output directory.
 
     Args:
-        progress: called with the number of seeds that are done, each time another one is.
+        progress: called with the number of rows that are done (of ``planned``), each time there are more.
 
     Raises:
-        DataError: the data have no labels, or the directory holds another comparison.
+        DataError: the data have no labels, the directory holds another comparison, or a kept file is damaged.
     """
-    directory = _continue_directory(config)
+    directory = open_directory(config)
     splits = load(config.data)
     for name in ("train", "test"):
         if name not in splits or splits[name].labels is None:
             raise DataError(f"the data must have a labelled {name} split to compare on: add one, or set label_column=")
-    jobs = [(config, splits, directory, seed) for seed in config.seeds]
     rows: list[Row] = []
-    for done, result in enumerate(_map(_run_seed, jobs, config.processes), start=1):
-        rows += result
+    for found in _rows_by_seed([(config, splits, seed) for seed in config.seeds], config.processes):
+        for row in found:
+            rows.append(row)
+            progress(len(rows))
         write_csv(rows, directory / "results.csv")
-        progress(done)
     return rows
 
 
-def _map(function: Callable[..., Any], jobs: list[tuple[Any, ...]], processes: int) -> Iterator[Any]:
-    """Apply a function to each job, in order, here or in processes of their own that share the cores."""
+def planned(config: CompareConfig) -> int:
+    """Return how many rows there will be, or a few more where there is little public text."""
+    return len(cells(config)) * len(config.seeds)
+
+
+def _rows_by_seed(jobs: list[Job], processes: int) -> Iterator[Iterator[Row]]:
+    """The rows of each seed, in order, made here one by one, or whole in processes of their own that share the cores."""
     if processes == 1:
-        yield from (function(job) for job in jobs)
+        yield from (seed_rows(Trial(*job)) for job in jobs)
         return
     threads = max(1, torch.get_num_threads() // processes)
     with multiprocessing.get_context("spawn").Pool(processes, torch.set_num_threads, (threads,)) as pool:
-        yield from pool.imap(function, jobs)
+        yield from (iter(rows) for rows in pool.imap(_whole_seed, jobs))
 
 
-def _run_seed(job: tuple[CompareConfig, dict[str, Corpus], Path, int]) -> list[Row]:
-    return SeedTrial(*job).rows()
-
-
-def _continue_directory(config: CompareConfig) -> Path:
-    """Make the output directory, or go on in one that holds the same comparison."""
-    directory = Path(config.output_dir)
-    settings = json.loads(json.dumps({k: v for k, v in asdict(config).items() if k not in GROWING}))
-    path = directory / "comparison.json"
-    if path.exists():
-        before = json.loads(path.read_text("utf-8"))
-        if changed := [key for key in settings if before.get(key) != settings[key]]:
-            raise DataError(
-                f"output_dir {directory} holds a comparison with another {changed[0]}: choose another directory"
-            )
-    elif directory.exists() and any(directory.iterdir()):
-        raise DataError(f"output_dir {directory} is not empty and holds no comparison: choose another directory")
-    else:
-        directory.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(settings, indent=2) + "\n", "utf-8")
-    return directory
+def _whole_seed(job: Job) -> list[Row]:
+    return list(seed_rows(Trial(*job)))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import sacrebleu
 from numpy.typing import NDArray
 
 Labels = NDArray[np.int64]
@@ -67,6 +66,8 @@ def token_overlap(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
     """Return corpus BLEU of rewrites against their records, 0 to 100, words as they stand (sacrebleu; Papineni et al. 2002)."""
+    import sacrebleu
+
     return float(sacrebleu.corpus_bleu(list(rewrites), [list(records)], tokenize="none", force=True).score)
 
 

@@ -6,11 +6,11 @@ rewriter's records), what a mechanism with a false claim wrote, and every text t
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
+from adept.comparison.cells import Cell
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import LSTM, Row
-from adept.comparison.seed_run import SeedTrial
+from adept.comparison.trial import Trial
 from adept.data.corpus import load
 
 RECORDS = 6
@@ -28,9 +28,10 @@ class Example:
 def examples(config: CompareConfig, rows: list[Row], *, count: int = RECORDS) -> list[Example]:
     """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget."""
     splits = load(config.data)
-    trial = SeedTrial(config, splits, Path(config.output_dir), config.seeds[0])
+    trial = Trial(config, splits, config.seeds[0])
     records = trial.private.texts
-    written = [(row, trial.rewrites(row)) for row in shown(rows, public=config.data.public)]
+    chosen = shown(rows, public=config.data.public)
+    written = [(row, trial.store.written(Cell.of(row)).texts[:: config.samples]) for row in chosen]
     secret = set() if config.data.public else {bare(text) for corpus in splits.values() for text in corpus.texts}
     return [
         Example(

@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib
 
-from adept.comparison.results import ENDS, Row
+from adept.comparison.results import REFERENCES, Row
 from adept.mechanisms.guarantee import words
 from adept.report.table import (
     COMMONEST,
@@ -163,7 +163,7 @@ def _draw_levels(axis: Any, rows: list[Row], metric: str) -> None:
         heights = [level.mean for level_name, level in found.items() if _kind(level_name) == name]
         for height, label in zip(heights, [line.label, *[None] * len(heights)], strict=False):
             axis.axhline(height, color=line.colour, ls=line.dash, lw=line.width, label=label, zorder=1)
-        if name in ENDS and len(heights) > 1:
+        if name in REFERENCES and len(heights) > 1:
             axis.axhspan(min(heights), max(heights), color=line.colour, alpha=0.1, lw=0, zorder=0)
 
 

@@ -11,7 +11,7 @@ from statistics import mean, stdev
 
 from scipy.stats import t as student
 
-from adept.comparison.results import DENOISED, ENDS, LATENTS, LSTM, NEAREST, Row
+from adept.comparison.results import DENOISED, LATENTS, LSTM, NEAREST, REFERENCES, Row
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.studies.figures import NAMES
@@ -158,7 +158,7 @@ def levels(rows: list[Row], metric: str) -> dict[str, Figure]:
     """The levels that every curve is read against; ``random`` and ``identity`` of each model."""
     texts = text_rows(rows)
     result = {}
-    for name in ("none", "public_only", *ENDS):
+    for name in ("none", "public_only", *REFERENCES):
         found = ends(texts, name)
         for source in found:
             title = name if len(found) == 1 else f"{name} ({model_name(source)})"

@@ -1,16 +1,18 @@
-"""A comparison holds its ends, spends nothing twice, and lets the rewriter see only what the protocol says."""
+"""A comparison holds its references, spends nothing twice, and lets the rewriter see only what the protocol says."""
 
 import csv
 import json
+from dataclasses import asdict
 from pathlib import Path
 from statistics import mean
 
 import pytest
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
-from adept.comparison import families
-from adept.comparison import seed_run as trials
-from adept.comparison.run import ENDS, CompareConfig, Row, compare
+from adept.comparison import families, seed_run
+from adept.comparison.quality import COLUMNS as COLUMNS_OF_QUALITY
+from adept.comparison.results import REFERENCES
+from adept.comparison.run import CompareConfig, Row, compare, planned
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.models.autoencoder import ModelConfig
@@ -38,13 +40,20 @@ def config(directory: Path, **changes: object) -> CompareConfig:
     return CompareConfig(**options)  # type: ignore[arg-type]
 
 
+def kept_texts(directory: Path, name: str) -> dict[str, list[str]]:
+    """What a decoder wrote, as it is kept."""
+    return dict(json.loads((directory / "rewrites" / f"{name}-seed0.json").read_text()))
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
     directory = tmp_path_factory.mktemp("comparison") / "run"
     return directory, compare(config(directory))
 
 
-def test_every_comparison_holds_the_text_itself_and_both_ends_of_each_model(finished: tuple[Path, list[Row]]) -> None:
+def test_every_comparison_holds_the_text_itself_and_the_references_of_each_model(
+    finished: tuple[Path, list[Row]],
+) -> None:
     _, rows = finished
     assert [(row.mechanism, row.clip) for row in rows] == [
         ("none", None),
@@ -86,19 +95,26 @@ def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], mo
     assert all(row in grown for row in rows)
 
 
+def test_progress_is_told_row_by_row(finished: tuple[Path, list[Row]]) -> None:
+    directory, rows = finished
+    told: list[int] = []
+    compare(config(directory), progress=told.append)
+    assert told == list(range(1, planned(config(directory)) + 1)) == list(range(1, len(rows) + 1))
+
+
 def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate = trials.evaluate
+    evaluate = seed_run.evaluate
 
     def interrupted(train: Corpus, test: Corpus, **options: object) -> object:
         if len(list((tmp_path / "run" / "rows").glob("*"))) == 2:
             raise KeyboardInterrupt
         return evaluate(train, test, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(trials, "evaluate", interrupted)
+    monkeypatch.setattr(seed_run, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compare(config(tmp_path / "run", mechanisms=["original"]))
     kept = {path.name: path.read_text() for path in (tmp_path / "run" / "rewrites").iterdir()}
-    monkeypatch.setattr(trials, "evaluate", evaluate)
+    monkeypatch.setattr(seed_run, "evaluate", evaluate)
     assert len(compare(config(tmp_path / "run", mechanisms=["original"]))) == 4
     assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
     assert not list((tmp_path / "run").rglob("*.partial"))
@@ -197,9 +213,14 @@ def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list
     _, rows = with_baselines
     assert {(row.mechanism, row.decoder, row.content) for row in rows} == {
         ("none", None, None),
-        ("public_only", None, None),
+        *((f"public_{part}", None, None) for part in ("only", 50, 100)),
         ("lookup", "nearest", None),
-        *((end, decoder, kind) for end in ENDS for decoder in ("lstm", "latents") for kind in ("none", "words")),
+        *(
+            (name, decoder, kind)
+            for name in REFERENCES
+            for decoder in ("lstm", "latents")
+            for kind in ("none", "words")
+        ),
         ("sqrt_n", "lstm", "none"),
         ("sqrt_n", "latents", "none"),
         *(("learned_codebook", decoder, "words") for decoder in ("lstm", "nearest", "latents")),
@@ -211,10 +232,10 @@ def test_each_record_is_released_once_whatever_reads_the_release(with_baselines:
     directory, _ = with_baselines
     released = {path.stem for path in (directory / "releases").iterdir()}
     assert released == {
-        "lookup-64-seed0",
-        "learned_codebook-64-sphere-words-seed0",
-        "sqrt_n-64-l2-seed0",
-        *(f"{end}-{family}-seed0" for end in ENDS for family in ("l2", "sphere-words")),
+        "lookup-64.0-seed0",
+        "learned_codebook-64.0-sphere-words-seed0",
+        "sqrt_n-64.0-l2-seed0",
+        *(f"{name}-{family}-seed0" for name in REFERENCES for family in ("l2", "sphere-words")),
     }
 
 
@@ -224,10 +245,22 @@ def test_public_text_is_quoted_by_the_look_up_and_its_quality_is_measured(
     directory, rows = with_baselines
     lookup = next(row for row in rows if row.mechanism == "lookup")
     assert lookup.verbatim_public == 1.0
-    texts, *_ = json.loads((directory / "rewrites" / "lookup-64-seed0.json").read_text())
+    texts = kept_texts(directory, "lookup-64.0-nearest")["texts"]
     assert lookup.train_records == len(texts) == 2 * next(row.train_records for row in rows if row.mechanism == "none")
     assert all(0 <= (row.overlap or 0) <= 1 and (row.perplexity or 2) > 1 for row in rows)
     assert next(row for row in rows if row.mechanism == "none").overlap is None
+
+
+def test_rows_that_were_kept_without_quality_get_it_when_it_is_asked_for(tmp_path: Path) -> None:
+    options: dict[str, object] = {"mechanisms": ["sqrt_n"], "data": DataConfig(sizes=[120, 20, 40])}
+    before = compare(config(tmp_path / "run", **options))
+    rows = compare(config(tmp_path / "run", baselines=True, **options))
+    assert all(row.overlap is None for row in before)
+    written = {row.mechanism: row for row in rows if row.decoder == "lstm"}
+    for row in before[1:]:
+        kept = {name: getattr(row, name) for name in asdict(row) if getattr(row, name) is not None}
+        assert kept.items() <= asdict(written[row.mechanism]).items()
+        assert all(getattr(written[row.mechanism], name) is not None for name in COLUMNS_OF_QUALITY)
 
 
 def test_randomised_labels_take_their_share_of_the_budget_and_are_drawn_once(tmp_path: Path) -> None:
@@ -252,12 +285,11 @@ def test_denoising_reads_the_very_same_releases_and_may_correct_labels(tmp_path:
     assert set(denoised) == {"learned_codebook", "random"}
     assert (denoised["learned_codebook"].epsilon, denoised["random"].epsilon) == (ours.epsilon, 2.0)
     assert len(list((tmp_path / "run" / "releases").glob("learned_codebook*"))) == 1
-    kept = tmp_path / "run" / "rewrites"
-    _, _, as_released = json.loads((kept / "learned_codebook-64-sphere-words-seed0.json").read_text())
-    texts, _, corrected = json.loads((kept / "learned_codebook-64-sphere-words-denoised-seed0.json").read_text())
+    as_released = kept_texts(tmp_path / "run", "learned_codebook-64.0-sphere-words-lstm")["labels"]
+    corrected = kept_texts(tmp_path / "run", "learned_codebook-64.0-sphere-words-denoised")["labels"]
     labels = json.loads((tmp_path / "run" / "releases" / "labels-seed0.json").read_text())
     assert as_released == [label for label in labels for _ in range(2)]
-    assert len(texts) == len(corrected) == len(as_released)
+    assert len(corrected) == len(as_released)
     assert corrected != as_released
 
 

@@ -8,10 +8,10 @@ import pytest
 from tiny import TINY_MODEL
 
 from adept.comparison.run import CompareConfig, Row, compare
+from adept.comparison.store import Store, Written
 from adept.data.corpus import DataConfig, load
 from adept.models.autoencoder import ModelConfig
 from adept.models.training import TrainerConfig
-from adept.report import examples as module
 from adept.report.examples import WITHHELD, examples, spread
 
 Finished = tuple[CompareConfig, list[Row]]
@@ -41,13 +41,15 @@ def test_records_are_spread_evenly_whatever_they_say() -> None:
 def test_each_row_shows_the_first_rewrite_of_the_record_itself(finished: Finished) -> None:
     config, rows = finished
     chosen = examples(config, rows)
-    kept = {path.stem: json.loads(path.read_text())[0] for path in (Path(config.output_dir) / "rewrites").iterdir()}
+    kept = {
+        path.stem: json.loads(path.read_text())["texts"] for path in (Path(config.output_dir) / "rewrites").iterdir()
+    }
     assert len(chosen) == 6
     for index, example in zip(spread(60, 6), chosen, strict=True):
         texts = {(row.mechanism, row.claimed_epsilon): text for row, text in example.rewrites}
-        assert texts["original", 8.0] == kept["original-8-l2-seed0"][2 * index]
-        assert texts["learned_codebook", 64.0] == kept["learned_codebook-64-sphere-words-seed0"][2 * index]
-        assert texts["lookup", 8.0] == kept["lookup-8-seed0"][2 * index]
+        assert texts["original", 8.0] == kept["original-8.0-l2-lstm-seed0"][2 * index]
+        assert texts["learned_codebook", 64.0] == kept["learned_codebook-64.0-sphere-words-lstm-seed0"][2 * index]
+        assert texts["lookup", 8.0] == kept["lookup-8.0-nearest-seed0"][2 * index]
         assert ("codebook", 16.0) not in texts
     assert len({example.original for example in chosen} & set(load(config.data)["train"].texts)) == 6
 
@@ -64,7 +66,8 @@ def test_nothing_of_data_that_are_not_public_is_shown_but_what_a_true_claim_cove
 def test_a_rewrite_that_is_a_private_record_is_withheld(finished: Finished, monkeypatch: pytest.MonkeyPatch) -> None:
     config, rows = finished
     records = load(config.data)["train"].texts
-    monkeypatch.setattr(module.SeedTrial, "rewrites", lambda self, row: [f"{text.upper()}." for text in records])
+    shouted = Written([f"{text.upper()}." for text in records for _ in range(2)], ["a"] * 2 * len(records), 1.0)
+    monkeypatch.setattr(Store, "written", lambda *_: shouted)
     private = replace(config, data=replace(config.data, public=False))
     assert {text for example in examples(private, rows) for _, text in example.rewrites} == {WITHHELD}
     assert WITHHELD not in {text for example in examples(config, rows) for _, text in example.rewrites}

@@ -1,0 +1,91 @@
+"""The rows of a comparison before anything is computed: each row's recipe is a cell, and a configuration is a list of cells.
+
+A new mechanism needs nothing here. A new *decoder* needs three things: its name in ``adept.comparison.results``, the rule for when
+it writes in :func:`decoders`, and one function in ``adept.comparison.decoders``. A new *baseline* without a model is a name in
+:func:`baselines`, and what it releases and writes in ``adept.comparison.decoders``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adept.comparison.config import CompareConfig
+from adept.comparison.families import Family, family_of
+from adept.comparison.results import DENOISED, LATENTS, LOOKUP, LSTM, NEAREST, NONE, PUBLIC, REFERENCES, Row
+from adept.mechanisms import BY_NAME, LearnedCodebook
+
+LOGISTIC = "logistic"  # the classifier of latents
+PUBLIC_RECORDS = (50, 100, 200, 400, 800, 1600, 3200)  # labelled public texts: what a break-even is read from
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The recipe of one row, its seed aside.
+
+    Attributes:
+        mechanism: a mechanism's name, or what stands in its place: ``none``, ``public_only``, ``public_<records>``, ``lookup``.
+        budget: the claimed epsilon of text and label together; None where there is none.
+        decoder: what reads the release; None for text as it is.
+        classifier: what is trained on the result.
+        family: the model; None without one. References have a cell for each model.
+    """
+
+    mechanism: str
+    budget: float | None
+    decoder: str | None
+    classifier: str
+    family: Family | None = None
+
+    @classmethod
+    def of(cls, row: Row) -> "Cell":
+        """Return a row's recipe."""
+        family = None if row.clip is None else Family(row.clip, row.content or "none")
+        return cls(row.mechanism, row.claimed_epsilon, row.decoder, row.classifier, family)
+
+
+def cells(config: CompareConfig) -> list[Cell]:
+    """Return every row's recipe: the text itself, the baselines, then model by model its references and its mechanisms."""
+    found = [Cell(NONE, None, None, classifier) for classifier in config.classifiers]
+    found += baselines(config) if config.baselines else []
+    families = {family_of(name, config.training): None for name in config.mechanisms}
+    for family in sorted(families, key=lambda family: (family.content, family.clip != "l2")):
+        for mechanism, budget in _releases(config, family):
+            found += _readings(config, family, mechanism, budget)
+    return found
+
+
+def baselines(config: CompareConfig) -> list[Cell]:
+    """What has no model of ours: classifiers on the rewriter's labelled public half and on parts of it, and the look-up."""
+    public = ([PUBLIC] + [f"public_{records}" for records in PUBLIC_RECORDS]) if config.protocol == "disjoint" else []
+    entries: list[tuple[str, float | None, str | None]] = [(name, None, None) for name in public]
+    entries += [(LOOKUP, epsilon, NEAREST) for epsilon in config.epsilons]
+    return [Cell(*entry, classifier) for entry in entries for classifier in config.classifiers]
+
+
+def _releases(config: CompareConfig, family: Family) -> Iterator[tuple[str, float | None]]:
+    """The references, and every mechanism and budget that a model serves."""
+    yield from ((name, None) for name in REFERENCES)
+    served = [name for name in config.mechanisms if family_of(name, config.training) == family]
+    yield from ((name, epsilon) for name in served for epsilon in config.epsilons)
+
+
+def _readings(config: CompareConfig, family: Family, mechanism: str, budget: float | None) -> list[Cell]:
+    """A cell for each decoder and classifier of one release."""
+    return [
+        Cell(mechanism, budget, decoder, classifier, family)
+        for decoder in decoders(config, family, mechanism)
+        for classifier in ([LOGISTIC] if decoder == LATENTS else config.classifiers)
+    ]
+
+
+def decoders(config: CompareConfig, family: Family, mechanism: str) -> list[str]:
+    """Return what reads a mechanism's release from a model."""
+    learned = issubclass(BY_NAME[mechanism], LearnedCodebook)
+    with_learned = LearnedCodebook.name in config.mechanisms and family == family_of(
+        LearnedCodebook.name, config.training
+    )
+    return [
+        LSTM,
+        *[DENOISED] * (config.denoise and with_learned and (learned or mechanism == "random")),
+        *[NEAREST] * (config.baselines and learned),
+        *[LATENTS] * config.baselines,
+    ]

@@ -1,0 +1,78 @@
+"""What is released of the private records, and what reads the release: one function a decoder.
+
+``lstm`` is the model's decoder; ``denoised`` is the same, after all releases were read together (``adept.rewriting.denoising``);
+``nearest`` gives the public utterances with the nearest latents (``adept.evaluation.nearest``). The decoder ``latents`` writes
+nothing: a classifier is trained on the released latents themselves, which shows what decoding loses.
+
+Every decoder sees a release, released labels, public numbers and nothing else. A new one is a function here with an entry in
+``DECODERS``; ``adept.comparison.cells`` says when it writes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from adept.comparison.cells import Cell
+from adept.comparison.results import DENOISED, LOOKUP, LSTM, NEAREST
+from adept.comparison.trial import Trial, family_in, parts
+from adept.evaluation.nearest import PublicTexts
+from adept.mechanisms import Codebook, LearnedCodebook
+from adept.rewriting.denoising import nearest_codewords
+from adept.rewriting.rewriter import denoisable
+
+Pairs = Sequence[tuple[str, str | None]]  # text, and its label where that is another than the record's released one
+
+
+def released(trial: Trial, cell: Cell) -> Tensor:
+    """Return the released latents (N, n) of the private records: each is released once, whatever reads the release."""
+    return trial.store.released(cell, lambda: _release(trial, cell))
+
+
+def _release(trial: Trial, cell: Cell) -> Tensor:
+    if cell.mechanism == LOOKUP:
+        mechanism = Codebook(epsilon=trial.config.text_epsilon(cell.budget or 0.0))
+        return mechanism.privatize(torch.from_numpy(trial.linear(trial.private.texts)))
+    rewriter = trial.rewriter(cell)
+    return torch.cat([rewriter.release(part) for part in parts(trial.private.texts, rewriter.batch_size)])
+
+
+def write(trial: Trial, cell: Cell) -> Pairs:
+    """Return what a cell's decoder writes from its release: ``samples`` texts a record, consecutively."""
+    return DECODERS[cell.decoder or ""](trial, cell, released(trial, cell))
+
+
+def lstm(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
+    """The model's decoder, which sees the released latent of one record at a time."""
+    rewriter = trial.rewriter(cell)
+    batches = torch.split(release, rewriter.batch_size)
+    return [pair for batch in batches for pair in rewriter.write(batch, samples=trial.config.samples)]
+
+
+def denoised(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
+    """The same decoder, after the noise was taken out of all releases together; labels may be corrected.
+
+    Random latents are read as the nearest codewords, at the least budget, where chance is enlarged most.
+    """
+    budget = min(trial.config.epsilons) if cell.budget is None else cell.budget
+    reader = trial.rewriter(replace(cell, mechanism=LearnedCodebook.name, budget=budget))
+    if cell.budget is None:
+        mechanism = denoisable(reader.mechanism)
+        release = mechanism.codewords[nearest_codewords(release, mechanism.codewords)] * mechanism.clip_norm
+    known, samples = trial.known, trial.config.samples
+    return reader.write_denoised(
+        release, trial.labels, known=known, label_mechanism=trial.label_mechanism, samples=samples
+    )
+
+
+def nearest(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
+    """No decoder: the public utterances nearest to the release, by the model's latents or by linear ones."""
+    if cell.mechanism == LOOKUP:
+        public = PublicTexts(trial.public.texts, torch.from_numpy(trial.linear(trial.public.texts)))
+    else:
+        public = trial.model(family_in(cell)).public_texts
+    return [(text, None) for text in public.write(release, samples=trial.config.samples)]
+
+
+DECODERS: dict[str, Callable[[Trial, Cell, Tensor], Pairs]] = {LSTM: lstm, DENOISED: denoised, NEAREST: nearest}
