@@ -18,7 +18,7 @@ from torch import Tensor
 from adept.audit.laws import LAWS, Law
 from adept.audit.result import MechanismFailure
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import clip_latents
+from adept.mechanisms.grid import clip_latents
 
 Floats = NDArray[np.float64]
 Value = TypeVar("Value")

@@ -1,33 +1,25 @@
-"""The contract of a mechanism, and the public grid on which exact mechanisms live.
+"""The contract of a mechanism, and the range checks of its options.
 
 A *mechanism* turns a latent vector into a randomised one. Its guarantee speaks of a bounded set of latents (an l1 ball,
 an l2 ball or a sphere); ``project`` maps any input into that set, and the proof of every mechanism starts from there. Any
 two records are neighbours (local differential privacy), so a sensitivity is the diameter of the set in the
 mechanism's norm.
-
-Exact mechanisms work on integers. A latent in the ball of radius C is cut off toward zero onto the grid of multiples of
-``step = 2^(e - 20)``, where C = m * 2^e with 1 <= m < 2. The step depends on C alone, so the grid is public. The integer
-vector's norm is then verified in integers, so "the clipped latent has norm at most C" is a fact and not a float's
-opinion, and every grid point is also exactly representable in float32.
 """
 
-import math
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
+from adept.mechanisms.grid import from_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee
 
-GRID_BITS = 20
 CLIP_NORMS = (1e-6, 1e6)
 BUDGETS = (1e-3, 600.0)  # where the formulas of gaussian, privunit, codebook and randomised response are verified
-NORM_ORDER = {"l1": 1, "l2": 2, "sphere": 2}
 
 
 def check_positive(**values: float) -> None:
@@ -109,75 +101,3 @@ class Mechanism(ABC):
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
         """Return E||privatize(x) - x||^2 for x already in the set, in squared latent units."""
-
-
-def check_latents(latents: Tensor) -> None:
-    """Raise ConfigurationError unless latents are a float32 or float64 tensor of shape (B, n) with n >= 1."""
-    if latents.dtype not in (torch.float32, torch.float64):
-        raise ConfigurationError(f"latents must be float32 or float64, got {latents.dtype}")
-    if latents.ndim != 2 or latents.shape[1] < 1:
-        raise ConfigurationError(f"latents must have shape (B, n) with n >= 1, got {tuple(latents.shape)}")
-
-
-def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
-    """Clip latents (..., n) in floating point, differentiably, for training and as the first step of a projection.
-
-    "l1" and "l2": r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section 6); "sphere": C * r / ||r||, and C times the
-    first axis for r = 0. Rows inside a ball come back unchanged to the last bit. Dividing by the largest entry first
-    keeps 1e300 from overflowing in the norm.
-    """
-    largest = torch.finfo(latents.dtype).max
-    peak = latents.detach().abs().amax(dim=-1, keepdim=True)
-    if clip == "sphere":
-        axis = torch.zeros_like(latents)
-        axis[..., 0] = 1.0
-        latents = torch.where(peak > 0, latents / torch.where(peak > 0, peak, 1.0), axis)
-        norm: Tensor = torch.linalg.vector_norm(latents, dim=-1, keepdim=True)
-        return latents * (clip_norm / norm)
-    latents = latents / (peak / clip_norm).clamp(1.0, largest)
-    norm = torch.linalg.vector_norm(latents, ord=NORM_ORDER[clip], dim=-1, keepdim=True)
-    return latents / (norm / clip_norm).clamp(1.0, largest)
-
-
-def grid_step(clip_norm: float) -> float:
-    """Return the width of the public grid for radius C: a power of two with C / step in [2^20, 2^21)."""
-    return math.ldexp(1.0, math.frexp(clip_norm)[1] - 1 - GRID_BITS)
-
-
-def grid_radius(clip_norm: float, *, clip: str) -> int:
-    """Return the largest permitted integer norm on the grid: of sum|z| for "l1", of sum z^2 otherwise."""
-    radius = Fraction(clip_norm) / Fraction(grid_step(clip_norm))
-    return math.floor(radius ** NORM_ORDER[clip])
-
-
-def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
-    """Clip latents (B, n) and cut them off toward zero onto the grid; returns int64 (B, n) on the CPU.
-
-    Claim: every row meets the norm bound exactly, whatever floats came in. Proof: the norm of the *integers* is computed
-    in integers (each below 2^22, so no sum overflows), and rows above ``grid_radius`` lose one unit per coordinate until
-    they meet it.
-    """
-    check_latents(latents)
-    values = latents.detach().to("cpu", torch.float64)
-    values = torch.where(values.isfinite().all(dim=-1, keepdim=True), values, 0.0)
-    clipped = clip_latents(values, clip=clip, clip_norm=clip_norm)
-    units = (clipped / grid_step(clip_norm)).trunc().to(torch.int64)
-    radius = grid_radius(clip_norm, clip=clip)
-    while (outside := units.abs().pow(NORM_ORDER[clip]).sum(dim=-1, keepdim=True) > radius).any():
-        units = units - units.sign() * outside
-    return units
-
-
-def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
-    """Return grid units (B, n) as latents with the dtype and device of ``like``."""
-    return (units.to(torch.float64) * grid_step(clip_norm)).to(like.device, like.dtype)
-
-
-def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
-    """Return float64 values (B, n), rounded to the public grid, with the dtype and device of ``like``.
-
-    For mechanisms whose noise is computed in floats. A grid step is 2^32 spacings of float64 numbers near C, so the low bits,
-    in which rounding errors would betray the input, never leave; that makes a leak improbable and proves nothing.
-    """
-    step = grid_step(clip_norm)
-    return ((values / step).round() * step).to(like.device, like.dtype)

@@ -15,7 +15,8 @@ from scipy.special import betaincinv, betaln, ndtri
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import BUDGETS, grid_step
+from adept.mechanisms.base import BUDGETS
+from adept.mechanisms.grid import grid_step
 from adept.mechanisms.noise import exact_odds
 from adept.mechanisms.privunit import optimal_cap
 

@@ -26,8 +26,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from adept.mechanisms.base import BUDGETS, Mechanism, check_between, check_integer, check_latents, clip_latents, to_grid
+from adept.mechanisms.base import BUDGETS, Mechanism, check_between, check_integer
 from adept.mechanisms.blocks import Block, Shape, layout_cosine, random_layout
+from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_ranks
 from adept.mechanisms.privunit import DIMS

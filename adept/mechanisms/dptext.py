@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import Mechanism, check_latents, clip_latents
+from adept.mechanisms.base import Mechanism
+from adept.mechanisms.grid import check_latents, clip_latents
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import fresh_uniform
 

@@ -11,7 +11,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from adept.mechanisms.base import Mechanism, check_latents, clip_latents, grid_step, round_to_grid, to_grid
+from adept.mechanisms.base import Mechanism
+from adept.mechanisms.grid import check_latents, clip_latents, grid_step, round_to_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import fresh_directions, fresh_uniform, simulated_directions
 

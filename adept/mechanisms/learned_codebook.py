@@ -23,9 +23,10 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import check_integer, check_latents, clip_latents
+from adept.mechanisms.base import check_integer
 from adept.mechanisms.blocks import Block, block_shape, random_codewords
 from adept.mechanisms.codebook import SIZES, Codebook
+from adept.mechanisms.grid import check_latents, clip_latents
 
 POWERS = (5, 10)  # of the default size
 FULL_BATCH = 256  # up to this many codewords k-means reads all latents in each step

@@ -26,15 +26,8 @@ from scipy.special import betainc, betaincinv, betaln, expit, hyp2f1, log_expit
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import (
-    BUDGETS,
-    Mechanism,
-    check_between,
-    check_latents,
-    clip_latents,
-    round_to_grid,
-    to_grid,
-)
+from adept.mechanisms.base import BUDGETS, Mechanism, check_between
+from adept.mechanisms.grid import check_latents, clip_latents, round_to_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_bernoulli, fresh_gaussian, fresh_uniform
 

@@ -11,7 +11,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from adept.mechanisms.base import Mechanism, check_latents, clip_latents
+from adept.mechanisms.base import Mechanism
+from adept.mechanisms.grid import check_latents, clip_latents
 from adept.mechanisms.guarantee import Guarantee
 from adept.mechanisms.noise import fresh_directions, simulated_directions
 

@@ -18,7 +18,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms.base import CLIP_NORMS, NORM_ORDER, check_positive, clip_latents
+from adept.mechanisms.base import CLIP_NORMS, check_positive
+from adept.mechanisms.grid import NORM_ORDER, clip_latents
 from adept.models.decoding import DecodingConfig, choose
 from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Codebook, Gaussian, Mechanism, PrivUnit
-from adept.mechanisms.base import clip_latents
 from adept.mechanisms.blocks import Shape
+from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
 from adept.studies.limits import capacity
 

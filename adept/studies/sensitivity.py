@@ -14,7 +14,7 @@ from torch import Tensor
 
 from adept.audit.bounds import clopper_pearson
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import clip_latents
+from adept.mechanisms.grid import clip_latents
 
 DIMS = (2, 4, 8, 16, 32)
 PUBLISHED_PAIRS = 10_000

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms import PrivUnit, SqrtNLaplace
-from adept.mechanisms.base import clip_latents
+from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.noise import fresh_directions, fresh_gaussian, fresh_uniform
 
 

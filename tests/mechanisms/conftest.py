@@ -5,6 +5,7 @@ with the limit 8 (below 1e-14 for a normal mean, below 1e-10 with the skewness t
 limit 1e-10 on either side. Fewer than a thousand of them run, so the suite's total stays below 1e-6.
 """
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -32,3 +33,30 @@ def score() -> Callable[[Tensor, float], float]:
         return float((sample.mean() - expected) / (sample.std() / len(sample) ** 0.5))
 
     return standard_score
+
+
+@pytest.fixture
+def adversarial() -> Callable[[torch.dtype, float], Tensor]:
+    """Rows that break float clipping: huge, subnormal, non-finite, just outside, diagonal, one-hot, mixed magnitudes."""
+
+    def rows(dtype: torch.dtype, radius: float) -> torch.Tensor:
+        info = torch.finfo(dtype)
+        tiny, huge = info.smallest_normal / 2**10, info.max
+        generator = torch.Generator().manual_seed(0)
+        made = [
+            torch.full((7,), huge, dtype=dtype),
+            torch.full((7,), tiny, dtype=dtype),
+            torch.full((7,), math.nan, dtype=dtype),
+            torch.full((7,), -math.inf, dtype=dtype),
+            torch.zeros(7, dtype=dtype),
+            torch.full((7,), radius / math.sqrt(7), dtype=dtype),
+            torch.full((7,), radius / 7, dtype=dtype),
+            torch.tensor([radius] + [0.0] * 6, dtype=dtype),
+            torch.tensor([math.nextafter(radius, math.inf)] + [tiny] * 6, dtype=dtype),
+            torch.tensor([huge, tiny, -1.0, 1e30, -0.0, math.nan, 1.0], dtype=dtype),
+            torch.tensor([huge, tiny, -1.0, 1e30, -0.0, 0.0, 1.0], dtype=dtype),
+        ]
+        noise = torch.randn(200, 7, dtype=dtype, generator=generator)
+        return torch.cat([torch.stack(made), noise * radius, noise * radius * 1e-3, noise * 1e20])
+
+    return rows
