@@ -98,14 +98,9 @@ class Codebook(Mechanism):
     def guarantee(self, dim: int) -> Guarantee:
         blocks = self.layout(dim)
         parts = "" if len(blocks) == 1 else f" ({len(blocks)} draws, whose budgets add up to it)"
-        return Guarantee(
-            claimed_epsilon=self.epsilon,
+        return Guarantee.pure(
             epsilon=self.epsilon,
-            delta=0.0,
-            holds=True,
             exact=True,
-            sensitivity=None,
-            scale=None,
             text=f"The released codeword is {words(self.epsilon)}-LDP (pure) for any two records{parts}, and so is every text "
             "decoded from it, provided that the codebook was not made from private data.",
         )

@@ -23,6 +23,28 @@ class Guarantee:
     scale: float | None  # scale of the noise per coordinate, in latent units
     text: str  # the guarantee in words
 
+    @classmethod
+    def pure(
+        cls,
+        *,
+        epsilon: float,
+        exact: bool,
+        text: str,
+        sensitivity: float | None = None,
+        scale: float | None = None,
+    ) -> "Guarantee":
+        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP holds as it stands."""
+        return cls(
+            claimed_epsilon=epsilon,
+            epsilon=epsilon,
+            delta=0.0,
+            holds=True,
+            exact=exact,
+            sensitivity=sensitivity,
+            scale=scale,
+            text=text,
+        )
+
 
 def json_number(value: float | None) -> float | str | None:
     """Return ``value`` as JSON can hold it: an infinite epsilon is the string "inf"."""

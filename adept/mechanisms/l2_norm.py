@@ -53,11 +53,8 @@ class L2Norm(Mechanism):
         return clipped + radius * simulated_directions(clipped, generator=generator)
 
     def guarantee(self, dim: int) -> Guarantee:
-        return Guarantee(
-            claimed_epsilon=self.epsilon,
+        return Guarantee.pure(
             epsilon=self.epsilon,
-            delta=0.0,
-            holds=True,
             exact=False,
             sensitivity=2 * self.clip_norm,
             scale=self._scale(),

@@ -89,14 +89,10 @@ class PrivUnit(Mechanism):
 
     def guarantee(self, dim: int) -> Guarantee:
         optimal_cap(dim, epsilon=self.epsilon)  # refuses what cannot be released
-        return Guarantee(
-            claimed_epsilon=self.epsilon,
+        return Guarantee.pure(
             epsilon=self.epsilon,
-            delta=0.0,
-            holds=True,
             exact=False,
             sensitivity=2 * self.clip_norm,
-            scale=None,
             text=f"The released direction is {words(self.epsilon)}-LDP (pure) for any two records as far as the formula "
             "goes; it is drawn in floating point and rounded to a public grid, which no proof covers.",
         )

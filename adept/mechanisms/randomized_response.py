@@ -184,11 +184,8 @@ class ScalarLaplace:
 
     def guarantee(self) -> Guarantee:
         """Return what one release of one integer guarantees."""
-        return Guarantee(
-            claimed_epsilon=self.epsilon,
+        return Guarantee.pure(
             epsilon=self.epsilon,
-            delta=0.0,
-            holds=True,
             exact=True,
             sensitivity=float(self.upper - self.lower),
             scale=self.scale,

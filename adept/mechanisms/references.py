@@ -1,4 +1,4 @@
-"""The two ends of every comparison: everything is kept, and nothing is.
+"""The reference rows of every comparison: everything is kept, and nothing is.
 
 ``identity`` shows what the rewriter itself loses. ``random`` shows what the model alone knows: the same decoder on latents
 that have nothing to do with the record. What a mechanism achieves is its distance above ``random``.
@@ -16,24 +16,28 @@ from adept.mechanisms.grid import check_latents, clip_latents
 from adept.mechanisms.guarantee import Guarantee
 from adept.mechanisms.noise import fresh_directions, simulated_directions
 
-EVERY_CLIP = frozenset({"l1", "l2", "sphere"})
+
+@dataclass(frozen=True, kw_only=True)
+class Reference(Mechanism):
+    """What needs no budget and serves every model."""
+
+    epsilon: float = math.inf
+    clip: ClassVar[str] = "l2"
+    serves: ClassVar[frozenset[str]] = frozenset({"l1", "l2", "sphere"})
+
+    def _check_budget(self) -> None:
+        if self.epsilon != math.inf:
+            super()._check_budget()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identity(Mechanism):
+class Identity(Reference):
     """No privacy: the clipped latent itself. It claims nothing, whatever ``epsilon`` says.
 
     The l1 ball lies inside the l2 ball of the same radius, so clipping in l2 changes no latent of any model.
     """
 
-    epsilon: float = math.inf
     name: ClassVar[str] = "identity"
-    clip: ClassVar[str] = "l2"
-    serves: ClassVar[frozenset[str]] = EVERY_CLIP
-
-    def _check_budget(self) -> None:
-        if self.epsilon != math.inf:
-            super()._check_budget()
 
     def privatize(self, latents: Tensor) -> Tensor:
         return self.project(latents)
@@ -43,11 +47,8 @@ class Identity(Mechanism):
         return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
 
     def guarantee(self, dim: int) -> Guarantee:
-        return Guarantee(
-            claimed_epsilon=math.inf,
+        return Guarantee.pure(
             epsilon=math.inf,
-            delta=0.0,
-            holds=True,
             exact=True,
             sensitivity=2 * self.clip_norm,
             scale=0.0,
@@ -59,20 +60,13 @@ class Identity(Mechanism):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Random(Mechanism):
+class Random(Reference):
     """Perfect privacy: a uniform direction of length C, independent of the record. Pure 0-LDP, whatever ``epsilon`` says.
 
     Proof: the input's values are never read, only their shape, which is the model's; so both sides of Definition 2.3 are equal.
     """
 
-    epsilon: float = math.inf
     name: ClassVar[str] = "random"
-    clip: ClassVar[str] = "l2"
-    serves: ClassVar[frozenset[str]] = EVERY_CLIP
-
-    def _check_budget(self) -> None:
-        if self.epsilon != math.inf:
-            super()._check_budget()
 
     def privatize(self, latents: Tensor) -> Tensor:
         check_latents(latents)
@@ -83,14 +77,10 @@ class Random(Mechanism):
         return self.clip_norm * simulated_directions(latents.detach(), generator=generator)
 
     def guarantee(self, dim: int) -> Guarantee:
-        return Guarantee(
-            claimed_epsilon=0.0,
+        return Guarantee.pure(
             epsilon=0.0,
-            delta=0.0,
-            holds=True,
             exact=True,
             sensitivity=0.0,
-            scale=None,
             text="Perfect privacy: the released latent is drawn without looking at the record.",
         )
 
