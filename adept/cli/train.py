@@ -1,5 +1,7 @@
 """``adept train``: fit an autoencoder whose latents fit a mechanism, and save it as a model directory."""
 
+import json
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ from adept.models.training import (
     for_mechanism,
     train_model,
 )
+
+OVERRIDES = "overrides.json"
 
 
 @dataclass
@@ -72,12 +76,17 @@ class TrainResult:
     fit: FitResult
 
 
-def run(config: TrainConfig) -> TrainResult:
-    """Train and save a model; raises AdeptError for what the user can mend."""
+def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
+    """Train and save a model; raises AdeptError for what the user can mend.
+
+    With ``overrides``, the command line that made the configuration, ``resume_from`` needs no others to go on.
+    """
     splits = load(config.data)
     if config.labels == "joint":
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
+    if overrides is not None and checkpoint is None:  # at once: a run that is interrupted is the one that is continued
+        _keep(overrides, directory)
     public = config.data.public if config.training_data.public is None else config.training_data.public
     spec = TrainSpec(
         clip=config.mechanism.kind.clip,
@@ -91,6 +100,8 @@ def run(config: TrainConfig) -> TrainResult:
         seed=config.seed,
     )
     model, fitted = train_model(splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint)
+    if overrides is not None:
+        _keep(overrides, directory)
     result = TrainResult(
         model_dir=str(directory / MODEL),
         data=config.data.name,
@@ -119,6 +130,10 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     if config.resume_from is None:
         return new_directory(config.output_dir or ""), None
     directory = Path(config.resume_from)
+    if config.output_dir is not None and Path(config.output_dir) != directory:
+        raise ConfigurationError(
+            f"output_dir must be left out with resume_from, got {config.output_dir}: a run goes on in its own directory"
+        )
     checkpoint = directory / CHECKPOINTS / LAST
     if not checkpoint.is_file():
         raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
@@ -144,11 +159,38 @@ Trained for {result.fit.epochs} epochs on {model.training_data.records} records 
 """
 
 
+def _keep(overrides: list[str], directory: Path) -> None:
+    (directory / OVERRIDES).write_text(json.dumps(overrides, indent=2) + "\n", "utf-8")
+
+
+def _continued(given: list[str]) -> list[str]:
+    """Put the overrides that began a run before those that continue it with ``resume_from``: the later ones count."""
+    directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
+    if not directories:
+        return given
+    try:
+        kept = json.loads((Path(directories[-1].strip("'\"")) / OVERRIDES).read_text("utf-8"))
+    except (OSError, ValueError):
+        return given  # run says what is wrong with that directory
+    kept = [argument for argument in kept if isinstance(argument, str) and "=" in argument]
+    overridden = {_key(argument) for argument in given}
+    return [argument for argument in kept if _key(argument) not in overridden] + given
+
+
+def _key(override: str) -> str:
+    return override.partition("=")[0].lstrip("+~")
+
+
 def main() -> int:
     """Run ``adept train`` from ``sys.argv``."""
+    sys.argv[1:] = _continued(sys.argv[1:])
+    own = ("resume_from", "output_dir")
+    overrides = [
+        a for a in sys.argv[1:] if not a.startswith("-") and _key(a) not in own and not _key(a).startswith("hydra")
+    ]
 
     def command(config: TrainConfig) -> None:
-        result = run(config)
+        result = run(config, overrides=overrides)
         rows = [
             ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
             ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),

@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.base import CLIP_NORMS, check_positive
 from adept.mechanisms.grid import NORM_ORDER, clip_latents
 from adept.models.decoding import DecodingConfig, choose
-from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
+from adept.models.pipeline import END, FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
+from adept.models.saved import corrupt, printable, read_json, read_tensors, tensor_names
 
 FORMAT_VERSION = 1
-WEIGHTS, CODEBOOKS = "model.safetensors", "codebooks.safetensors"
+CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
+LARGEST = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
+MOST_RECORDS, LONGEST_NAME = 10**12, 200
+MOST_CODEBOOKS, LARGEST_CODEBOOK = 20, 1 << 16
 
 
 @dataclass
@@ -42,12 +45,12 @@ class ModelConfig:
     )
 
     def __post_init__(self) -> None:
-        for name in ("embedding_dim", "hidden_dim", "latent_dim", "max_length"):
-            if not getattr(self, name) >= 1:
-                raise ConfigurationError(f"model.{name} must be at least 1, got {getattr(self, name)}")
+        for name, most in LARGEST.items():
+            check_whole(1, most, **{f"model.{name}": getattr(self, name)})
         for name in ("dropout", "word_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigurationError(f"model.{name} must be in [0, 1), got {getattr(self, name)}")
+            value = getattr(self, name)
+            if not (isinstance(value, float | int) and 0 <= value < 1):
+                raise ConfigurationError(f"model.{name} must be in [0, 1), got {printable(value)}")
         check_positive(**{"model.clip_norm": self.clip_norm})
         if not CLIP_NORMS[0] <= self.clip_norm <= CLIP_NORMS[1]:
             raise ConfigurationError(f"model.clip_norm must be between 1e-6 and 1e6, got {self.clip_norm}")
@@ -60,6 +63,22 @@ class TrainingData:
     name: str = "unknown"
     public: bool = False
     records: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.public, bool):
+            raise ConfigurationError(f"training_data.public must be true or false, got {printable(self.public)}")
+        if not (isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= LONGEST_NAME):
+            raise ConfigurationError(
+                f"training_data.name must be a line of at most {LONGEST_NAME} characters, got {printable(self.name)}"
+            )
+        check_whole(0, MOST_RECORDS, **{"training_data.records": self.records})
+
+
+def check_whole(low: int, high: int, **values: object) -> None:
+    """Raise ConfigurationError unless every value is a whole number in [low, high]."""
+    for field, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ConfigurationError(f"{field} must be a whole number from {low} to {high}, got {printable(value)}")
 
 
 class Autoencoder(nn.Module):
@@ -198,11 +217,12 @@ class Autoencoder(nn.Module):
             "clip": self.clip,
             "labels": self.labels,
             "training_data": asdict(self.training_data),
+            "codebooks": sorted(self.codebooks),
         }
         save_file({name: tensor.contiguous() for name, tensor in self.state_dict().items()}, directory / WEIGHTS)
         if self.codebooks:
             save_file({f"{size}": words for size, words in self.codebooks.items()}, directory / CODEBOOKS)
-        (directory / "config.json").write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+        (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
@@ -212,59 +232,54 @@ class Autoencoder(nn.Module):
             ModelError: a file is missing or damaged, or weights are missing, unexpected or of the wrong shape.
         """
         directory = Path(directory)
-        model = _from_description(cls, directory / "config.json")
-        weights = _load_tensors(directory / WEIGHTS)
-        expected = {name: tensor.shape for name, tensor in model.state_dict().items()}
-        wrong = sorted(expected.keys() ^ weights.keys()) or [
-            n for n, shape in expected.items() if weights[n].shape != shape
-        ]
-        if wrong:
-            raise ModelError(f"weights in {directory} do not fit config.json (first: {wrong[0]}): restore both files")
-        model.load_state_dict(weights)
-        if (directory / CODEBOOKS).exists():
-            model.codebooks = _load_codebooks(directory / CODEBOOKS, dim=model.config.latent_dim)
+        _, description = read_json(directory / CONFIG)
+        model = _described(cls, description, directory / CONFIG)
+        shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+        model.load_state_dict(read_tensors(directory / WEIGHTS, shapes), assign=True)
+        if sizes := _codebook_sizes(model, description, directory):
+            named = read_tensors(directory / CODEBOOKS, {f"{k}": (k, model.config.latent_dim) for k in sizes})
+            model.codebooks = {int(k): words for k, words in named.items()}
         return model.eval()
 
 
-def _load_tensors(path: Path) -> dict[str, Tensor]:
+def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:
+    """Build the model of a ``config.json`` without allocating it: its weights are on the "meta" device."""
     try:
-        return load_file(path)
-    except OSError:
-        raise ModelError(f"{path.parent} has no readable {path.name}: give a complete model directory") from None
-    except SafetensorError:
-        raise ModelError(f"{path} is corrupt: train the model again or restore it") from None
-
-
-def _load_codebooks(path: Path, *, dim: int) -> dict[int, Tensor]:
-    """Load the codebooks of a model, after a check that each is what its name says."""
-    tensors = _load_tensors(path)
-    if any(name != f"{len(words)}" or words.shape[1:] != (dim,) for name, words in tensors.items()):
-        raise ModelError(f"{path} does not fit config.json: restore both files")
-    return {len(words): words for words in tensors.values()}
-
-
-def _from_description(cls: type[Autoencoder], path: Path) -> Autoencoder:
-    """Build an untrained model as ``config.json`` describes it."""
-    try:
-        description: dict[str, Any] = json.loads(path.read_text("utf-8"))
         if description["format_version"] != FORMAT_VERSION:
             raise ModelError(
-                f"{path} has format {description['format_version']}, this version reads {FORMAT_VERSION}: train again"
+                f"{path} has format {printable(description['format_version'])}, "
+                f"this version reads {FORMAT_VERSION}: train again"
             )
         if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
-            raise ModelError(f"{path} has unknown sizes {sorted(unknown)}: restore it")
-        return cls(
-            ModelConfig(**description["model"]),
-            vocabulary_size=int(description["vocabulary_size"]),
-            clip=description["clip"],
-            training_data=TrainingData(**description["training_data"]),
-            labels=int(description["labels"]),
-        )
-    except OSError:
-        raise ModelError(
-            f"{path.parent} is no model directory (no readable config.json): train one or correct the path"
-        ) from None
+            raise corrupt(path, f"unknown sizes {sorted(unknown)}")
+        check_whole(FIRST_LABEL, LARGEST_VOCABULARY + MOST_LABELS, vocabulary_size=description["vocabulary_size"])
+        check_whole(0, min(MOST_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
+        with torch.device("meta"):
+            return cls(
+                ModelConfig(**description["model"]),
+                vocabulary_size=description["vocabulary_size"],
+                clip=description["clip"],
+                training_data=TrainingData(**description["training_data"]),
+                labels=description["labels"],
+            )
     except ConfigurationError as error:
-        raise ModelError(f"{path} is corrupt ({error}): train the model again or restore it") from None
+        raise corrupt(path, str(error)) from None
     except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{path} is corrupt ({type(error).__name__}): train the model again or restore it") from None
+        raise corrupt(path, type(error).__name__) from None
+
+
+def _codebook_sizes(model: Autoencoder, description: dict[str, Any], directory: Path) -> list[int]:
+    """Return the sizes of the codebooks that must be there: those declared, so that a lost file is no other mechanism.
+
+    Directories of before the declaration have what training wrote: codebooks unless the clip is l1.
+    """
+    if "codebooks" not in description:
+        return [] if model.clip == "l1" else sorted(map(int, tensor_names(directory / CODEBOOKS)))
+    sizes = description["codebooks"]
+    try:
+        check_whole(0, MOST_CODEBOOKS, codebooks=len(sizes))
+        for size in sizes:
+            check_whole(2, LARGEST_CODEBOOK, codebooks=size)
+    except (ConfigurationError, TypeError) as error:
+        raise corrupt(directory / CONFIG, str(error)) from None
+    return list(sizes)

@@ -60,9 +60,14 @@ class AutoencoderTask(lightning.LightningModule):
     """
 
     def __init__(
-        self, model: Autoencoder, config: TrainingConfig, mechanism: Callable[[float], Mechanism] | None = None
+        self,
+        model: Autoencoder,
+        config: TrainingConfig,
+        mechanism: Callable[[float], Mechanism] | None = None,
+        origin: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
+        self.origin = origin or {}
         self.model = model
         self.config = config
         self.mechanism = mechanism if config.epsilon is not None else None
@@ -113,6 +118,10 @@ class AutoencoderTask(lightning.LightningModule):
 
     def _share_left(self, epoch: int) -> float:
         return max(0.0, 1 - epoch / (self.trainer.max_epochs or 1))
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Keep with the weights what they were trained on (``adept.models.resuming``)."""
+        checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Put a resumed run on the line of the epochs asked for now: its checkpoint holds a rate of the line asked for then."""

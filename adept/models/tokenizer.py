@@ -6,40 +6,28 @@ is about to be rewritten would carry that text's words past the mechanism.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import trainers
 
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError
+from adept.models import pipeline
+from adept.models.pipeline import (
+    END,
+    END_OF_WORD,
+    FIRST_LABEL,
+    LABEL_TOKEN,
+    PAD,
+    SPECIAL_TOKENS,
+    START,
+    UNKNOWN,
+    TokenizerConfig,
+)
 
-PAD, UNKNOWN, START, END = range(4)
-SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
-FIRST_LABEL = len(SPECIAL_TOKENS)  # label tokens, where there are any, come right after the special ones
-LABEL_TOKEN = "[LABEL={}]"
-END_OF_WORD = "</w>"
-PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
-
-
-@dataclass
-class TokenizerConfig:
-    """How the vocabulary is made: whole words with a frequency cut, or byte-pair encoding of characters."""
-
-    kind: str = "word"  # word | bpe
-    min_frequency: int = 2  # rarer words and merges are left out
-    vocabulary_size: int = 10_000
-    lowercase: bool = True
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("word", "bpe"):
-            raise ConfigurationError(f"tokenizer.kind must be word or bpe, got {self.kind}")
-        if self.min_frequency < 1:
-            raise ConfigurationError(f"tokenizer.min_frequency must be at least 1, got {self.min_frequency}")
-        if self.vocabulary_size <= len(SPECIAL_TOKENS):
-            raise ConfigurationError(f"tokenizer.vocabulary_size must be more than 4, got {self.vocabulary_size}")
+__all__ = ["END", "FIRST_LABEL", "PAD", "SPECIAL_TOKENS", "START", "UNKNOWN", "Tokenizer", "TokenizerConfig"]
 
 
 class Tokenizer:
@@ -65,7 +53,11 @@ class Tokenizer:
             labels: a public label set: each becomes a token that stands before the text.
         """
         config = config or TokenizerConfig()
-        backend = _backend(config)
+        try:
+            pipeline.check_writable(labels)
+        except ValueError:
+            raise ConfigurationError("labels must hold no control characters, got one that does: rename it") from None
+        backend = pipeline.build(config)
         options: dict[str, Any] = {
             "vocab_size": config.vocabulary_size + len(labels),
             "min_frequency": config.min_frequency,
@@ -83,15 +75,9 @@ class Tokenizer:
         """Load ``tokenizer.json`` from a model directory.
 
         Raises:
-            ModelError: the file is missing or damaged.
+            ModelError: the file is missing or damaged, or no tokenizer of ours.
         """
-        path = Path(directory) / cls.FILE
-        try:
-            return cls(tokenizers.Tokenizer.from_str(path.read_text("utf-8")))
-        except OSError as error:
-            raise ModelError(f"cannot read {path} ({error.strerror}): give a complete model directory") from None
-        except Exception:  # noqa: BLE001 - the Rust side raises bare Exception for every kind of damage
-            raise ModelError(f"{path} is corrupt: train the model again or restore the file") from None
+        return cls(pipeline.load(Path(directory) / cls.FILE))
 
     def save_pretrained(self, directory: str | Path) -> None:
         """Write ``tokenizer.json`` into a model directory."""
@@ -127,12 +113,18 @@ class Tokenizer:
         # Only so many characters can matter, and a line of megabytes should not cost seconds. Halves of characters (lone
         # surrogates, which JSON can hold) become question marks, like any other record's text.
         clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in texts]
-        encodings = self._backend.encode_batch(clean, add_special_tokens=False)
-        rows = [[*encoding.ids[:max_length], END] for encoding in encodings]
+        rows = [[*ids[:max_length], END] for ids in self._ids(clean)]
         if not self.labels:
             return rows
         heads = [UNKNOWN] * len(rows) if labels is None else self._label_ids(labels)
         return [[head, *row] for head, row in zip(heads, rows, strict=True)]
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        """Return the ids of each text; one that cannot be encoded has none, so that no failure tells what a record says."""
+        try:
+            return [encoding.ids for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]
+        except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
+            return [[]] if len(texts) == 1 else [ids for text in texts for ids in self._ids([text])]
 
     def _label_ids(self, labels: Sequence[str | None]) -> list[int]:
         if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:
@@ -150,23 +142,3 @@ class Tokenizer:
     def decode_labels(self, rows: list[list[int]]) -> list[str]:
         """Return the label that each row begins with, for a tokenizer with a label set."""
         return [self.labels[row[0] - FIRST_LABEL] for row in rows]
-
-
-def _backend(config: TokenizerConfig) -> tokenizers.Tokenizer:
-    """Put together normalisation (control and format characters are white space), splitting and the empty model."""
-    if config.kind == "word":
-        backend = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN]))
-    else:
-        backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[UNKNOWN], end_of_word_suffix=END_OF_WORD))
-        backend.decoder = decoders.BPEDecoder(suffix=END_OF_WORD)
-    backend.normalizer = normalizers.Sequence(
-        [
-            normalizers.NFC(),
-            normalizers.Replace(Regex(r"\p{C}"), " "),
-            *([normalizers.Lowercase()] if config.lowercase else []),
-        ]
-    )
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated")]
-    )
-    return backend

@@ -1,10 +1,8 @@
 """Training of an autoencoder, from a corpus to a model directory: what is asked for, the run, and what it leaves behind."""
 
 import math
-import pickle
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytorch_lightning as lightning
@@ -13,42 +11,19 @@ from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook, Mechanism
 from adept.mechanisms.learned_codebook import learn_codebooks
-from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
+from adept.models.autoencoder import Autoencoder
 from adept.models.batching import pad, token_loader
+from adept.models.resuming import BEST, LAST, TrainSpec, continued, origin_of
 from adept.models.task import AutoencoderTask, TrainingConfig
-from adept.models.tokenizer import Tokenizer, TokenizerConfig
+from adept.models.tokenizer import Tokenizer
 from adept.models.topics import ContentConfig, fit_content
 from adept.models.trainer import TrainerConfig, make_trainer, quiet_lightning
 
-__all__ = ["FitResult", "TrainSpec", "TrainerConfig", "TrainingConfig", "fit", "for_mechanism", "train_model"]
+__all__ = ["LAST", "FitResult", "TrainSpec", "TrainerConfig", "TrainingConfig", "fit", "for_mechanism", "train_model"]
 
 CHECKPOINTS, MODEL = "checkpoints", "model"
-LAST, BEST = "last.ckpt", "best.ckpt"
-
-
-@dataclass(frozen=True)
-class TrainSpec:
-    """What a training run is asked for: everything but its text and its place.
-
-    Args:
-        clip: the set that latents are clipped into: "l1", "l2" or "sphere".
-        training_data: where the text comes from; kept with the model.
-        mechanism: builds the mechanism of noise-aware training from a budget.
-        joint_labels: the record is the pair of label and text, and the training labels become the public label set.
-    """
-
-    clip: str
-    training_data: TrainingData = field(default_factory=TrainingData)
-    model: ModelConfig = field(default_factory=ModelConfig)
-    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    mechanism: Callable[[float], Mechanism] | None = None
-    joint_labels: bool = False
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,7 +48,15 @@ def for_mechanism(config: TrainingConfig, kind: type[Mechanism]) -> TrainingConf
 def train_model(
     train: Corpus, validation: Corpus, spec: TrainSpec, *, output_dir: Path, resume: Path | None = None
 ) -> tuple[Autoencoder, FitResult]:
-    """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``."""
+    """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``.
+
+    A model that goes on is as public as all that it was ever trained on: not more than its checkpoint says, nor than ``spec``.
+
+    Raises:
+        DataError: the checkpoint is damaged, or of another run: other text, clip, labels or sizes.
+        ConfigurationError: no epoch is left to train.
+    """
+    spec, _ = continued(spec, train, resume)
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
     model = Autoencoder(
@@ -119,6 +102,7 @@ def fit(
         output_dir: gets ``checkpoints/`` and ``metrics.csv``.
         resume: a checkpoint to continue from: weights, optimiser and epoch.
     """
+    spec, done = continued(spec, train, resume, model)
     config, sizes = spec.training, model.config
     rows, unseen = (encode_corpus(tokenizer, corpus, max_length=sizes.max_length) for corpus in (train, validation))
     first, second = _targets(train, validation, config.content, dim=sizes.latent_dim, seed=spec.seed)
@@ -129,8 +113,8 @@ def fit(
     )
     callbacks = [checkpoint, EarlyStopping("validation_loss", patience=config.patience)]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
-    task = AutoencoderTask(model, config, spec.mechanism)
-    begin, done = time.monotonic(), _epoch_of(resume)
+    task = AutoencoderTask(model, config, spec.mechanism, origin=origin_of(spec, train))
+    begin = time.monotonic()
     with quiet_lightning():
         trainer.fit(task, loader, judge, ckpt_path=resume, weights_only=True)
     seconds, epochs = time.monotonic() - begin, trainer.current_epoch - done
@@ -171,14 +155,3 @@ def _latents(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus) -> Tensor
 def encode_corpus(tokenizer: Tokenizer, corpus: Corpus, *, max_length: int) -> list[list[int]]:
     """Return the ids of a corpus, with its labels where the tokenizer has a label set."""
     return tokenizer.encode(corpus.texts, max_length=max_length, labels=corpus.labels if tokenizer.labels else None)
-
-
-def _epoch_of(checkpoint: Path | None) -> int:
-    """The number of finished epochs in a checkpoint."""
-    if checkpoint is None:
-        return 0
-    try:
-        return int(torch.load(checkpoint, weights_only=True)["epoch"]) + 1
-    except (OSError, RuntimeError, KeyError, pickle.UnpicklingError) as error:
-        reason = type(error).__name__
-        raise DataError(f"cannot resume from {checkpoint} ({reason}): give a run with checkpoints/last.ckpt") from None

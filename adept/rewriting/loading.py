@@ -7,11 +7,17 @@ stands here, once: the command line and Python refuse the same things in the sam
 import math
 from pathlib import Path
 
+import torch
+
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, Mechanism
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder, TrainingData
+from adept.models.batching import pad
+from adept.models.saved import printable
 from adept.models.tokenizer import Tokenizer
+
+PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 
 
 def check_release(
@@ -82,11 +88,32 @@ def best_exact(model: Autoencoder) -> type[Mechanism]:
 
 
 def load_model(directory: str | Path) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model and its tokenizer from a model directory or from the run directory around it."""
+    """Load a model and its tokenizer from a model directory or from the run directory around it.
+
+    Everything about them is checked here, once and on public text: afterwards no record's text changes whether, how, or how many
+    texts are written.
+
+    Raises:
+        ModelError: the directory is incomplete, damaged, or holds what ``adept train`` does not write.
+    """
     directory = Path(directory)
-    if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
-        directory = directory / "model"
+    try:
+        if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
+            directory = directory / "model"
+    except (OSError, ValueError):
+        raise ModelError(f"{printable(directory)} is no model directory: train one or correct the path") from None
     model, tokenizer = Autoencoder.from_pretrained(directory), Tokenizer.from_pretrained(directory)
-    if len(tokenizer) != model.vocabulary_size:
+    if len(tokenizer) != model.vocabulary_size or len(tokenizer.labels) != model.labels:
         raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
+    _probe(model, tokenizer, directory)
     return model, tokenizer
+
+
+@torch.inference_mode()
+def _probe(model: Autoencoder, tokenizer: Tokenizer, directory: Path) -> None:
+    """Refuse a model that cannot encode or score public texts: weights can be finite and their products infinite."""
+    rows = tokenizer.encode(PROBES, max_length=model.config.max_length)
+    latents = model.encode(pad(rows))
+    logits = model(latents, pad(rows))
+    if not (bool(latents.isfinite().all()) and bool(logits.isfinite().all())):
+        raise ModelError(f"weights in {directory} overflow on public text: train the model again or restore it")

@@ -1,18 +1,23 @@
 """Training learns, stops, resumes where it was, and ends with its best weights."""
 
 import csv
+import json
+import random
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import pytest
 import torch
-from tiny import TINY_MODEL, tiny_config
+from tiny import TINY_MODEL, Run, tiny_config
 from torch import Tensor
 
 from adept.cli import train
+from adept.cli.app import MechanismChoice
 from adept.data.corpus import Corpus, DataConfig, load
-from adept.errors import ConfigurationError, DataError
-from adept.mechanisms import Identity, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.errors import AdeptError, ConfigurationError, DataError
+from adept.mechanisms import BY_NAME, Identity, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.batching import LengthBatchSampler, pad, token_loader
 from adept.models.task import AutoencoderTask
@@ -88,13 +93,101 @@ def test_a_resumed_run_goes_on_to_what_an_uninterrupted_one_reaches(tmp_path: Pa
 
 def test_resuming_from_nothing_or_from_damage_is_a_user_error(tmp_path: Path) -> None:
     config = tiny_config(tmp_path / "run")
-    config.resume_from = str(tmp_path)
+    config.resume_from, config.output_dir = str(tmp_path), None
     with pytest.raises(DataError, match="resume_from"):
         train.run(config)
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "last.ckpt").write_bytes(b"damage")
     with pytest.raises(DataError, match="cannot resume"):
         small_fit(tmp_path, resume=tmp_path / "checkpoints" / "last.ckpt")
+
+
+def resumed(config: train.TrainConfig, *, epochs: int = 3) -> train.TrainConfig:
+    config.resume_from, config.trainer.max_epochs = config.output_dir, epochs
+    return config
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("text", lambda c: setattr(c.data, "seed", 1)),
+        ("text", lambda c: setattr(c.data, "sizes", [300, 60, 60])),
+        ("sizes", lambda c: setattr(c.model, "hidden_dim", 33)),
+        ("clip", lambda c: setattr(c, "mechanism", MechanismChoice(BY_NAME["l1"]))),
+        ("labels", lambda c: setattr(c, "labels", "joint")),
+    ],
+)
+def test_a_run_goes_on_only_with_what_it_began_with(
+    tmp_path: Path, tiny_run: Path, part: str, change: Callable[[train.TrainConfig], None]
+) -> None:
+    shutil.copytree(tiny_run, tmp_path / "run")
+    config = resumed(tiny_config(tmp_path / "run"))
+    change(config)
+    with pytest.raises(DataError, match=f"another {part}|text, clip, labels and sizes"):
+        train.run(config)
+
+
+def test_a_private_run_stays_private_whatever_is_declared_later(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path / "run", epochs=1)
+    config.training_data.public = False
+    train.run(config)
+    config.training_data.public = True
+    train.run(resumed(config, epochs=2))
+    model, _ = load_model(tmp_path / "run")
+    assert model.training_data.public is False
+    assert "PRIVATE" in (tmp_path / "run" / "model" / "README.md").read_text()
+    train.run(resumed(config, epochs=3))
+    assert load_model(tmp_path / "run")[0].training_data.public is False
+
+
+def test_fewer_epochs_than_are_done_are_refused(tmp_path: Path, tiny_run: Path) -> None:
+    shutil.copytree(tiny_run, tmp_path / "run")
+    with pytest.raises(ConfigurationError, match="more than the 2 epochs"):
+        train.run(resumed(tiny_config(tmp_path / "run"), epochs=2))
+
+
+@pytest.mark.parametrize("name", ["last.ckpt", "best.ckpt", "tokenizer.json"])
+def test_damaged_checkpoints_are_refused_in_one_line(tmp_path: Path, tiny_run: Path, name: str) -> None:
+    for number in range(12):
+        run = tmp_path / f"run{number}"
+        shutil.copytree(tiny_run, run)
+        content = bytearray((run / "checkpoints" / name).read_bytes())
+        rng = random.Random(number)
+        match number % 3:
+            case 0:
+                del content[rng.randrange(len(content)) :]
+            case 1:
+                place = rng.randrange(len(content) * 3 // 4)
+                content[place : place + 200] = rng.randbytes(200)
+            case 2:
+                content = bytearray(rng.choice([b"", b"PK", b"\x80\x02}q\x00.", b"[1]"]))
+        (run / "checkpoints" / name).write_bytes(bytes(content))
+        with pytest.raises(AdeptError) as caught:
+            train.run(resumed(tiny_config(run)))
+        assert str(caught.value).isprintable()
+
+
+def test_resume_from_alone_continues_the_command_that_began_the_run(adept_here: Run, tmp_path: Path) -> None:
+    run, model = tmp_path / "run", [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
+    begun = adept_here("train", "data.sizes=[200,40,40]", *model, "trainer.max_epochs=1", f"output_dir={run}")
+    assert begun.returncode == 0, begun.stderr
+    nothing_left = adept_here("train", f"resume_from={run}")
+    assert (nothing_left.returncode, "trainer.max_epochs" in nothing_left.stderr) == (2, True)
+    done = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((run / "result.json").read_text())["fit"]["epochs"] == 2
+    elsewhere = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", f"output_dir={tmp_path / 'new'}")
+    assert (elsewhere.returncode, "output_dir must be left out" in elsewhere.stderr) == (2, True)
+    other = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", "data.seed=5")
+    assert (other.returncode, "another text" in other.stderr) == (2, True)
+    assert adept_here("train", f"resume_from={run}", "trainer.max_epochs=3").returncode == 0, (
+        "a refusal leaves no trace"
+    )
+
+
+def test_a_new_run_needs_a_directory(adept_here: Run) -> None:
+    done = adept_here("train")
+    assert (done.returncode, "output_dir must be given" in done.stderr) == (2, True)
 
 
 def test_noise_aware_training_asks_for_noise_at_every_budget_in_the_range(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_damaged_codebooks_are_refused(tiny_run: Path, tmp_path: Path) -> None:
     for file in (tiny_run / "model").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     save_file({"32": torch.ones(32, 5)}, tmp_path / "codebooks.safetensors")
-    with pytest.raises(ModelError, match="does not fit config"):
+    with pytest.raises(ModelError, match="do not fit config"):
         load_model(tmp_path)
     (tmp_path / "codebooks.safetensors").write_bytes(b"damage")
     with pytest.raises(ModelError, match="corrupt"):

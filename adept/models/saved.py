@@ -1,0 +1,107 @@
+"""The files of a model directory, read as if a stranger had made them.
+
+Nothing in them is code, and nothing they say is believed before it was compared with something that bounds it: a file is regular
+(once links are followed) and small enough before it is opened, tensors have the names, shapes and type that the configuration asks
+for before any is allocated, and their values are finite. What is wrong is a ModelError of one line, whatever the bytes are.
+"""
+
+import json
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from adept.errors import ModelError
+
+MEBIBYTE = 1 << 20
+TEXT_LIMIT = 16 * MEBIBYTE
+TENSOR_LIMIT = 256 * MEBIBYTE
+HEADER_LIMIT = 1 * MEBIBYTE
+
+
+def check_file(path: Path, *, limit: int) -> None:
+    """Raise ModelError unless a path leads to a regular file of at most ``limit`` bytes."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "impossible name"
+        raise ModelError(
+            f"{printable(path.parent)} is no model directory (no readable {path.name}, {reason}): train one or correct the path"
+        ) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelError(f"{path} must be a regular file: give a complete model directory")
+    if status.st_size > limit:
+        raise ModelError(
+            f"{path} must be at most {limit // MEBIBYTE} MiB, got {status.st_size // MEBIBYTE}: restore it"
+        )
+
+
+def read_json(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of a JSON file and the object that it holds."""
+    check_file(path, limit=TEXT_LIMIT)
+    try:
+        text = path.read_text("utf-8")
+        content = json.loads(text)
+    except OSError as error:
+        raise ModelError(f"cannot read {path} ({error.strerror}): give a complete model directory") from None
+    except (ValueError, RecursionError):
+        raise corrupt(path, "not JSON") from None
+    if not isinstance(content, dict):
+        raise corrupt(path, "not an object")
+    return text, content
+
+
+def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
+    """Return the float32 tensors of a safetensors file, once it is certain that they have exactly these names and shapes."""
+    with _opened(path) as file:
+        held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+        wrong = sorted(shapes.keys() ^ held.keys()) or [n for n, s in shapes.items() if tuple(held[n].get_shape()) != s]
+        if wrong:
+            first = printable(wrong[0])
+            raise ModelError(f"weights in {path} do not fit config.json (first: {first}): restore both files")
+        if other := [name for name in shapes if held[name].get_dtype() != "F32"]:
+            raise corrupt(path, f"{other[0]} is not float32")
+        tensors = {name: file.get_tensor(name) for name in shapes}
+    if infinite := [name for name, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())]:
+        raise corrupt(path, f"{infinite[0]} is not finite")
+    return tensors
+
+
+def tensor_names(path: Path) -> list[str]:
+    """Return the names of the tensors in a safetensors file, all of which must be numbers."""
+    with _opened(path) as file:
+        names = list(file.keys())
+    if not all(name.isdecimal() and len(name) < 10 for name in names):
+        raise corrupt(path, "names that are no numbers")
+    return names
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a safetensors file of an acceptable size; its header is bounded before it is read."""
+    check_file(path, limit=TENSOR_LIMIT)
+    try:
+        with path.open("rb") as stream:
+            if int.from_bytes(stream.read(8), "little") > HEADER_LIMIT:
+                raise corrupt(path, "its header is too long")
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except OSError as error:
+        raise ModelError(f"cannot read {path} ({error.strerror}): give a complete model directory") from None
+    except SafetensorError:
+        raise corrupt(path, "not safetensors") from None
+
+
+def corrupt(path: Path, reason: str) -> ModelError:
+    """The error for a file that is not what it should be."""
+    return ModelError(f"{path} is corrupt ({printable(reason)}): train the model again or restore it")
+
+
+def printable(text: object, *, limit: int = 200) -> str:
+    """Text from a file as it may stand in a message: one line, no control characters, not long."""
+    return "".join(c if c.isprintable() else "?" for c in str(text)[:limit])
