@@ -1,5 +1,6 @@
 """Data sets: the named ones and users' own, their columns, and splits."""
 
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -108,7 +109,15 @@ def load(config: DataConfig) -> dict[str, Corpus]:
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) -> tuple[Corpus, Corpus]:
-    """Split a corpus in two by a seeded shuffle; the second part has ``share`` of the records, at least one."""
+    """Split a corpus in two by a seeded shuffle; the second part has ``share`` of the records, at least one.
+
+    Raises:
+        DataError: there are no two records.
+    """
+    if len(corpus) < 2:
+        raise DataError(
+            f"the train split must have at least 2 records where some are held out, got {len(corpus)}: add some"
+        )
     order = list(range(len(corpus)))
     random.Random(seed).shuffle(order)
     held = max(1, round(share * len(corpus)))
@@ -117,7 +126,7 @@ def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) 
 
 def _load_directory(config: DataConfig) -> dict[str, Corpus]:
     directory = Path(config.path or "")
-    if not directory.is_dir():
+    if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}")
     splits = {}
     for split in SPLITS:

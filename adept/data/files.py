@@ -4,26 +4,37 @@ A record is one line or row, as a dict of columns. Files are handled a record at
 nothing that is read is kept anywhere: no cache of a private file is left on the disk. No message repeats what a record says.
 """
 
-import csv
+import errno
 import gzip
 import io
-import json
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from adept.data.reading import READERS, DamagedFile, DamagedRecord, Record
+from adept.data.writing import WRITERS, Write
 from adept.errors import DataError
 
-FORMATS = ("txt", "csv", "jsonl", "parquet")
-STANDARD_STREAM = "-"
-PARQUET_ROWS = 1024
+__all__ = [
+    "FORMATS",
+    "STANDARD_STREAM",
+    "Record",
+    "file_format",
+    "new_directory",
+    "new_file",
+    "read_records",
+    "record_writer",
+]
 
-Record = dict[str, Any]
+FORMATS = tuple(READERS)
+STANDARD_STREAM = "-"
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as FAT and some network disks say
 
 
 def file_format(location: str, given: str | None = None) -> str:
@@ -40,142 +51,62 @@ def file_format(location: str, given: str | None = None) -> str:
     return name
 
 
-def _open(location: str, mode: str, *, binary: bool) -> IO[Any]:
-    """Open a path or standard stream; text is strict UTF-8 in which only \\n ends a line."""
+def _open_input(location: str, *, kind: str) -> IO[Any]:
+    """Open a path or standard input: bytes for parquet, otherwise text, whose lines end with LF, CRLF or CR."""
     raw: IO[bytes]
     if location == STANDARD_STREAM:
-        standard = sys.stdin if mode == "r" else sys.stdout
-        raw = os.fdopen(os.dup(standard.fileno()), mode + "b")
-    elif location.removesuffix(".partial").endswith(".gz"):
-        raw = gzip.open(location, mode + "b")  # type: ignore[assignment]  # noqa: SIM115
+        raw = os.fdopen(os.dup(0), "rb")
+    elif location.endswith(".gz"):
+        raw = gzip.open(location, "rb")  # type: ignore[assignment]  # noqa: SIM115
     else:
-        raw = Path(location).open(mode + "b")  # noqa: SIM115
-    return raw if binary else io.TextIOWrapper(raw, encoding="utf-8-sig" if mode == "r" else "utf-8", newline="\n")
+        raw = Path(location).open("rb")  # noqa: SIM115
+    newline = "" if kind == "csv" else None  # csv finds the ends of its rows itself: a quoted cell may hold line ends
+    return raw if kind == "parquet" else io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline=newline)
 
 
 def read_records(location: str, *, format: str | None = None) -> Iterator[Record]:
     """Yield the records of a file (``-`` is standard input) one by one.
 
-    Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl file are none.
+    Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl or csv file are none.
 
     Raises:
-        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged. The record is named by number only.
+        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged. The record is named by its number
+            alone, the first one being 1.
     """
     kind = file_format(location, format)
     number = 0
     try:
-        with _open(location, "r", binary=kind == "parquet") as stream:
+        with _open_input(location, kind=kind) as stream:
             for record in READERS[kind](stream):
                 number += 1
                 yield record
-    except UnicodeDecodeError:
-        raise DataError(f"{location} is not UTF-8 after record {number}: convert it to UTF-8") from None
-    except (csv.Error, _DamagedRecord) as error:
+    except DamagedRecord as error:
         raise DataError(
-            f"{location} is damaged after record {number} ({error}): repair or remove that record"
+            f"{location} is damaged in record {number + 1} ({error}): repair or remove that record"
         ) from None
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or "damaged"
-        raise DataError(f"cannot read {location}: {reason}") from None
+    except DamagedFile as error:
+        raise DataError(f"{location} is damaged ({error}): repair it") from None
+    except MemoryError:
+        raise DataError(f"{location} needs more memory than there is, after record {number}: split it") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
     if number == 0:
         raise DataError(f"{location} has no records: give a file with at least one")
 
 
-class _DamagedRecord(Exception):
-    """A row that does not fit its file; the message says why without repeating the row."""
-
-
-def _read_txt(stream: IO[str]) -> Iterator[Record]:
-    for line in stream:
-        yield {"text": line.removesuffix("\n").removesuffix("\r")}
-
-
-def _read_jsonl(stream: IO[str]) -> Iterator[Record]:
-    for line in stream:
-        if line.strip():
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                raise _DamagedRecord("no valid JSON") from None
-            if not isinstance(record, dict):
-                raise _DamagedRecord("not a JSON object")
-            yield record
-
-
-def _read_csv(stream: IO[str]) -> Iterator[Record]:
-    csv.field_size_limit(2**31 - 1)
-    rows = csv.DictReader(stream, strict=True)
-    for row in rows:
-        if None in row or None in row.values():
-            raise _DamagedRecord("wrong number of fields")
-        yield row
-
-
-def _read_parquet(stream: IO[bytes]) -> Iterator[Record]:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        # A pipe cannot be searched for the footer, so what is not seekable is read whole.
-        table = parquet.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
-        for batch in table.iter_batches(batch_size=PARQUET_ROWS):
-            yield from batch.to_pylist()
-    except pyarrow.ArrowInvalid:
-        raise _DamagedRecord("no valid parquet") from None
-
-
-READERS: dict[str, Callable[[Any], Iterator[Record]]] = {
-    "txt": _read_txt,
-    "jsonl": _read_jsonl,
-    "csv": _read_csv,
-    "parquet": _read_parquet,
-}
-
-
 @contextmanager
-def record_writer(
-    location: str, *, format: str, columns: Sequence[str]
-) -> Iterator[Callable[[Sequence[Record]], None]]:
+def record_writer(location: str, *, format: str, columns: Sequence[str]) -> Iterator[Write]:
     """Open ``location`` and give a function that appends records with exactly ``columns``.
 
     txt holds the first column alone. The file at ``location`` is written directly: the caller chooses a temporary name.
     """
-    with ExitStack() as stack:
-        stream = stack.enter_context(_open(location, "w", binary=format == "parquet"))
-        if format == "parquet":
-            yield stack.enter_context(_parquet_writer(stream, columns))
-        elif format == "csv":
-            table = csv.DictWriter(stream, fieldnames=columns, lineterminator="\n")
-            table.writeheader()
-            yield table.writerows
-        elif format == "jsonl":
-            yield lambda records: stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        else:
-            yield lambda records: stream.writelines(str(record[columns[0]]) + "\n" for record in records)
-
-
-@contextmanager
-def _parquet_writer(stream: IO[bytes], columns: Sequence[str]) -> Iterator[Callable[[Sequence[Record]], None]]:
-    """Write batches of records as row groups; the first batch fixes the column types."""
-    import pyarrow
-    from pyarrow import parquet
-
-    with ExitStack() as stack:
-        writer: Any = None
-
-        def write(records: Sequence[Record]) -> None:
-            nonlocal writer
-            schema = writer.schema if writer else None
-            try:
-                table = pyarrow.Table.from_pylist([{c: r[c] for c in columns} for r in records], schema=schema)
-            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
-                raise DataError(
-                    "a kept column changes its type, which parquet cannot hold: write jsonl instead"
-                ) from None
-            if writer is None:
-                writer = stack.enter_context(parquet.ParquetWriter(stream, table.schema))
-            writer.write_table(table)
-
+    compressed = location.removesuffix(".partial").endswith(".gz")
+    raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
+    binary = format == "parquet"
+    with (
+        raw if binary else io.TextIOWrapper(raw, "utf-8", errors="replace", newline="\n") as stream,
+        WRITERS[format](stream, columns) as write,
+    ):
         yield write
 
 
@@ -183,20 +114,49 @@ def _parquet_writer(stream: IO[bytes], columns: Sequence[str]) -> Iterator[Calla
 def new_file(path: str) -> Iterator[str]:
     """Give a temporary name that becomes ``path`` when all went well and vanishes otherwise; refuse to overwrite.
 
-    Standard output has no name to hold back: what is meant for it is spooled to a temporary file and copied at the end, so
-    that there, too, nothing appears before everything is written.
+    The name appears at once, with everything on the disk. Standard output has no name to hold back: what is meant for it is
+    spooled to a temporary file and copied at the end, so that there, too, nothing appears before everything is written.
+
+    Raises:
+        DataError: the name is taken, at the beginning or meanwhile, or the disk is full or cannot be written.
     """
     if path == STANDARD_STREAM:
         with tempfile.NamedTemporaryFile() as spool:
             yield spool.name
-            with Path(spool.name).open("rb") as complete, _open(path, "w", binary=True) as stream:
-                shutil.copyfileobj(complete, stream)
+            _copy_to_standard_output(spool.name)
         return
-    final, partial = Path(path), Path(path + ".partial")
-    if final.exists():
-        raise DataError(f"{path} exists and is not overwritten: remove it or choose another name")
+    partial = _claim(path)
     try:
-        final.parent.mkdir(parents=True, exist_ok=True)
+        yield str(partial)
+        _publish(partial, Path(path))
+    except OSError as error:
+        if error.errno not in DISK:
+            raise
+        raise DataError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _copy_to_standard_output(name: str) -> None:
+    try:
+        with Path(name).open("rb") as complete, os.fdopen(os.dup(1), "wb") as stream:
+            shutil.copyfileobj(complete, stream)
+    except OSError as error:
+        raise DataError(
+            f"cannot write standard output: {error.strerror}: what was read of it is a release, and so is another run"
+        ) from None
+
+
+def _claim(path: str) -> Path:
+    """Make the temporary file of ``path``, whose name keeps another run away."""
+    if os.path.lexists(path):
+        raise DataError(f"{path} exists and is not overwritten: remove it or choose another name")
+    partial = Path(path + ".partial")
+    try:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot make the directory of {path}: {error.strerror}") from None
+    try:
         partial.touch(exist_ok=False)
     except FileExistsError:
         raise DataError(
@@ -204,11 +164,35 @@ def new_file(path: str) -> Iterator[str]:
         ) from None
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from None
+    return partial
+
+
+def _publish(partial: Path, final: Path) -> None:
+    """Give a complete file its name, on the disk before this returns; a name that was taken meanwhile is left alone."""
+    with partial.open("rb") as complete:
+        os.fsync(complete.fileno())
     try:
-        yield str(partial)
+        _name(partial, final)
+    except FileExistsError:
+        raise DataError(
+            f"{final} appeared during the run and is not overwritten: run again with another name"
+        ) from None
+    with suppress(OSError):  # not every file system has directories that can be synchronised
+        directory = os.open(final.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _name(partial: Path, final: Path) -> None:
+    try:
+        os.link(partial, final)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        final.touch(exist_ok=False)  # the name is ours from here on
         partial.replace(final)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def write_once(path: Path, content: str | bytes) -> None:

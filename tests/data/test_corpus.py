@@ -70,8 +70,15 @@ def test_a_directory_without_exactly_one_training_file_is_refused(
 def test_files_without_a_path_and_a_path_that_is_no_directory_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"data\.path"):
         load(DataConfig(name="files"))
-    with pytest.raises(DataError, match=r"data\.path"):
-        load(DataConfig(name="files", path=str(tmp_path / "nowhere")))
+    for name in ("nowhere", "a" * 300):
+        with pytest.raises(DataError, match=r"data\.path"):
+            load(DataConfig(name="files", path=str(tmp_path / name)))
+
+
+def test_one_record_cannot_be_split(tmp_path: Path) -> None:
+    write(tmp_path / "train.txt", "alone")
+    with pytest.raises(DataError, match="at least 2 records"):
+        load(DataConfig(name="files", path=str(tmp_path)))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,22 @@
 """Files hold what was put in, a record at a time, and say what is wrong without quoting a record."""
 
+import csv
+import datetime
+import decimal
+import errno
 import gzip
+import io
 import json
+import os
+import stat
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from adept.data.files import file_format, new_directory, new_file, read_records, record_writer
 from adept.errors import DataError
@@ -66,25 +78,40 @@ def test_blank_lines_of_jsonl_are_no_records(tmp_path: Path) -> None:
         ("a.txt", b"", "has no records"),
         ("a.csv", b"text\n", "has no records"),
         ("a.txt", b"secret\n\xff\xfe\n", "not UTF-8"),
-        ("a.jsonl", b'{"text": "secret"}\n{secret\n', "after record 1 .*no valid JSON"),
+        ("a.jsonl", b'{"text": "secret"}\n{secret\n', "in record 2 .*no valid JSON"),
         ("a.jsonl", b'["secret"]\n', "not a JSON object"),
         ("a.jsonl", b'{"secret": ' + b"1" * 5000 + b"}\n", "no valid JSON"),
         ("a.jsonl", b"[" * 100_000 + b"\n", "no valid JSON"),
         ("a.csv", b"text,intent\nsecret\n", "wrong number of fields"),
         ("a.csv", b'text\n"secret"x\n', "damaged"),
+        ("a.csv", b"text\nfine\n\nfine\nsecret,secret\n", "in record 3 .*wrong number of fields"),
+        ("a.csv", b"secret,b,secret\n1,2,3\n", "columns 1 and 3 have the same name"),
+        ("a.csv", b"\xffsecret\n1\n", "header: not UTF-8"),
+        ("a.jsonl", b'{"text": "secret", "text": "secret"}\n', "in record 1 .*same name twice"),
+        ("a.txt", b"fine\n" * 5000 + b"secret\xff\n", "in record 5001 .*not UTF-8"),
+        ("a.txt", b"secret" * 2**22, "a line of more than"),
+        ("a.csv", b'text\n"' + b"secret\n" * 2**22, "field larger than field limit"),
+        ("a.jsonl", b'{"secret": "secret' + b"x" * 2**24, "a line of more than"),
         ("a.parquet", b"secret", "no valid parquet"),
         ("a.txt.gz", b"secret", "cannot read"),
+        ("a.txt.gz", gzip.compress(b"secret" * 99)[:-30], "cannot read"),
+        ("a.txt.gz", gzip.compress(b"secret\n" * 99)[:20] + b"\xff" * 40, "cannot read"),
+        ("a.parquet.gz", gzip.compress(b"secret"), "no valid parquet"),
+        ("a.parquet.gz", gzip.compress(bytes(2**29 + 1), 1), "must be a plain file"),
+        (f"{'a' * 300}.txt", None, "File name too long"),
         ("a.docx", b"secret", "unknown file format"),
     ],
 )
 def test_what_cannot_be_read_is_named_without_quoting_it(
-    tmp_path: Path, name: str, content: bytes, message: str
+    tmp_path: Path, name: str, content: bytes | None, message: str
 ) -> None:
     path = tmp_path / name
-    path.write_bytes(content)
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(DataError, match=message) as caught:
         list(read_records(str(path)))
     assert "secret" not in str(caught.value).replace(str(path), "")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file_and_a_directory_are_user_errors(tmp_path: Path) -> None:
@@ -136,3 +163,198 @@ def test_what_another_run_is_writing_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="another run"), new_file(str(tmp_path / "a.txt")):
         pass
     assert (tmp_path / "a.txt.partial").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
+def test_lines_end_as_on_any_system(tmp_path: Path, name: str, end: str) -> None:
+    lines = {
+        "a.txt": ["one", "two"],
+        "a.csv": ["text", "one", "two"],
+        "a.jsonl": ['{"text": "one"}', '{"text": "two"}'],
+    }
+    (tmp_path / name).write_bytes((end.join(lines[name]) + end).encode())
+    assert [record["text"] for record in read_records(str(tmp_path / name))] == ["one", "two"]
+
+
+RUN_BY_SPREADSHEETS = ["=1+1", "+1+1", "-1+1", "@sum(a1)", "\t=1", "\r=1", "'=1", "''@x", "＝1", "-cmd|' /c calc'!a0"]
+LEFT_ALONE = ["'tis", "1-1", "-1.5", "+49", "-1e9", "", "'", "a=b", "-1", "two\r\nlines", "a\rb"]
+
+
+def test_cells_that_a_spreadsheet_would_run_are_written_so_that_it_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    records = [{"text": text, "=n": number} for number, text in enumerate(RUN_BY_SPREADSHEETS + LEFT_ALONE, start=-3)]
+    with record_writer(str(path), format="csv", columns=["text", "=n"]) as write:
+        write(records)
+    rows = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
+    assert rows[0] == ["text", "'=n"]
+    assert [row[0] for row in rows[1:]] == [f"'{text}" for text in RUN_BY_SPREADSHEETS] + LEFT_ALONE
+    assert rows[1][1] == "-3"
+    assert list(read_records(str(path))) == [{**record, "=n": str(record["=n"])} for record in records]
+
+
+def test_a_lone_surrogate_becomes_the_replacement_character_and_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a \\ud83d b", "\\udc00": ["\\uD83D\\uDE00", "\\\\ud83d"]}\n')
+    record = next(read_records(str(path)))
+    assert record == {"text": "a \ufffd b", "\ufffd": ["😀", "\\ud83d"]}
+    for ending in ("txt", "jsonl", "csv", "parquet"):
+        with record_writer(str(tmp_path / f"out.{ending}"), format=ending, columns=["text"]) as write:
+            write([record])
+        assert next(read_records(str(tmp_path / f"out.{ending}"))) == {"text": "a \ufffd b"}
+
+
+def write_table(path: Path, columns: dict[str, Any], names: list[str] | None = None) -> None:
+    parquet.write_table(pyarrow.table(list(columns.values()), names=names or list(columns)), path)
+
+
+def test_what_parquet_holds_and_json_has_no_type_for_is_spelled(tmp_path: Path) -> None:
+    now = datetime.datetime(2026, 1, 2, 3, 4, 5)
+    columns = {
+        "second": pyarrow.array([now], pyarrow.timestamp("s")),
+        "zone": pyarrow.array([now], pyarrow.timestamp("us", "UTC")),
+        "round": pyarrow.array([1_000_000_000_000_001_000], pyarrow.timestamp("ns")),
+        "fine": pyarrow.array([1_000_000_000_000_000_001], pyarrow.timestamp("ns")),
+        "clock": pyarrow.array([1_000], pyarrow.time64("ns")),
+        "span": pyarrow.array([1_000_000], pyarrow.duration("ns")),
+        "day": pyarrow.array([now.date()]),
+        "price": pyarrow.array([decimal.Decimal("1.50")]),
+        "nan": pyarrow.array([float("nan")]),
+    }
+    write_table(tmp_path / "a.parquet", columns)
+    records = list(read_records(str(tmp_path / "a.parquet")))
+    with record_writer(str(tmp_path / "a.jsonl"), format="jsonl", columns=list(columns)) as write:
+        write(records)
+    assert json.loads((tmp_path / "a.jsonl").read_text()) == {
+        "second": "2026-01-02T03:04:05",
+        "zone": "2026-01-02T03:04:05+00:00",
+        "round": "2001-09-09T01:46:40.000001",
+        "fine": "2001-09-09 01:46:40.000000001",
+        "clock": "00:00:00.000001",
+        "span": "0:00:00.001000",
+        "day": "2026-01-02",
+        "price": "1.50",
+        "nan": None,
+    }
+    with record_writer(str(tmp_path / "b.parquet"), format="parquet", columns=["second", "price"]) as write:
+        write(records)
+    assert next(read_records(str(tmp_path / "b.parquet"))) == {"second": now, "price": decimal.Decimal("1.50")}
+
+
+@pytest.mark.parametrize(
+    ("format", "values"),
+    [
+        ("jsonl", [b"secret"]),
+        ("jsonl", [float("inf")]),
+        ("csv", [b"secret"]),
+        ("parquet", [1, "secret"]),
+        ("parquet", [2**100]),
+        ("parquet", [{}]),
+    ],
+)
+def test_values_that_a_format_cannot_hold_are_refused(tmp_path: Path, format: str, values: list[Any]) -> None:
+    def write_all() -> None:
+        with record_writer(str(tmp_path / "a"), format=format, columns=["n"]) as write:
+            for value in values:
+                write([{"n": value}])
+
+    with pytest.raises(DataError, match="a kept column") as caught:
+        write_all()
+    assert "secret" not in str(caught.value)
+
+
+def test_nan_in_json_is_null_when_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "n": NaN}\n')
+    with record_writer(str(tmp_path / "b.jsonl"), format="jsonl", columns=["n"]) as write:
+        write(list(read_records(str(tmp_path / "a.jsonl"))))
+    assert (tmp_path / "b.jsonl").read_text() == '{"n": null}\n'
+
+
+def test_columns_of_a_parquet_file_with_one_name_are_refused(tmp_path: Path) -> None:
+    write_table(tmp_path / "a.parquet", {"a": [1], "b": [2]}, ["secret", "secret"])
+    with pytest.raises(DataError, match="columns 1 and 2 have the same name"):
+        next(read_records(str(tmp_path / "a.parquet")))
+
+
+def test_parquet_that_names_a_year_beyond_the_calendar_is_refused(tmp_path: Path) -> None:
+    write_table(tmp_path / "a.parquet", {"t": pyarrow.array([2**62], pyarrow.timestamp("ms"))})
+    with pytest.raises(DataError, match="no plain value"):
+        next(read_records(str(tmp_path / "a.parquet")))
+
+
+def test_a_name_that_is_taken_during_the_run_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+
+    def publish() -> None:
+        with new_file(str(path)) as temporary:
+            Path(temporary).write_text("ours")
+            path.write_text("theirs")
+
+    with pytest.raises(DataError, match="appeared during the run"):
+        publish()
+    assert path.read_text() == "theirs"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("appears", [False, True])
+def test_a_file_system_without_links_does_not_overwrite_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, appears: bool
+) -> None:
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    path = tmp_path / "a.txt"
+
+    def publish() -> None:
+        with new_file(str(path)) as temporary:
+            Path(temporary).write_text("ours")
+            if appears:
+                path.write_text("theirs")
+
+    if appears:
+        with pytest.raises(DataError, match="appeared during the run"):
+            publish()
+    else:
+        publish()
+    assert path.read_text() == ("theirs" if appears else "ours")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_and_its_name_are_on_the_disk_before_it_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[bool, bool]] = []  # is it a directory, and was the name there already
+
+    def fsync(number: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(number).st_mode), (tmp_path / "a.txt").exists()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with new_file(str(tmp_path / "a.txt")) as temporary:
+        Path(temporary).write_text("ours")
+    assert synced == [(False, False), (True, True)]
+
+
+def test_names_that_cannot_be_made_are_user_errors(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name, message in [("a" * 300, "too long"), ("file/a", "cannot make the directory"), ("dangling", "exists")]:
+        with pytest.raises(DataError, match=message), new_file(str(tmp_path / name)):
+            pass
+
+
+@pytest.mark.parametrize("format", ["txt", "csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, format: str, ending: str) -> None:
+    program = f"""
+import os, random, resource
+from adept.data.files import new_file, record_writer
+from adept.errors import DataError
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try:
+    with new_file("a.{format}{ending}") as name, record_writer(name, format="{format}", columns=["text"]) as write:
+        for _ in range(20):
+            write([{{"text": random.randbytes(1000).hex()}}])
+except DataError as error:
+    print(error, os.listdir())
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == f"cannot write a.{format}{ending}: File too large []\n", done.stderr

@@ -1,0 +1,160 @@
+"""Records out of an open file, one reader a format; what a damaged or hostile file holds is read or refused, never trusted.
+
+No message repeats what a record says, and no name of a column either: in a file without a header it is the first record.
+"""
+
+import csv
+import gzip
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+LONGEST = 2**24  # characters of a line or a field: what is longer is no utterance, and would fill the memory
+WHOLE = 2**29  # bytes of a parquet file that comes through a pipe or compressed, and is held in memory
+PARQUET_ROWS = 1024
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+Record = dict[str, Any]
+
+
+class DamagedFile(Exception):
+    """A file that is not what its format asks for; the message says why without repeating it."""
+
+
+class DamagedRecord(Exception):
+    """A record that does not fit its file, likewise."""
+
+
+def _lines(stream: IO[str]) -> Iterator[str]:
+    """Yield lines with their ends; bytes that are no UTF-8 have become surrogates, so that the record with them is known."""
+    while line := stream.readline(LONGEST + 1):
+        if len(line) > LONGEST:
+            raise DamagedRecord(f"a line of more than {LONGEST:,} characters")
+        if not line.isascii():
+            try:
+                line.encode()
+            except UnicodeEncodeError:
+                raise DamagedRecord("not UTF-8, to which it can be converted") from None
+        yield line
+
+
+def _check_columns(names: Sequence[str]) -> None:
+    first: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        if name in first:
+            raise DamagedFile(f"columns {first[name]} and {number} have the same name")
+        first[name] = number
+
+
+def read_txt(stream: IO[str]) -> Iterator[Record]:
+    """Every line is a record, empty ones too."""
+    for line in _lines(stream):
+        yield {"text": line.removesuffix("\n")}
+
+
+def read_jsonl(stream: IO[str]) -> Iterator[Record]:
+    """Every line is an object; blank lines are none. A lone surrogate, which no file can hold, becomes U+FFFD."""
+    for line in _lines(stream):
+        if line.strip():
+            try:
+                record = json.loads(line, object_pairs_hook=_object)
+                if "\\ud" in line.lower():
+                    record = json.loads(_without_surrogates(record), object_pairs_hook=_object)
+            except (ValueError, RecursionError):
+                raise DamagedRecord("no valid JSON") from None
+            if not isinstance(record, dict):
+                raise DamagedRecord("not a JSON object")
+            yield record
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Record:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise DamagedRecord("an object with the same name twice")
+    return record
+
+
+def _without_surrogates(record: Any) -> str:
+    return json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def read_csv(stream: IO[str]) -> Iterator[Record]:
+    """Rows under a header; the apostrophe before what a spreadsheet would run, which our writer puts there, is taken off."""
+    csv.field_size_limit(LONGEST)
+    rows = csv.reader(_lines(stream), strict=True)
+    try:
+        columns = [_bare(name) for name in next(filter(None, rows), [])]
+    except (csv.Error, DamagedRecord) as error:
+        raise DamagedFile(f"header: {error}") from None
+    _check_columns(columns)
+    try:
+        for row in filter(None, rows):
+            if len(row) != len(columns):
+                raise DamagedRecord("wrong number of fields")
+            yield dict(zip(columns, map(_bare, row), strict=True))
+    except csv.Error as error:
+        raise DamagedRecord(str(error)) from None
+
+
+def _bare(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and runs(cell[1:]) else cell
+
+
+def runs(cell: str) -> bool:
+    """Whether a spreadsheet would run a cell as a formula, apostrophes aside; a number is none, whatever its sign."""
+    start = cell.lstrip("'")
+    if not start.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
+        return False
+    return start != cell or NUMBER.fullmatch(cell) is None
+
+
+def read_parquet(stream: IO[bytes]) -> Iterator[Record]:
+    """Rows, a thousand at a time. Nanoseconds, which Python's times do not have, are kept as text where they are needed."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(_searchable(stream))
+        _check_columns(file.schema_arrow.names)
+        for batch in file.iter_batches(batch_size=PARQUET_ROWS, use_threads=False):
+            columns = [_microseconds(column).to_pylist() for column in batch.columns]
+            yield from (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
+    except pyarrow.ArrowMemoryError:
+        raise
+    except (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError):
+        raise DamagedFile("no valid parquet, or a column of a type that has no plain value") from None
+
+
+def _searchable(stream: Any) -> Any:
+    """A stream whose footer can be looked up first: a pipe cannot go back, and a compressed file only from its beginning."""
+    if stream.seekable() and not isinstance(stream, gzip.GzipFile):
+        return stream
+    whole = stream.read(WHOLE + 1)
+    if len(whole) > WHOLE:
+        raise DamagedFile(f"parquet of more than {WHOLE:,} bytes must be a plain file, not compressed or in a pipe")
+    return io.BytesIO(whole)
+
+
+def _microseconds(column: Any) -> Any:
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type
+    if not (types.is_temporal(kind) and getattr(kind, "unit", "") == "ns"):
+        return column
+    try:
+        if types.is_timestamp(kind):
+            return column.cast(pyarrow.timestamp("us", kind.tz))
+        return column.cast(pyarrow.time64("us") if types.is_time(kind) else pyarrow.duration("us"))
+    except pyarrow.ArrowInvalid:
+        return column.cast(pyarrow.string())
+
+
+READERS: dict[str, Callable[[Any], Iterator[Record]]] = {
+    "txt": read_txt,
+    "jsonl": read_jsonl,
+    "csv": read_csv,
+    "parquet": read_parquet,
+}

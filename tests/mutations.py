@@ -1,0 +1,161 @@
+"""Damaged and hostile files of records: small valid ones, mutated at random but from a fixed seed.
+
+Run as a program, `mutations.py NAME COUNT`, it reads COUNT of them with limits of memory and time, as a guard of its own
+process; a crash of a reader's C code is then an exit status.
+"""
+
+import datetime
+import decimal
+import gzip
+import io
+import json
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow
+from pyarrow import parquet
+
+from adept.data.files import FORMATS, file_format, read_records, record_writer
+from adept.errors import DataError
+
+NAMES = [f"a.{ending}" for ending in FORMATS] + [f"a.{ending}.gz" for ending in FORMATS]
+MEMORY, SECONDS = 2 * 2**30, 10
+WORDS = ["flights to boston", "secret é 😀", "", 'say "yes", or not', "=1+1", "a\tb", "x" * 300, "0012", "-3.5"]
+TOKENS = [
+    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\r", b"\n", b"\r\n", b'"', b'""', b"'", b",", b"\\", b"{", b"}",
+    b"[" * 2000, b'{"a":' * 500, b"NaN", b"-Infinity", b"1e999", b"9" * 5000, b'"\\ud800"', b'"\\udc00\\ud800"', b"null", b"true",
+    b'"text":"secret",', b"\xe2\x80\xa8", b"\x1a", b"\x7f\xff\xff\xff", b"\xff" * 8, b"\x00" * 8, b"\x80" * 9, b"PAR1",
+    b"\xff\xff\xff\x7f", b"\x1f\x8b\x08\x00", b"secret," * 300,
+]  # fmt: skip
+
+
+def _lines(rng: random.Random) -> bytes:
+    return "\n".join(rng.choices(WORDS, k=6)).encode() + b"\n"
+
+
+def _objects(rng: random.Random) -> bytes:
+    rows = [
+        {"text": rng.choice(WORDS), "intent": rng.choice("ab"), "n": rng.choice([1, -2.5, None, 10**30, float("nan")])}
+        for _ in range(5)
+    ]
+    return "".join(json.dumps({**row, "deep": [[{"x": row["text"]}]]}) + "\n" for row in rows).encode()
+
+
+def _rows(rng: random.Random) -> bytes:
+    cell = [word.replace('"', '""') for word in WORDS]
+    return ("text,intent,n\n" + "".join(f'"{rng.choice(cell)}",b,{i}\n' for i in range(5))).encode()
+
+
+def _table(rng: random.Random) -> bytes:
+    size, now = rng.choice([1, 5, 3000]), datetime.datetime(2026, 1, 2, 3, 4, 5, 678)
+    columns = {
+        "text": pyarrow.array([rng.choice(WORDS) for _ in range(size)]),
+        "time": pyarrow.array([now] * size, pyarrow.timestamp(rng.choice(["s", "ms", "us", "ns"]), rng.choice([None, "UTC"]))),
+        "nanoseconds": pyarrow.array([rng.randrange(-(2**63), 2**63) for _ in range(size)]).cast(pyarrow.timestamp("ns")),
+        "price": pyarrow.array([decimal.Decimal("1.50")] * size),
+        "bytes": pyarrow.array([b"\xff\x00"] * size),
+        "words": pyarrow.array([["a", None], []] * size)[:size],
+        "group": pyarrow.array([rng.choice("ab") for _ in range(size)]).dictionary_encode(),
+        "pair": pyarrow.array([{"x": 1, "y": [float("nan")]}] * size),
+        "day": pyarrow.array([None if rng.random() < 0.3 else now.date() for _ in range(size)], pyarrow.date32()),
+        "none": pyarrow.array([None] * size),
+        "span": pyarrow.array([rng.randrange(10**12) for _ in range(size)], pyarrow.duration("ns")),
+        "clock": pyarrow.array([rng.randrange(10**12) for _ in range(size)], pyarrow.time64("ns")),
+    }  # fmt: skip
+    names = ["text", *rng.sample(sorted(columns.keys() - {"text"}), rng.randrange(len(columns)))]
+    file = io.BytesIO()
+    table = pyarrow.table({name: columns[name] for name in names})
+    parquet.write_table(table, file, compression=rng.choice(["none", "snappy", "gzip", "zstd", "lz4", "brotli"]))
+    return file.getvalue()
+
+
+SEEDS: dict[str, Callable[[random.Random], bytes]] = {"txt": _lines, "jsonl": _objects, "csv": _rows, "parquet": _table}
+
+
+def _mutated(content: bytes, rng: random.Random) -> bytes:
+    """Apply a few edits; half of them near the end, where a parquet file says what is in it."""
+    data = bytearray(content)
+    for _ in range(rng.choice([0, 1, 1, 1, 2, 3, 8])):
+        at = rng.randrange(len(data) + 1)
+        if rng.random() < 0.5:
+            at = max(0, len(data) - rng.randrange(1, 600))
+        match rng.randrange(6):
+            case 0 if data:
+                data[min(at, len(data) - 1)] ^= 1 << rng.randrange(8)
+            case 1:
+                data[at : at + 1] = rng.randbytes(1)
+            case 2:
+                data[at:at] = rng.choice(TOKENS)
+            case 3:
+                data[at : at + rng.randrange(1, 40)] = b""
+            case 4:
+                data[at:at] = data[max(0, at - rng.randrange(1, 200)) : at]
+            case 5 if rng.random() < 0.3:
+                del data[at:]
+            case _:
+                data[at : at + 4] = rng.choice([b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\x80"])
+    return bytes(data)
+
+
+def mutation(name: str, number: int) -> bytes:
+    """The content of a file of the format of ``name``: a valid one, with damage; a compressed one before or after."""
+    rng = random.Random(f"{name} {number}")
+    content = SEEDS[file_format(name)](rng)
+    if not name.endswith(".gz"):
+        return _mutated(content, rng)
+    if rng.random() < 0.5:
+        return gzip.compress(_mutated(content, rng), mtime=0)
+    return _mutated(gzip.compress(content, mtime=0), rng)
+
+
+def attempt(path: Path, output: Path) -> str:
+    """Read a file and write its records in each format; "" or the one line with which it is refused. Raises what is a bug."""
+    try:
+        records = list(read_records(str(path)))
+        shared = [column for column in records[0] if all(column in record for record in records)] or ["nothing"]
+        rows = [{column: record.get(column) for column in shared} for record in records]
+    except DataError as error:
+        return _one_line(error, path)
+    lines = []
+    for ending in FORMATS:
+        try:
+            with record_writer(str(output), format=ending, columns=shared) as write:
+                write(rows)
+        except DataError as error:
+            lines.append(_one_line(error, path))
+    return "".join(lines)
+
+
+def _one_line(error: DataError, path: Path) -> str:
+    line = str(error)
+    if "\n" in line or "secret" in line.replace(str(path), ""):
+        raise AssertionError(f"not one line without what the file says: {line!r}")
+    return line
+
+
+def main(name: str, first: int, count: int) -> None:
+    """Read and write ``count`` mutations, each within the limits; the last line says how many were refused."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    refused, slowest = 0, 0.0
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / name
+        for number in range(first, first + count):
+            sys.stderr.write(f"{name} {number}\n")  # the last one is the culprit of a crash
+            path.write_bytes(mutation(name, number))
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of the processor, whatever else the machine does
+            begin = time.process_time()
+            refused += bool(attempt(path, Path(directory) / "out"))
+            slowest = max(slowest, time.process_time() - begin)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    sys.stdout.write(f"{count} read, {refused} of them refused, slowest {slowest:.2f} s, at most {memory:.0f} MiB\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
