@@ -11,7 +11,7 @@ import torch
 from hydra.core.global_hydra import GlobalHydra
 from tiny import Run, tiny_config
 
-from adept.__main__ import main
+from adept.__main__ import dispatch
 from adept.cli import train
 
 torch.set_num_threads(1)
@@ -67,9 +67,9 @@ def adept_here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str
 
     def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
         capfd.readouterr()
-        monkeypatch.setattr(sys, "argv", ["adept", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["adept"])
         GlobalHydra.instance().clear()
-        status = main()
+        status = dispatch([str(argument) for argument in arguments])
         return subprocess.CompletedProcess(sys.argv, status, *capfd.readouterr())
 
     return run

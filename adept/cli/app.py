@@ -4,27 +4,31 @@ Every command's configuration is a dataclass, registered here as a Hydra schema;
 """
 
 import os
-import signal
+import re
 import sys
-import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 # Hydra prints errors of its own making unless told to raise them; ours are one line each.
 os.environ.setdefault("HYDRA_FULL_ERROR", "1")
 
 import hydra
+from hydra._internal.utils import get_args_parser
 from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from adept.errors import AdeptError, ConfigurationError
+from adept.cli.process import guarded, interrupt_on_signals
+from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
 
-USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 2, 70, 130
+QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
 
 Config = TypeVar("Config")
 
@@ -64,33 +68,80 @@ def execute(
     statuses = []
 
     def task(config: DictConfig) -> None:
-        statuses.append(_guarded(lambda: status(run(typed(config, schema)))))
+        statuses.append(guarded(lambda: _mendable(lambda: status(run(typed(config, schema))))))
 
     def compose_and_run() -> int:
+        sys.argv = [f"adept {command}", *literal_overrides(sys.argv[1:], schema)]
+        _check_flags(sys.argv[1:])
         hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=command)(task)()
         return max(statuses, default=0)
 
-    sys.argv[0] = f"adept {command}"
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as for an interrupt from the keyboard
-    return _guarded(compose_and_run)
+    interrupt_on_signals()
+    return guarded(lambda: _mendable(compose_and_run))
 
 
-def _guarded(action: Callable[[], int]) -> int:
-    """Return an action's exit status; what it raises becomes one line on stderr and the status for its kind."""
+def _mendable(action: Callable[[], int]) -> int:
+    """Call ``action``; what Hydra and OmegaConf find wrong with an override is raised as a ConfigurationError."""
     try:
         return action()
-    except AdeptError as error:
-        return _report(str(error), USER_ERROR)
     except MissingMandatoryValue as error:
-        return _report(f"{error.full_key} must be given, got nothing: add {error.full_key}=...", USER_ERROR)
+        reason = f"{error.full_key} must be given, got nothing: add {error.full_key}=..."
     except (HydraException, OmegaConfBaseException) as error:
-        message = str(error.__cause__ or error).split("\nConfig search path")[0]
-        return _report(f"{message}: see --help for the overrides", USER_ERROR)
-    except KeyboardInterrupt:
-        return _report("interrupted", INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - whatever is left is our bug; its message may quote a record, so it is not shown
-        advice = "please report it, with what ADEPT_TRACEBACK=1 shows"
-        return _report(f"internal error ({type(error).__name__}): {advice}", INTERNAL_ERROR)
+        message = str(error.__cause__ or error).split("\nConfig search path")[0].split("\nSee https")[0]
+        reason = f"{message}: see --help for the overrides"
+    raise ConfigurationError(reason)
+
+
+def _check_flags(arguments: list[str]) -> None:
+    """Refuse an unknown flag in one line, before Hydra's parser prints its usage."""
+    parser = get_args_parser()
+
+    def refuse(message: str) -> NoReturn:
+        raise ConfigurationError(f"{message}: overrides are written name=value, see --help")
+
+    parser.error = refuse  # type: ignore[method-assign]
+    parser.parse_args(arguments)
+
+
+def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
+    """Quote the values of text fields, so that a file name, a column or a label is taken as it was typed.
+
+    Hydra's grammar of overrides knows no accents, brackets, commas, ``=`` or ``~`` in a plain value. Left to Hydra are values
+    that are one quoted string already, ``null``, lists with quotes in them, what is no field of text, and ``--multirun``, where
+    a comma separates. ``${...}`` stays an interpolation, and ``~/`` is the home directory where the shell left it standing.
+    """
+    if {"-m", "--multirun"} & set(arguments):
+        return arguments
+    kinds = dict(_text_fields(schema))
+    return [_literal(argument, kinds) for argument in arguments]
+
+
+def _literal(argument: str, kinds: dict[str, bool]) -> str:
+    name, equals, value = argument.partition("=")
+    is_list = kinds.get(name.lstrip("+"))
+    if is_list is None or not equals or QUOTED.fullmatch(value) or value.lower() == "null":
+        return argument
+    if not is_list:
+        return f"{name}={_quoted(value)}"
+    items = value.removeprefix("[").removesuffix("]")
+    if len(items) != len(value) - 2 or not items.strip() or "'" in items or '"' in items:
+        return argument
+    return f"{name}=[{','.join(_quoted(item.strip()) for item in items.split(','))}]"
+
+
+def _quoted(value: str) -> str:
+    home = str(Path(value[:2]).expanduser()) + value[1:] if value.startswith("~/") else value
+    return QuotedString(text=home, quote=Quote.single).with_quotes()
+
+
+def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
+    """The names of a configuration's fields of text, with their groups, and whether each is a list."""
+    for name, hint in get_type_hints(schema).items():
+        kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
+        if is_dataclass(hint):
+            yield from _text_fields(hint, f"{prefix}{name}.")  # type: ignore[arg-type]
+        elif kinds in ([str], [list[str]]):
+            yield prefix + name, kinds != [str]
 
 
 def typed(config: DictConfig, schema: type[Config]) -> Config:
@@ -106,10 +157,3 @@ def typed(config: DictConfig, schema: type[Config]) -> Config:
         budget, radius = given.pop("epsilon", None), given.pop("clip_norm", None)
         result.mechanism = MechanismChoice(kind, budget, radius, given)  # type: ignore[attr-defined]
     return result
-
-
-def _report(message: str, status: int) -> int:
-    if os.environ.get("ADEPT_TRACEBACK"):
-        traceback.print_exc()
-    sys.stderr.write(f"adept: {' '.join(message.split())}\n")
-    return status

@@ -1,10 +1,17 @@
 """The commands as a user meets them: in a process of their own, with files, mistakes and exit statuses."""
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hypothesis import assume, example, given
+from hypothesis.strategies import lists, text
 from tiny import Run
+
+from adept.cli.app import QUOTED, literal_overrides
 
 HARMLESS = "epsilon=8"
 
@@ -160,17 +167,81 @@ def test_a_broken_claim_is_refused_and_can_be_accepted(adept_here: Run, tiny_run
     assert json.loads((tmp_path / "out.txt.privacy.json").read_text())["holds"] is False
 
 
-def test_a_bug_of_ours_is_status_70_and_quotes_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@dataclass
+class Inner:
+    """A group of fields."""
+
+    path: str | None = None
+    size: int = 1
+
+
+@dataclass
+class Outer:
+    """Fields of every kind that a command has."""
+
+    name: str = ""
+    group: Inner = field(default_factory=Inner)
+    columns: list[str] | None = None
+    numbers: list[float] = field(default_factory=list)
+    mechanism: Any = None
+
+
+def parsed(*arguments: str) -> list[Any]:
+    overrides = OverridesParser.create().parse_overrides(literal_overrides(list(arguments), Outer))
+    return [override.value() for override in overrides]
+
+
+@given(text())
+@example("é ü.txt")
+@example("a=b, c (d) [e] {f}~.csv")
+@example("\\'")
+@example("is it?")
+@example("a\udcff")
+@example("'a'b'")
+def test_any_text_reaches_its_field_as_it_was_typed(value: str) -> None:
+    assume(value.lower() != "null" and not QUOTED.fullmatch(value) and not value.startswith("~/"))
+    assert parsed(f"name={value}", f"group.path={value}", f"+name={value}") == [value] * 3
+
+
+@given(lists(text().filter(lambda item: item.strip() == item and not set(item) & set('"\\,' + "'")), min_size=1))
+def test_lists_of_text_reach_their_field_too(values: list[str]) -> None:
+    assume(any(values))
+    assert parsed(f"columns=[{','.join(values)}]") == [values]
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        *("name=null", "name='a b'", 'name="é"', 'columns=["a",b]', "columns=[]", "columns=null", "numbers=[1,2]"),
+        *("group.size=3", "mechanism=l1", "mechanism.epsilon=8", "~name", "--help", "other=a=b"),
+    ],
+)
+def test_what_is_quoted_null_or_no_text_is_left_to_hydra(argument: str) -> None:
+    assert literal_overrides([argument], Outer) == [argument]
+
+
+def test_the_home_directory_is_found_where_the_shell_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert parsed("name=~/a b.txt", "name=~a", "name=a~/b") == ["/home/someone/a b.txt", "~a", "a~/b"]
+    assert literal_overrides(["--multirun", "name=a,b"], Outer) == ["--multirun", "name=a,b"]
+
+
+def test_odd_names_of_files_columns_and_labels_need_no_quotes_of_their_own(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path
 ) -> None:
-    from adept.cli.app import _guarded
+    place = tmp_path / "é, a=b [c] (d) {e}~$#!"
+    place.mkdir()
+    (place / "in ü.jsonl").write_text('{"what was said?": "flights", "à, b": "why?", "k (1)": 1, "k=2?": 2}\n', "utf-8")
+    done = adept_here(
+        "rewrite", f"model_dir={tiny_l1_run}", f"input={place}/in ü.jsonl", f"output={place}/out~.jsonl", HARMLESS,
+        "text_column=what was said?", "label_column=à, b", "keep_columns=[k (1), k=2?]",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    row = json.loads((place / "out~.jsonl").read_text("utf-8"))
+    assert (row["à, b"], row["k (1)"], row["k=2?"]) == ("why?", 1, 2)
 
-    def bug() -> int:
-        raise KeyError("a secret utterance")
 
-    monkeypatch.delenv("ADEPT_TRACEBACK", raising=False)
-    assert _guarded(bug) == 70
-    assert "secret" not in capsys.readouterr().err
-    monkeypatch.setenv("ADEPT_TRACEBACK", "1")
-    assert _guarded(bug) == 70
-    assert "Traceback" in capsys.readouterr().err
+def test_an_unknown_flag_is_one_line(adept_here: Run) -> None:
+    done = adept_here("evaluate", "--fast")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--fast" in done.stderr

@@ -1,0 +1,123 @@
+"""What the operating system sees of a command: its exit status, one line for whatever goes wrong, signals and streams.
+
+Nothing heavy is imported here: all of it is in place before PyTorch is loaded, which takes seconds.
+"""
+
+import contextlib
+import io
+import os
+import re
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NoReturn
+
+from adept.errors import AdeptError
+
+DONE, VIOLATED, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+TORCH_MEMORY = re.compile("allocate memory|out of memory")  # PyTorch has no MemoryError of its own on the CPU
+
+_arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own
+
+
+def guarded(action: Callable[[], int]) -> int:
+    """Return an action's exit status; what it raises becomes one line on stderr and the status for its kind.
+
+    The line never quotes an error that is not ours: its message may hold a record.
+    """
+    _arrived.clear()
+    try:
+        return action()
+    except BaseException as error:  # noqa: BLE001 - status 1 is an audit's alone, and an uncaught error would be 1
+        return _report(*_verdict(error))
+
+
+def _verdict(error: BaseException) -> tuple[str, int]:
+    """What is said of an error, and its exit status."""
+    if _arrived or isinstance(error, KeyboardInterrupt):
+        return "interrupted", INTERRUPTED
+    if isinstance(error, AdeptError):
+        return str(error), USER_ERROR
+    if isinstance(error, SystemExit) and error.code in (None, DONE):
+        return "", DONE
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and TORCH_MEMORY.search(str(error))):
+        return "not enough memory: free some, or lower batch_size", USER_ERROR
+    if isinstance(error, OSError) and error.strerror:
+        name = f" {error.filename}" if error.filename else ""
+        return f"cannot read or write{name}: {error.strerror}", USER_ERROR
+    advice = "please report it, with what ADEPT_TRACEBACK=1 shows"
+    return f"internal error ({type(error).__name__}): {advice}", INTERNAL_ERROR
+
+
+def _report(message: str, status: int) -> int:
+    if os.environ.get("ADEPT_TRACEBACK"):
+        traceback.print_exc()
+    if message:
+        sys.stderr.write(f"adept: {' '.join(message.split())}\n")
+    return status
+
+
+def leave_on_signals() -> None:
+    """While modules are imported there is nothing to clean up, and an exception in C code might be lost: leave at once."""
+    _handle(_leave)
+
+
+def interrupt_on_signals() -> None:
+    """From here on a signal is raised as KeyboardInterrupt, so that what was begun is cleaned up."""
+    _handle(_interrupt)
+
+
+def ignore_signals() -> None:
+    """When a command is done, its status is what it did."""
+    _handle(signal.SIG_IGN)
+
+
+def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup and a shell's background jobs ask
+            signal.signal(number, handler)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    with contextlib.suppress(OSError):
+        os.write(2, b"adept: interrupted\n")
+    os._exit(INTERRUPTED)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    _arrived.append(number)
+    raise KeyboardInterrupt
+
+
+class _Lossy(io.FileIO):
+    """A stream whose reader may leave: what it does not take is lost, and the work goes on."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(memoryview(data).cast("B"))
+
+
+def keep_streams() -> None:
+    """Let a closed stdout or stderr, or a name that it cannot spell, neither stop a command nor change its exit status.
+
+    A release into a file is complete whether or not its summary is read, and a script must not release twice. Records for
+    ``output=-`` do not go through these streams, and their loss is an error.
+    """
+    for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: taken, so that no file of ours gets its number; nothing can be released into it
+            os.open(os.devnull, mode)
+    sys.stdout, sys.stderr = _lossy(1, sys.stdout), _lossy(2, sys.stderr)
+
+
+def _lossy(number: int, given: Any) -> io.TextIOWrapper:
+    raw = _Lossy(number, "w", closefd=False)
+    encoding = given.encoding if given is not None else "utf-8"
+    by_line = number == 2 or raw.isatty()
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors="backslashreplace", line_buffering=by_line)

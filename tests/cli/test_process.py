@@ -1,0 +1,152 @@
+"""What the operating system sees: one status for one kind of end, one line, whatever is closed, full or interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tiny import TINY_MODEL, Run
+
+from adept.cli.process import guarded
+from adept.errors import DataError
+
+ADEPT = [sys.executable, "-m", "adept"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (DataError("column is missing: name it"), 2, "adept: column is missing: name it\n"),
+        (MemoryError(), 2, "not enough memory"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: a secret"), 2, "not enough memory"),
+        (OSError(28, "No space left on device", "a.bin"), 2, "cannot read or write a.bin: No space left on device"),
+        (KeyboardInterrupt(), 130, "adept: interrupted\n"),
+        (SystemExit(0), 0, ""),
+        (SystemExit(1), 70, "internal error (SystemExit)"),
+        (KeyError("a secret utterance"), 70, "internal error (KeyError)"),
+        (RecursionError("a secret"), 70, "internal error (RecursionError)"),
+    ],
+)
+def test_every_kind_of_error_has_one_line_and_one_status_and_none_is_1(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    status: int,
+    words: str,
+) -> None:
+    def fail() -> int:
+        raise error
+
+    monkeypatch.delenv("ADEPT_TRACEBACK", raising=False)
+    assert guarded(fail) == status
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") <= 1
+    assert "secret" not in said
+    monkeypatch.setenv("ADEPT_TRACEBACK", "1")
+    assert guarded(fail) == status
+    assert "Traceback" in capsys.readouterr().err
+
+
+def interrupted(number: int, when: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command line with a signal at the moment when it imports the module ``when``."""
+    hook = (
+        "import sys, signal; import adept.__main__ as main\n"
+        "class Hook:\n"
+        "    def find_spec(self, name, *rest):\n"
+        f"        if name == {when!r}: signal.raise_signal({number})\n"
+        "sys.meta_path.insert(0, Hook())\n"
+        "sys.exit(main.main())"
+    )
+    return subprocess.run([sys.executable, "-c", hook, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("number", "module"), [(signal.SIGINT, "torch.nn"), (signal.SIGTERM, "adept.cli.evaluate")])
+def test_an_interrupt_during_imports_is_one_line_and_130(number: int, module: str) -> None:
+    done = interrupted(number, module, "evaluate", "train=a.txt", "test=b.txt")
+    assert (done.returncode, done.stderr) == (130, "adept: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int) -> None:
+    sizes = [f"model.{name}={size}" for name, size in TINY_MODEL.items()]
+    training = subprocess.Popen(
+        [*ADEPT, "train", f"output_dir={tmp_path}/run", "data.sizes=[400,60,60]", "trainer.max_epochs=1000", *sizes],
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("run/checkpoints/*")) and training.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    training.send_signal(number)
+    assert (training.communicate(timeout=60)[1], training.returncode) == ("adept: interrupted\n", 130)
+
+
+def test_an_interrupted_release_is_130_and_leaves_nothing(tiny_l1_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    release = subprocess.Popen(
+        [*ADEPT, "rewrite", f"model_dir={tiny_l1_run}", "input=-", "format=txt", f"output={tmp_path}/out/a.txt", "epsilon=8"],
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert release.stdin is not None
+    release.stdin.write("flights\n" * 10_000)
+    release.stdin.flush()
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("out/*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    release.send_signal(signal.SIGTERM)
+    assert (release.communicate(timeout=60)[1], release.returncode) == ("adept: interrupted\n", 130)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def rewrite_shell(
+    tiny_l1_run: Path, tmp_path: Path, output: str, redirection: str
+) -> "subprocess.CompletedProcess[str]":
+    """Release three lines, with a redirection that the shell sets up."""
+    (tmp_path / "in.txt").write_text("flights\n" * 3)
+    command = (
+        f"rewrite model_dir={tiny_l1_run} input={tmp_path}/in.txt output={output} epsilon=8 statement={tmp_path}/s.json"
+    )
+    return subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m adept {command} {redirection}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("redirection", [">&- 2>&- <&-", "2>&1 | :; exit ${PIPESTATUS[0]}"])
+def test_a_complete_release_ends_with_0_whatever_becomes_of_its_summary(
+    tiny_l1_run: Path, tmp_path: Path, redirection: str
+) -> None:
+    done = rewrite_shell(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt", redirection)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.txt").read_text().count("\n") == 3
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("redirection", [">&-", "| :; exit ${PIPESTATUS[0]}"])
+def test_records_that_standard_output_does_not_take_are_an_error(
+    tiny_l1_run: Path, tmp_path: Path, redirection: str
+) -> None:
+    done = rewrite_shell(tiny_l1_run, tmp_path, "- format=txt", redirection)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("adept: cannot write standard output")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_pipe_does_not_make_the_help_fail() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m adept --help | :; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_lists_every_status_and_version_is_the_packages(adept: Run) -> None:
+    said = adept("--help").stdout
+    assert all(f" {status}  " in said for status in (0, 1, 2, 70, 130))
+    assert adept("--version").stdout == "adept 0.1.0\n"
