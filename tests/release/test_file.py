@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -455,9 +456,9 @@ def test_the_statement_is_there_before_the_data(
     rewriter: Rewriter, labelled_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     appeared: list[str] = []
-    replace_file = Path.replace
+    link = os.link
     monkeypatch.setattr(
-        Path, "replace", lambda self, target: (appeared.append(Path(target).name), replace_file(self, target))[1]
+        os, "link", lambda source, target: (appeared.append(Path(target).name), link(source, target))[1]
     )
     release_file(rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions(card=True))
     assert appeared == ["out.jsonl.privacy.json", "out.jsonl.card.md", "out.jsonl"]
