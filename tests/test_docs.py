@@ -216,7 +216,6 @@ def test_every_line_of_python_runs_and_says_what_it_shows(
         assert names["rewriter"].guarantee.epsilon == 8.0  # type: ignore[attr-defined]
     if "result" in names:
         assert names["result"].violated  # type: ignore[attr-defined]
-        assert names["result"].certified_epsilon > 4  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)

@@ -7,21 +7,19 @@ from omegaconf import MISSING
 
 from adept.cli.app import execute
 from adept.cli.console import show, write_json
-from adept.data.corpus import read_corpus, samples_of
+from adept.data.corpus import Columns, read_corpus, samples_of
 from adept.data.files import new_directory
 from adept.evaluation.classifiers import Evaluation, evaluate
 from adept.evaluation.metrics import Interval
 
 
 @dataclass
-class EvaluateConfig:
+class EvaluateConfig(Columns):
     """Configuration of ``adept evaluate``."""
 
     train: str = MISSING
     test: str = MISSING
     classifier: str = "tfidf"
-    text_column: str = "text"
-    label_column: str | None = None  # null: the column "intent"
     seed: int = 0
     output_dir: str | None = None  # null: the result is only shown
 
@@ -82,7 +80,7 @@ def main() -> int:
         rows = [
             ("accuracy", _figure(result.accuracy, result.accuracy_interval)),
             ("macro-F1", _figure(result.macro_f1, result.macro_f1_interval)),
-            ("always the commonest label", f"{result.majority_accuracy:.3f}"),
+            ("always the majority label", f"{result.majority_accuracy:.3f}"),
             ("records", f"{result.train_records} for training, {result.test_records} for the test"),
         ]
         show(f"classifier {result.classifier}, {result.labels} labels", rows)

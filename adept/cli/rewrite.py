@@ -9,6 +9,7 @@ from omegaconf import MISSING
 
 from adept.cli.app import execute
 from adept.cli.console import show
+from adept.data.corpus import Columns
 from adept.data.files import STANDARD_STREAM
 from adept.mechanisms.guarantee import words
 from adept.models.decoding import DecodingConfig
@@ -18,7 +19,7 @@ from adept.release.statement import PrivacyStatement
 
 
 @dataclass
-class RewriteConfig:
+class RewriteConfig(Columns):
     """Configuration of ``adept rewrite``."""
 
     model_dir: str = MISSING
@@ -26,8 +27,6 @@ class RewriteConfig:
     output: str = MISSING
     mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
     epsilon: float | None = None  # who releases data chooses the budget: there is no default
-    text_column: str = "text"
-    label_column: str | None = None  # null: the column "intent" where there is one
     labels: str = "copy"  # copy | joint | randomized_response | drop
     label_epsilon: float | None = None  # budget of randomized_response, spent beside epsilon
     label_set: list[str] | None = None  # public labels of randomized_response; null: those that the model writes

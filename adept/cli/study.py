@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from adept.cli.app import execute
 from adept.cli.console import show_table, write_json
-from adept.data.corpus import DataConfig, load
+from adept.data.corpus import Columns, DataConfig, load
 from adept.data.files import new_directory
 from adept.data.tables import write_csv
 from adept.errors import ConfigurationError
@@ -27,7 +27,7 @@ BATCH = 256
 
 
 @dataclass
-class StudyConfig:
+class StudyConfig(Columns):
     """Configuration of ``adept study``; null means the study's own value, and what a study has no use for must stay null."""
 
     study: str = "sensitivity"  # sensitivity | sanity_check | randomized_response | mechanisms | limits
@@ -40,8 +40,6 @@ class StudyConfig:
     seed: int | None = None
     model_dir: str | None = None  # sensitivity: measure this model's latents of the data's training split too
     data: DataConfig = field(default_factory=DataConfig)  # read with model_dir only
-    text_column: str = "text"
-    label_column: str | None = None
     output_dir: str = MISSING
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from omegaconf import MISSING
 
 from adept.cli.app import execute
 from adept.cli.console import show, write_json
-from adept.data.corpus import Corpus, DataConfig, load
+from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
 from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
@@ -38,7 +38,7 @@ class TrainingDataConfig:
 
 
 @dataclass
-class TrainConfig:
+class TrainConfig(Columns):
     """Configuration of ``adept train``."""
 
     data: DataConfig = field(default_factory=DataConfig)
@@ -48,8 +48,6 @@ class TrainConfig:
     training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
-    text_column: str = "text"
-    label_column: str | None = None  # null: the column "intent" where there is one
     labels: str = "drop"  # drop: text alone; joint: the decoder learns to write the label too, from the same latent
     seed: int = 0
     resume_from: str | None = None  # a run's directory: continue it there

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from adept.comparison.results import REFERENCES
-from adept.data.corpus import DataConfig
+from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
 from adept.mechanisms import BY_NAME
@@ -18,7 +18,7 @@ SUPERVISED = "labels"  # the kind of content that reads the public half's labels
 
 
 @dataclass
-class CompareConfig:
+class CompareConfig(Columns):
     """Configuration of ``adept compare``."""
 
     data: DataConfig = field(default_factory=DataConfig)
@@ -37,8 +37,6 @@ class CompareConfig:
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    text_column: str = "text"
-    label_column: str | None = None  # null: the column "intent" where there is one
     examples: bool = False  # show rewrites of data that are not public on the page, too; of public data it always does
     processes: int = 1  # seeds at a time, each in a process of its own
     output_dir: str = "???"  # must be given

@@ -29,14 +29,20 @@ class Corpus:
         return Corpus([self.texts[i] for i in indices], labels)
 
 
+@dataclass(kw_only=True)
+class Columns:
+    """Where a record's text and label stand: the part that every configuration shares which reads data."""
+
+    text_column: str = "text"
+    label_column: str | None = None  # null: the column "intent" where there is one
+
+
 @dataclass
-class DataConfig:
+class DataConfig(Columns):
     """Which data set: ``air_travel`` (bundled), ``atis`` and ``snips`` (Hub or ``path``), or ``files`` in ``path``."""
 
     name: str = "air_travel"
     path: str | None = None  # directory that holds train.<ext>, validation.<ext>, test.<ext>
-    text_column: str = "text"
-    label_column: str | None = None  # null: the column "intent" where there is one
     public: bool = True  # may models trained on it be handed out
     hub: str | None = None  # data set on the Hugging Face Hub, used when no path is given
     hub_text_column: str = "text"

@@ -37,7 +37,7 @@ class Evaluation:
 
     accuracy: Interval
     macro_f1: Interval
-    majority_accuracy: float  # of always guessing the commonest label of the training records
+    majority_accuracy: float  # of always guessing the majority label of the training records
     train_records: int
     test_records: int
     labels: int
@@ -80,11 +80,11 @@ def evaluate_latents(latents: Tensor, labels: list[str], test_latents: Tensor, t
 
 def _scored(predicted: list[str], train_labels: list[str], test_labels: list[str]) -> Evaluation:
     truth, guesses = codes(test_labels, predicted)
-    commonest, _ = Counter(train_labels).most_common(1)[0]
+    majority, _ = Counter(train_labels).most_common(1)[0]
     return Evaluation(
         accuracy=bootstrap(accuracy, truth, guesses),
         macro_f1=bootstrap(macro_f1, truth, guesses),
-        majority_accuracy=test_labels.count(commonest) / len(test_labels),
+        majority_accuracy=test_labels.count(majority) / len(test_labels),
         train_records=len(train_labels),
         test_records=len(test_labels),
         labels=len(set(train_labels)),
