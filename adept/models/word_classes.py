@@ -36,7 +36,7 @@ def class_spelling(texts: Sequence[str], *, seed: int) -> Speller:
     joined = [text.split() for text in join(texts)]
     counts = Counter(word for words in joined for word in words)
     vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
-    class_of = _classes(joined, vocabulary, weights=np.sqrt([counts[word] for word in vocabulary]), seed=seed)
+    class_of = company_classes(joined, vocabulary, weights=np.sqrt([counts[word] for word in vocabulary]), seed=seed)
     members: dict[int, list[int]] = {}
     for word, label in class_of.items():
         members.setdefault(label, []).append(counts[word])
@@ -97,13 +97,25 @@ def _joined(words: list[str], pairs: set[tuple[str, str]]) -> list[str]:
     return written
 
 
-def _classes(
-    rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], seed: int
+def company_classes(
+    rows: Sequence[list[str]],
+    vocabulary: list[str],
+    *,
+    weights: NDArray[np.float64],
+    seed: int,
+    count: int = WORD_CLASSES,
+    starts: int = 3,
 ) -> dict[str, int]:
-    """Return each word's class, by k-means over the vectors of its contexts."""
+    """Return each word's class, one of at most ``count``, by the best of ``starts`` k-means over the vectors of its contexts.
+
+    Args:
+        rows: texts as words, all of them in the vocabulary.
+        vocabulary: the words, the commonest first.
+        weights: how much each word counts.
+    """
     vectors = _context_vectors(rows, vocabulary)
     distinct = len(np.unique(vectors.round(6), axis=0))
-    classes = KMeans(min(WORD_CLASSES, distinct), n_init=3, random_state=seed).fit(vectors, sample_weight=weights)
+    classes = KMeans(min(count, distinct), n_init=starts, random_state=seed).fit(vectors, sample_weight=weights)
     return dict(zip(vocabulary, classes.labels_.tolist(), strict=True))
 
 

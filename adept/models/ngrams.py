@@ -1,0 +1,133 @@
+"""An n-gram model whose distribution functions are integers, so that an arithmetic code made of it is exact everywhere.
+
+Interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An empirical study of smoothing techniques for
+language modeling", Section 3) estimates
+
+    p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) p_(k-1)(w | h without its oldest symbol),    p_0 uniform.
+
+The discounts are whole thousandths, and what is kept is not p but its distribution function F(j) = ONE * P(w < j), rounded down
+at every level of the recursion. That makes F(0) = 0, F(V) = ONE, and F non-decreasing: rounding down a non-decreasing function
+leaves it non-decreasing, and the weights of one level sum to one exactly.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+BITS = 30
+ONE = 1 << BITS
+THOUSAND = 1000  # discounts are in thousandths
+DISCOUNTS = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
+
+Context = tuple[int, ...]
+Counts = dict[Context, Counter[int]]
+
+
+class Branch(NamedTuple):
+    """What followed one context: symbols in order, their discounted counts summed up to each, the total, and what was taken off."""
+
+    symbols: list[int]
+    sums: list[int]
+    total: int
+    rest: int
+
+
+class Ngrams:
+    """Distribution functions of the next symbol out of 0..V-1, given the symbols before it.
+
+    Args:
+        rows: different n-grams (M, n), the last column being the symbol that follows. The symbol V stands for "before the start"
+            and occurs in contexts only.
+        counts: how often each was seen (M).
+        size: the number of symbols V.
+    """
+
+    def __init__(self, rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> None:
+        self.rows, self.counts, self.size = rows, counts, size
+        self.order = rows.shape[1]
+        self._levels = [_branches(level) for level in _levels(rows, counts, start=size)]
+        self._found: dict[Context, list[Branch]] = {}
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
+        """Count the n-grams of sequences, each closed by its own end symbol; those seen less than ``least`` times are left out."""
+        seen: Counter[Context] = Counter()
+        for sequence in sequences:
+            padded = [size] * (order - 1) + list(sequence)
+            seen.update(tuple(padded[i : i + order]) for i in range(len(sequence)))
+        kept = sorted((row, count) for row, count in seen.items() if count >= least)
+        rows = np.array([row for row, _ in kept], dtype=np.int32).reshape(-1, order)
+        return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size=size)
+
+    def branches(self, context: Context) -> list[Branch]:
+        """What is known of a context of n - 1 symbols, from its shortest to its longest known end."""
+        found = self._found.get(context)
+        if found is None:
+            found = []
+            for length, level in enumerate(self._levels):
+                branch = level.get(context[len(context) - length :])
+                if branch is None:
+                    break
+                found.append(branch)
+            self._found[context] = found
+        return found
+
+    def below(self, branches: list[Branch], symbol: int) -> int:
+        """F(symbol): the share, out of ONE, of all symbols before ``symbol``; not strictly increasing."""
+        value = ONE * symbol // self.size
+        for symbols, sums, total, rest in branches:
+            value = (sums[bisect_left(symbols, symbol)] * ONE + rest * value) // total
+        return value
+
+    def likely(self, context: Context, count: int) -> list[int]:
+        """The symbols most often seen after a context, in its longest end after which there were any."""
+        branches = self.branches(context)
+        if not branches:
+            return []
+        symbols, sums, _, _ = branches[-1]
+        ranked = sorted(range(len(symbols)), key=lambda i: (sums[i] - sums[i + 1], symbols[i]))
+        return [symbols[i] for i in ranked[:count]]
+
+
+def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, start: int) -> list[Counts]:
+    """Counts of each level from the unigrams up; below the longest, in how many contexts a symbol was seen.
+
+    A context that begins with the start has nothing before it to be different in: its raw counts go down with it.
+    """
+    top: Counts = defaultdict(Counter)
+    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+        top[tuple(row[:-1])][row[-1]] += count
+    levels = [top]
+    for _ in range(rows.shape[1] - 1):
+        lower: Counts = defaultdict(Counter)
+        for context, following in levels[-1].items():
+            first = len(context) > 1 and context[1] == start
+            for symbol, count in following.items():
+                lower[context[1:]][symbol] += count if first else 1
+        levels.append(lower)
+    return levels[::-1]
+
+
+def _branches(level: Counts) -> dict[Context, Branch]:
+    discounts = _discounts(level)
+    branches = {}
+    for context, following in level.items():
+        symbols = sorted(following)
+        taken = [discounts[min(following[symbol], 3)] for symbol in symbols]
+        sums = [0]
+        for symbol, discount in zip(symbols, taken, strict=True):
+            sums.append(sums[-1] + THOUSAND * following[symbol] - discount)
+        branches[context] = Branch(symbols, sums, sums[-1] + sum(taken), sum(taken))
+    return branches
+
+
+def _discounts(level: Counts) -> list[int]:
+    """Discounts of counts 0, 1, 2 and 3 or more, in thousandths: D_c = c - (c + 1) Y n_(c+1) / n_c, Y = n_1 / (n_1 + 2 n_2)."""
+    n = Counter(min(count, 4) for following in level.values() for count in following.values())
+    share = THOUSAND * n[1] // max(1, n[1] + 2 * n[2])
+    raw = [THOUSAND * c - (c + 1) * share * n[c + 1] // max(1, n[c]) if c else 0 for c in range(4)]
+    return [min(max(value, low), high) for value, (low, high) in zip(raw, DISCOUNTS, strict=True)]

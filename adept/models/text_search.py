@@ -1,0 +1,147 @@
+"""Rate and distortion: the texts near a record that a budget of bits can write, nearest first.
+
+Word by word, the record's next word is said or left out, and between words one likely word may be put in. A word left out adds its
+weight to the distance, a word put in a part of its weight, and every word that is said costs the bits that the model asks for
+it. All texts made so are complete texts of the model's language, since each is closed by an end that is paid for. A beam keeps,
+for every number of bits, the few texts nearest to the record that cost no more.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from adept.models.ngrams import BITS, Context
+from adept.models.word_model import END, UNKNOWN, Span, WordModel
+
+UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
+KEPT = 3  # texts kept for each whole number of bits
+INSERTED = 4  # likely words that are tried between two words of the record
+LARGEST_MEMORY = 200_000
+
+Weigh = Callable[[str], int]
+
+
+class Step(NamedTuple):
+    """Saying one word after a history: what it costs in UNITs, its shares, and the history afterwards."""
+
+    cost: int
+    spans: list[Span]
+    history: Context
+
+
+class Found(NamedTuple):
+    """A text, its distance from the record, what it costs in UNITs, and its shares."""
+
+    distance: int
+    cost: int
+    words: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+class _State(NamedTuple):
+    cost: int
+    distance: int
+    history: Context
+    words: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+class TextSearch:
+    """Searches texts under one model.
+
+    Args:
+        model: says what is likely.
+        weigh: the weight of a record's word that is left out.
+        weigh_added: the weight of a word put in.
+    """
+
+    def __init__(self, model: WordModel, *, weigh: Weigh, weigh_added: Weigh) -> None:
+        self.model, self.weigh, self.weigh_added = model, weigh, weigh_added
+        self._steps: dict[tuple[Context, str], Step | None] = {}
+        self._likely: dict[Context, list[str]] = {}
+
+    def near(self, words: Sequence[str], *, bits: float) -> list[Found]:
+        """Texts of at most ``bits`` bits near a record, by distance and then by cost."""
+        most = int(bits * UNIT)
+        beam = [_State(0, 0, self.model.start, (), ())]
+        for word in words:
+            beam = _pruned(beam + self._inserted(beam, most), most)
+            left_out = self.weigh(word)
+            skipped = [state._replace(distance=state.distance + left_out) for state in beam]
+            said = [self._said(state, word, 0, most) for state in beam]
+            beam = _pruned([*skipped, *(state for state in said if state)], most)
+        closed = [self._said(state, END, 0, most) for state in beam + self._inserted(beam, most)]
+        found = [Found(state.distance, state.cost, state.words[:-1], state.steps) for state in closed if state]
+        return sorted(found, key=lambda text: (text.distance, text.cost, text.words))
+
+    def _inserted(self, beam: list[_State], most: int) -> list[_State]:
+        states = [
+            self._said(state, word, self.weigh_added(word), most)
+            for state in beam
+            for word in self._likely_words(state.history)
+        ]
+        return [state for state in states if state]
+
+    def _said(self, state: _State, word: str, distance: int, most: int) -> _State | None:
+        """The state after one more word; None if it costs too much, or cannot be written at all."""
+        step = self._step(state.history, word)
+        if step is None or state.cost + step.cost > most:
+            return None
+        return _State(
+            state.cost + step.cost,
+            state.distance + distance,
+            step.history,
+            (*state.words, word),
+            (*state.steps, step),
+        )
+
+    def _step(self, history: Context, word: str) -> Step | None:
+        key = history, word
+        if key not in self._steps:
+            if len(self._steps) > LARGEST_MEMORY:  # it only saves time
+                self._steps.clear()
+                self._likely.clear()
+            self._steps[key] = self._make_step(history, word)
+        return self._steps[key]
+
+    def _make_step(self, history: Context, word: str) -> Step | None:
+        vocabulary = self.model.vocabulary
+        number = vocabulary.numbers.get(word, vocabulary.numbers[UNKNOWN])
+        spans = [self.model.span(history, number)]
+        if vocabulary.words[number] == UNKNOWN:
+            spelled = self.model.spelling(word)
+            if spelled is None:
+                return None
+            spans += spelled
+        return Step(sum(map(_cost, spans)), spans, (*history[1:], number))
+
+    def _likely_words(self, history: Context) -> list[str]:
+        if history not in self._likely:
+            words = [self.model.vocabulary.words[number] for number in self.model.likely(history, INSERTED + 2)]
+            self._likely[history] = [word for word in words if word not in (END, UNKNOWN)][:INSERTED]
+        return self._likely[history]
+
+
+def _cost(span: Span) -> int:
+    return round(UNIT * (BITS - math.log2(span[1] - span[0])))
+
+
+def _pruned(states: list[_State], most: int) -> list[_State]:
+    """For each whole number of bits the KEPT nearest texts that cost no more; of two with one history, the nearer."""
+    best: dict[tuple[Context, int], _State] = {}
+    for state in states:
+        key = state.history, state.cost // UNIT
+        known = best.get(key)
+        if known is None or (state.distance, state.cost, state.words) < (known.distance, known.cost, known.words):
+            best[key] = state
+    counts = [0] * (most // UNIT + 1)
+    kept = []
+    for state in sorted(best.values(), key=lambda state: (state.distance, state.cost, state.words)):
+        bucket = state.cost // UNIT
+        if counts[bucket] < KEPT:
+            kept.append(state)
+            for place in range(bucket, len(counts)):
+                counts[place] += 1
+                if counts[place] > KEPT + 1:
+                    break
+    return kept

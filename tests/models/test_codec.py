@@ -1,0 +1,192 @@
+"""Claims about the codec: total, one record at a time, the same everywhere, and more words for more numbers."""
+
+import json
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adept.data.air_travel import generator
+from adept.errors import ConfigurationError, ModelError
+from adept.models import codec as codec_module
+from adept.models.codec import Codec, text_of, words_of
+from adept.models.text_code import TextCode
+from adept.models.word_model import END, UNKNOWN
+
+SIZES = [2, 37, 5_000, 600_000, 2**41, 2**120]
+STRANGE = [
+    "",
+    "   ",
+    "zzyzx",
+    "ünïcödé ☃",
+    "\ud800",
+    "a" * 5000,
+    "word " * 300,
+    "[END] [UNK]",
+    "\x00",
+    "st. louis, mo.",
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_pool() -> Iterator[None]:
+    """A pool of thousands of texts for each size would take most of the tests' time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec_module, "POOL", 200)
+        yield
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    generated = generator.generate(seed=0, balanced=False, train=600, validation=60, test=60)
+    return [utterance.text for utterance in generated["train"]]
+
+
+@pytest.fixture(scope="module")
+def others() -> list[str]:
+    generated = generator.generate(seed=1, balanced=False, train=40, validation=10, test=10)
+    return [utterance.text for utterance in generated["train"]]
+
+
+@pytest.fixture(scope="module")
+def codec(texts: list[str]) -> Codec:
+    return Codec.of(texts, public=True)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_text_has_a_description_and_every_description_a_text(codec: Codec, size: int) -> None:
+    described = codec.describe(STRANGE, size=size)
+    assert all(0 <= number < size for number in described)
+    rng = random.Random(0)
+    drawn = [0, size - 1, *(rng.randrange(size) for _ in range(30))]
+    written = codec.write(drawn, size=size)
+    assert len(written) == len(drawn)
+    assert all(isinstance(text, str) and "\n" not in text and "\x00" not in text for text in written)
+
+
+def test_what_is_no_text_has_a_constant_description(codec: Codec) -> None:
+    nothing = codec.describe([None, 7, b"bytes", ""], size=5_000)  # type: ignore[list-item]
+    assert len(set(nothing)) == 1
+
+
+@pytest.mark.parametrize("size", [37, 5_000, 2**41])
+def test_a_description_depends_on_its_own_record_alone(codec: Codec, others: list[str], size: int) -> None:
+    """Batches of one, another order and other neighbours change nothing."""
+    together = codec.describe(others, size=size)
+    assert [codec.describe([text], size=size)[0] for text in others] == together
+    assert codec.describe(others[::-1], size=size)[::-1] == together
+
+
+def test_a_saved_codec_is_the_same_codec(codec: Codec, others: list[str], tmp_path: Path) -> None:
+    codec.save_pretrained(tmp_path)
+    loaded = Codec.from_pretrained(tmp_path)
+    for size in (37, 2**30):
+        described = codec.describe(others, size=size)
+        assert loaded.describe(others, size=size) == described
+        assert loaded.write(described, size=size) == codec.write(described, size=size)
+
+
+def test_learning_twice_gives_the_same_codec(codec: Codec, texts: list[str], others: list[str]) -> None:
+    again = Codec.of(texts, public=True)
+    assert again.describe(others, size=2**30) == codec.describe(others, size=2**30)
+
+
+def test_more_numbers_say_more_and_at_last_everything(codec: Codec, others: list[str]) -> None:
+    """The share of records that come back word for word grows with K, up to all of them."""
+    exact = []
+    for size in (37, 2**19, 2**41, 2**120):
+        written = codec.write(codec.describe(others, size=size), size=size)
+        exact.append(sum(text == text_of(words_of(own)) for text, own in zip(written, others, strict=True)))
+    assert exact == sorted(exact)
+    assert exact[0] < exact[-2]
+    assert exact[-1] > 0.9 * len(others)
+
+
+def test_unknown_names_are_spelled(codec: Codec) -> None:
+    text = "show me flights from boston to kyzburg"
+    assert codec.write(codec.describe([text], size=2**120), size=2**120) == [text]
+
+
+@pytest.mark.parametrize("size", [1_000, 2**41])
+def test_texts_and_numbers_of_the_code_go_both_ways(codec: Codec, size: int) -> None:
+    """What a number writes has a number that writes it, unless it was cut, or spelled a word that needs no spelling."""
+    code, rng, found = TextCode(codec.model, size), random.Random(1), 0
+    for number in (rng.randrange(size) for _ in range(40)):
+        words = code.write(number)
+        back = code.number(code.spans(words))
+        assert back is None or code.write(back) == words
+        found += back is not None
+    assert found > 30
+
+
+def test_a_text_with_a_part_of_two_cells_always_has_a_number(codec: Codec) -> None:
+    words = words_of("show me flights from boston to denver")
+    wide = _just_wide_enough(codec, words)
+    number = wide.number(wide.spans(words))
+    assert number is not None
+    assert tuple(wide.write(number)) == words
+
+
+def test_shares_are_those_that_a_point_finds(codec: Codec) -> None:
+    """Both directions of the code read one distribution function; a shift by one would break it."""
+    model = codec.model
+    for point in range(0, 2**30, 2**30 // 97):
+        symbol, (low, high) = model.find(model.start, point)
+        assert low <= point < high
+        assert model.span(model.start, symbol) == (low, high)
+
+
+def test_a_shifted_point_is_noticed(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted defect: writing reads a point two cells further than describing does."""
+    words = words_of("show me flights from boston to denver")
+    code = _just_wide_enough(codec, words)
+    number = code.number(code.spans(words))
+    assert number is not None
+    right = TextCode._point
+    monkeypatch.setattr(TextCode, "_point", lambda self, number: right(self, (number + 2) % self.size))
+    assert tuple(code.write(number)) != words
+
+
+def _just_wide_enough(codec: Codec, words: tuple[str, ...]) -> TextCode:
+    """The code with the fewest numbers in which a text's part is two cells wide."""
+    width = math.prod((high - low) / 2**30 for low, high in TextCode(codec.model, 2).spans(words))
+    return TextCode(codec.model, math.ceil(2 / width))
+
+
+def test_a_codec_of_private_text_keeps_no_utterance(texts: list[str], tmp_path: Path) -> None:
+    private = Codec.of([*texts, "my secret qwzzk is a sentence that nobuddy else said"], public=False)
+    private.save_pretrained(tmp_path)
+    stored = json.loads((tmp_path / codec_module.DESCRIPTION).read_text("utf-8"))
+    assert stored["utterances"] == []
+    assert not {"secret", "qwzzk", "nobuddy"} & {*stored["words"], *stored["holders"]}
+    assert min(private.model.words.counts) >= 2
+    assert private.write(private.describe(["a flight to boston"], size=300), size=300)
+
+
+def test_damage_is_a_model_error(codec: Codec, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no readable codec"):
+        Codec.from_pretrained(tmp_path)
+    codec.save_pretrained(tmp_path)
+    (tmp_path / codec_module.DESCRIPTION).write_text('{"format_version": 1}', "utf-8")
+    with pytest.raises(ModelError, match="corrupt"):
+        Codec.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("value", [-1, 37, True, "0"])
+def test_a_number_out_of_range_is_refused(codec: Codec, value: object) -> None:
+    with pytest.raises(ConfigurationError, match="descriptions must be integers from 0 to 36"):
+        codec.write([0, value], size=37)  # type: ignore[list-item]
+
+
+def test_sizes_and_texts_are_checked(codec: Codec) -> None:
+    with pytest.raises(ConfigurationError, match="size must be at least 2"):
+        codec.describe(["a"], size=1)
+    with pytest.raises(ConfigurationError, match="list of strings"):
+        codec.describe("a flight", size=8)
+
+
+def test_no_text_holds_the_marks_of_the_model() -> None:
+    assert END not in words_of("a  b")
+    assert UNKNOWN not in words_of("a \x00 b")
