@@ -12,6 +12,7 @@ COMMANDS = {
     "evaluate": "train an intent classifier on one file and test it on another",
     "audit": "put a mechanism's claim, or a whole rewriter, to the test",
     "compare": "compare mechanisms and budgets on one data set, with a report",
+    "ledger": "list what was released before, at what budget",
     "study": "recompute the papers' figures and the limits",
 }
 

@@ -17,6 +17,12 @@ from adept.cli import train
 torch.set_num_threads(1)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_key(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test makes a key in the user's home."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a finished training run, for l2 mechanisms; `tiny_run / "model"` is the model directory."""

@@ -3,12 +3,16 @@
 import json
 import math
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 
 def write_json(result: Any, path: Path) -> None:
@@ -31,7 +35,33 @@ def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)
 
 
+@contextmanager
+def progress(title: str, estimate: Callable[[], int | None]) -> Iterator[Callable[[int], None] | None]:
+    """Show how far long work is, at what rate, and how long it will take; on a terminal alone.
+
+    Args:
+        title: what is done.
+        estimate: about how many steps there are; called on a terminal alone.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=estimate())
+        yield lambda done: bar.update(task, completed=done)
+
+
+class _Rate(ProgressColumn):
+    """Steps a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+
 def _print(table: Table, rows: list[list[str]], *, stderr: bool = False) -> None:
+    for column in table.columns:
+        column.overflow = "fold"  # a long name is told whole
     for row in rows:
         table.add_row(*row)
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160

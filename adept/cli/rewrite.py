@@ -2,19 +2,24 @@
 
 import math
 import sys
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from omegaconf import MISSING
 
 from adept.cli.app import execute
-from adept.cli.console import show
+from adept.cli.console import progress, show
 from adept.data.corpus import Columns
 from adept.data.files import STANDARD_STREAM
+from adept.errors import DataError
 from adept.mechanisms.guarantee import words
 from adept.models.decoding import DecodingConfig
 from adept.release.columns import ReleaseOptions
-from adept.release.service import Budget, label_response, open_rewriter, release_file
+from adept.release.inputs import Inputs
+from adept.release.ledger import Ledger
+from adept.release.secret import secret_key
+from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
 
 
@@ -39,6 +44,12 @@ class RewriteConfig(Columns):
     max_records_per_person: int | None = None
     epsilon_per: str = "record"  # record: a person's total is stated; person: each record gets an equal share
     card: bool = False  # a dataset card, OUTPUT.card.md
+    resume: bool = False  # continue a release that was interrupted; where there is none, begin one
+    dry_run: bool = False  # check everything, count the records, say what would be released, and release nothing
+    ledger: str | None = None  # where released rows are known from; rows that are in it are refused
+    again: bool = False  # release rows of the ledger again: budgets add up
+    key: str | None = None  # secret of the digests in journal and ledger; null: ~/.config/adept/key
+    flush_every: int | None = None  # records after which standard output is flushed; null: after each batch
     format: str | None = None  # of standard input and output
     statement: str | None = None  # null: OUTPUT.privacy.json
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
@@ -79,8 +90,36 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         person_column=config.person_column,
         max_records_per_person=config.max_records_per_person,
         card=config.card,
+        flush_every=config.flush_every,
     )
-    return release_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
+    if config.dry_run:
+        return preview_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
+    key = _key(config)
+    with (
+        closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
+        progress("rewriting", Inputs.of(config.input, config.format).estimate) as written,
+    ):
+        return release_file(
+            rewriter,
+            config.input,
+            config.output,
+            options=options,
+            statement_path=config.statement,
+            resume=config.resume,
+            key=key,
+            ledger=ledger,
+            progress=written,
+        )
+
+
+def _key(config: RewriteConfig) -> bytes | None:
+    """The key of digests; a plain release does without one where none can be kept, and cannot be resumed then."""
+    try:
+        return secret_key(config.key)
+    except DataError:
+        if config.key or config.ledger or config.resume:
+            raise
+        return None
 
 
 def main() -> int:
@@ -88,7 +127,8 @@ def main() -> int:
 
     def command(config: RewriteConfig) -> None:
         statement = run(config)
-        show(config.output, summary(statement), stderr=config.output == STANDARD_STREAM)
+        done = f"{config.output} (dry run: nothing was released)" if config.dry_run else config.output
+        show(done, summary(statement), stderr=config.output == STANDARD_STREAM)
         if math.isinf(statement.epsilon):
             sys.stderr.write(f"adept: warning: {statement.mechanism} protects nothing, and no epsilon changes that\n")
         if not statement.training_data["public"]:

@@ -27,6 +27,7 @@ __all__ = [
     "file_format",
     "new_directory",
     "new_file",
+    "publish",
     "read_records",
     "record_writer",
 ]
@@ -128,7 +129,7 @@ def new_file(path: str) -> Iterator[str]:
     partial = _claim(path)
     try:
         yield str(partial)
-        _publish(partial, Path(path))
+        publish(partial, Path(path))
     except OSError as error:
         if error.errno not in DISK:
             raise
@@ -167,7 +168,7 @@ def _claim(path: str) -> Path:
     return partial
 
 
-def _publish(partial: Path, final: Path) -> None:
+def publish(partial: Path, final: Path) -> None:
     """Give a complete file its name, on the disk before this returns; a name that was taken meanwhile is left alone."""
     with partial.open("rb") as complete:
         os.fsync(complete.fileno())

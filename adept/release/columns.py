@@ -33,6 +33,7 @@ class ReleaseOptions:
         denoise: write only when every record is released, with the noise taken out of all releases together; reads the
             released labels, and keeps releases, labels and kept columns of the whole file in memory.
         format: of standard input and output.
+        flush_every: records after which standard output is flushed; None: after each batch.
         person_column: who contributed a record; checked, not written.
         max_records_per_person: public bound m; a person with more records is refused.
         card: write a dataset card, ``OUTPUT.card.md``.
@@ -49,6 +50,7 @@ class ReleaseOptions:
     person_column: str | None = None
     max_records_per_person: int | None = None
     card: bool = False
+    flush_every: int | None = None
 
     def __post_init__(self) -> None:
         if self.labels not in LABEL_TREATMENTS:
@@ -57,14 +59,18 @@ class ReleaseOptions:
             raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
         if self.denoise and self.labels not in ("copy", "randomized_response"):
             raise ConfigurationError(f"denoise needs labels=copy or labels=randomized_response, got {self.labels}")
-        if self.samples < 1:
-            raise ConfigurationError(f"samples must be at least 1, got {self.samples}")
+        for name in ("samples", "flush_every", "max_records_per_person"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
         if (self.person_column is None) != (self.max_records_per_person is None):
             raise ConfigurationError(
                 "person_column and max_records_per_person must be given together: add the other one"
             )
-        if self.max_records_per_person is not None and self.max_records_per_person < 1:
-            raise ConfigurationError(f"max_records_per_person must be at least 1, got {self.max_records_per_person}")
+
+    @property
+    def response(self) -> RandomizedResponse | None:
+        """What randomises the labels; None where they are treated otherwise."""
+        return self.label_response if self.labels == "randomized_response" else None
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:

@@ -12,6 +12,7 @@ from safetensors.torch import save
 from adept.mechanisms import Codebook, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import json_number
 from adept.models.autoencoder import Autoencoder, TrainingData
+from adept.rewriting.rewriter import Rewriter
 
 LONGEST_NAME = 100
 
@@ -55,14 +56,21 @@ def model_sha256(model: Autoencoder) -> str:
     return hashlib.sha256(save(weights)).hexdigest()
 
 
+def model_fingerprint(rewriter: Rewriter) -> str:
+    """The digest of everything of a model that a rewrite depends on: weights, sizes, clip, codebooks and vocabulary."""
+    model = rewriter.model
+    described = repr(
+        (model_sha256(model), model.config, model.clip, model.labels, sorted(rewriter.tokenizer.vocabulary.items()))
+    )
+    return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def origin(training_data: TrainingData) -> dict[str, Any]:
     """Where a model comes from, as its directory declares it: a stranger's words, so that only a plain name is let through."""
-    records: object = training_data.records
-    counted = isinstance(records, int) and not isinstance(records, bool)
     return {
         "name": plain_name(training_data.name),
         "public": training_data.public is True,
-        "records": records if counted else None,
+        "records": training_data.records,
     }
 
 

@@ -14,11 +14,11 @@ from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.models.decoding import DecodingConfig
-from adept.release.file import release_file
+from adept.release.file import preview_file, release_file
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
-__all__ = ["Budget", "label_response", "open_rewriter", "release_file"]
+__all__ = ["Budget", "label_response", "open_rewriter", "preview_file", "release_file"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -166,7 +166,6 @@ def test_what_a_release_must_not_promise_is_refused_unless_that_was_accepted() -
         (nothing, public, "accept_broken_claim"),
         (replace(sound, exact=False), public, "accept_inexact"),
         (sound, TrainingData("x", False, 1), "accept_private_model"),
-        (sound, TrainingData("x", "false", 1), "accept_private_model"),  # type: ignore[arg-type]
     ):
         with pytest.raises(ReleaseRefused, match=f"{flag}=true"):
             check_release(guarantee, origin)

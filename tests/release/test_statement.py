@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from adept.cli.rewrite import summary
+from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, RandomizedResponse
 from adept.mechanisms.guarantee import json_number, share, total, words
 from adept.models.autoencoder import TrainingData
@@ -158,8 +159,10 @@ HOSTILE = 'good.\n\n# Guarantee\n| epsilon | 0 |\u2028<b>all</b> private" \x1b[2
 
 
 def test_a_strangers_model_can_put_neither_lines_nor_markup_into_statement_and_card() -> None:
-    origin = facts.origin(TrainingData(HOSTILE, "false", True))  # type: ignore[arg-type]
-    assert (origin["public"], origin["records"]) == (False, None)
+    with pytest.raises(ConfigurationError, match=r"training_data\.public"):
+        TrainingData("x", "false", 1)  # type: ignore[arg-type]
+    printable = "".join(character for character in HOSTILE if character.isprintable())[:90]
+    origin = facts.origin(TrainingData(printable, False, 1))
     forged = statement(training_data={"name": HOSTILE, "public": "true", "records": 1})
     for told in (forged.text, origin["name"]):
         assert told.isprintable()

@@ -1,0 +1,47 @@
+"""``adept ledger``: what was released before, at what budget, and what it adds up to."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import MISSING
+
+from adept.cli.app import execute
+from adept.cli.console import show, show_table
+from adept.errors import DataError
+from adept.mechanisms.guarantee import words
+from adept.release.ledger import Ledger, LedgerEntry, LedgerSum
+
+
+@dataclass
+class LedgerConfig:
+    """Configuration of ``adept ledger``."""
+
+    ledger: str = MISSING
+
+
+def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
+    """Read a ledger; raises AdeptError where there is none."""
+    if not Path(config.ledger).is_file():
+        raise DataError(f"ledger must be a file, got {config.ledger}: adept rewrite ledger={config.ledger} makes one")
+    with closing(Ledger(config.ledger)) as ledger:
+        return ledger.entries(), ledger.sum()
+
+
+def main() -> int:
+    """Run ``adept ledger`` from ``sys.argv``."""
+
+    def command(config: LedgerConfig) -> None:
+        entries, summed = run(config)
+        headings = ["begun (UTC)", "finished", "mechanism", "epsilon", "delta", "rows", "model", "output"]
+        show_table(config.ledger, headings, [_line(entry) for entry in entries])
+        spent = f"{words(summed.epsilon)}, delta {summed.delta:g}, in all releases together"
+        show("sum", [("releases", str(summed.releases)), ("rows", str(summed.rows)), ("most for one row", spent)])
+
+    return execute("ledger", LedgerConfig, command)
+
+
+def _line(entry: LedgerEntry) -> list[str]:
+    finished = entry.finished or "interrupted, or running"
+    numbers = [words(entry.epsilon), f"{entry.delta:g}", str(entry.rows)]
+    return [entry.started, finished, entry.mechanism, *numbers, entry.model_sha256[:12], entry.output]

@@ -1,0 +1,116 @@
+"""From a batch of records to rows: what is drawn, which costs budget and is kept in the journal, and what is written from it.
+
+``draw`` is the only place where a file's records meet a mechanism; ``rows`` is post-processing of what was drawn, beside the
+columns that are copied. So a journal that holds every draw can write all rows again without drawing anything.
+"""
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adept.data.files import Record
+from adept.release.columns import ReleaseOptions
+from adept.release.journal import Entry
+from adept.rewriting.rewriter import Rewriter
+
+
+class PlainBatches:
+    """Each record is written from its own release."""
+
+    def __init__(self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> None:
+        self.rewriter, self.label_column, self.options = rewriter, label_column, options
+
+    def draw(self, batch: Sequence[Record]) -> Entry:
+        """Release a batch of records: pairs of text and label, ``samples`` a record."""
+        options = self.options
+        texts = [record[options.text_column] for record in batch]
+        labels: list[Any] | None = [record.get(self.label_column) for record in batch] if self.label_column else None
+        joint = options.labels == "joint"
+        pairs = self.rewriter.rewrite_pairs(texts, labels if joint else None, samples=options.samples)
+        entry: Entry = {"texts": [text for text, _ in pairs]}
+        if joint:
+            entry["labels"] = [label for _, label in pairs]
+        elif labels is not None and options.response is not None:
+            entry["labels"] = _repeated(options.response.privatize(labels), options.samples)
+        return entry
+
+    def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
+        """The output rows of a batch, from what was drawn for it."""
+        labels = entry.get("labels")
+        if labels is None and self.label_column:
+            labels = _repeated([record[self.label_column] for record in batch], self.options.samples)
+        return output_rows(entry["texts"], labels, batch, self.label_column, self.options)
+
+    def last_rows(self) -> Iterator[Record]:
+        """The rows that are written when every record is released: none."""
+        return iter(())
+
+
+class DenoisedBatches:
+    """All records are written together, when every one is released; releases, labels and kept columns stay in memory."""
+
+    def __init__(self, rewriter: Rewriter, label_column: str, options: ReleaseOptions) -> None:
+        self.rewriter, self.label_column, self.options = rewriter, label_column, options
+        self._released: list[Tensor] = []
+        self._labels: list[Any] = []
+        self._kept: list[Record] = []
+
+    def draw(self, batch: Sequence[Record]) -> Entry:
+        """Release a batch of records: latents, and labels where they are randomised."""
+        response = self.options.response
+        latents = self.rewriter.release([record[self.options.text_column] for record in batch])
+        entry = {"latents": _encoded(latents), "dim": latents.shape[1]}
+        if response is not None:
+            entry["labels"] = response.privatize([record[self.label_column] for record in batch])
+        return entry
+
+    def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
+        """Nothing yet: what was drawn is kept for the end."""
+        self._released.append(_decoded(entry["latents"], dim=entry["dim"]))
+        self._labels += entry.get("labels") or [record[self.label_column] for record in batch]
+        self._kept += [{column: record[column] for column in self.options.keep_columns} for record in batch]
+        return iter(())
+
+    def last_rows(self) -> Iterator[Record]:
+        """Every record's rows."""
+        response, samples = self.options.response, self.options.samples
+        known = response.labels if response else sorted(set(self._labels))
+        pairs = self.rewriter.write_denoised(
+            torch.cat(self._released), self._labels, known=known, label_mechanism=response, samples=samples
+        )
+        texts, labels = [text for text, _ in pairs], [label for _, label in pairs]
+        return output_rows(texts, labels, self._kept, self.label_column, self.options)
+
+
+def output_rows(
+    texts: Sequence[str],
+    labels: Sequence[Any] | None,
+    records: Sequence[Record],
+    label_column: str | None,
+    options: ReleaseOptions,
+) -> Iterator[Record]:
+    """The output rows of texts and labels, ``samples`` for each record; of a record only its kept columns are read."""
+    for i, text in enumerate(texts):
+        number, sample = divmod(i, options.samples)
+        row = {options.text_column: "", **{column: records[number][column] for column in options.keep_columns}}
+        if label_column and labels is not None:
+            row[label_column] = labels[i]
+        if options.samples > 1:
+            row["sample"] = sample
+        row[options.text_column] = text  # last, so that nothing can stand in its place
+        yield row
+
+
+def _repeated(values: Sequence[Any], times: int) -> list[Any]:
+    return [value for value in values for _ in range(times)]
+
+
+def _encoded(latents: Tensor) -> str:
+    return base64.b64encode(latents.to("cpu", torch.float32).contiguous().numpy().tobytes()).decode("ascii")
+
+
+def _decoded(text: str, *, dim: int) -> Tensor:
+    return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.float32).reshape(-1, dim)

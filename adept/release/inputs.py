@@ -1,0 +1,70 @@
+"""The records of a release: one file, several by a pattern, or standard input."""
+
+import glob
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from adept.data.files import STANDARD_STREAM, Record, file_format, read_records
+from adept.errors import DataError
+
+CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where records come from, in order.
+
+    Attributes:
+        locations: files, or standard input alone.
+        format: of standard input.
+    """
+
+    locations: tuple[str, ...]
+    format: str | None = None
+
+    @classmethod
+    def of(cls, source: str, format: str | None) -> "Inputs":
+        """Resolve a name: a file that exists wins over a pattern; what a pattern finds is read in the order of the names.
+
+        Raises:
+            DataError: a pattern finds nothing.
+        """
+        if source == STANDARD_STREAM or Path(source).exists() or not glob.has_magic(source):
+            return cls((source,), format)
+        found = tuple(sorted(name for name in glob.glob(source, recursive=True) if Path(name).is_file()))  # noqa: PTH207
+        if not found:
+            raise DataError(f"cannot read {source}: no file has such a name")
+        return cls(found, format)
+
+    @property
+    def repeatable(self) -> bool:
+        """Can the records be read more than once."""
+        return self.locations != (STANDARD_STREAM,)
+
+    @property
+    def sizes(self) -> list[int] | None:
+        """The sizes of the files in bytes; None for what has none."""
+        try:
+            files = [Path(name) for name in self.locations]
+            return [file.stat().st_size for file in files] if all(map(Path.is_file, files)) else None
+        except OSError:
+            return None  # reading says why
+
+    def records(self) -> Iterator[Record]:
+        """Yield the records of all files, one after the other."""
+        for location in self.locations:
+            yield from read_records(location, format=None if self.repeatable else self.format)
+
+    def estimate(self) -> int | None:
+        """Return about how many records there are, cheaply: lines, or a parquet file's own count; None where nobody knows."""
+        return sum(counts) if None not in (counts := [_count(name) for name in self.locations]) else None  # type: ignore[arg-type]
+
+
+def _count(location: str) -> int | None:
+    if location == STANDARD_STREAM or location.endswith(".gz") or not Path(location).is_file():
+        return None
+    if file_format(location) == "parquet":
+        return None
+    with Path(location).open("rb") as stream:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(CHUNK), b"")) or 1

@@ -1,0 +1,209 @@
+r"""The journal of a release: what was drawn, in order, so that a run that was killed is continued and not repeated.
+
+*Visible* is what stands under the output's final name, and what was written to standard output. A *release* is one randomised
+output of the mechanism (and of randomised response, where labels are randomised).
+
+*Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a record are written from one
+release of it. So the budget in the statement is spent once.
+
+*Proof*. (1) A row becomes visible only after the entry with its release is on the disk: before standard output is written to, and
+before the output gets its name, the journal is synchronised. (2) Entries are appended in the order of the input, by one process
+at a time (a lock that the kernel drops with its holder), and never changed. Only the last one can be torn, because each is
+followed by the next only when written; a torn entry was not on the disk, so by (1) nothing of it was visible, and it is cut off
+before anything new is drawn. (3) A run first replays the entries against the same records, and draws for a record only if no
+entry holds it. So exactly one entry holds a record whose rows are visible, in this run and in every one before. (4) Which record
+an entry speaks of cannot shift: with every entry stands a keyed digest of all rows of the input up to there, and another input is
+refused, as is another model, mechanism, budget or option, so that the statement is true of what is replayed. QED.
+
+What was drawn and lost, because the run died before it was on the disk, nobody saw. If the moment of death does not depend on the
+values drawn, such draws cost nothing. If it did (a disk that is filled up by long texts), keeping only what survives would be a
+selection by the output, which can at worst double the epsilon of those records; nothing here lets a value decide.
+
+An entry holds what was drawn and nothing of a record: written texts, randomised or written labels, and for ``denoise`` the
+released latents. Copied labels and kept columns are read from the input again. The file has mode 0600 and goes when the output is
+complete.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from adept.errors import DataError
+
+VERSION = 1
+SECONDS_BETWEEN_SYNCS = 1.0
+CHECK = 16  # hexadecimal digits before each line that tell a whole line from a torn one
+
+Entry = dict[str, Any]
+
+
+class Journal:
+    """An open journal, locked.
+
+    Attributes:
+        path: the file.
+        run: the identity of the release, which its resumption keeps.
+        records: how many records have an entry.
+        finished: what was noted when everything had been published; None before.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run = secrets.token_hex(8)
+        self.records = 0
+        self.finished: Entry | None = None
+        self._terms: Entry = {}
+        self._stream = _locked(path)
+        self._begin = self._end = 0
+        self._synced = time.monotonic()
+        try:
+            self._scan()
+        except BaseException:
+            self._stream.close()
+            raise
+
+    @property
+    def begun(self) -> bool:
+        """Was anything drawn, in this run or before."""
+        return bool(self.records or self.finished)
+
+    def _scan(self) -> None:
+        """Read what an earlier run left, and cut off what it did not finish writing."""
+        with self.path.open("rb") as stream:
+            for line in stream:
+                entry = _parsed(line)
+                if entry is None and (not self._begin or stream.readline()):
+                    raise DataError(f"{self.path} is damaged or no journal: restore it, or choose another output")
+                if entry is None:
+                    break
+                self._end += len(line)
+                if not self._begin:
+                    self._begin, self.run, self._terms = self._end, entry["run"], entry["terms"]
+                elif "finished" in entry:
+                    self.finished = entry["finished"]
+                else:
+                    self.records += entry["records"]
+        self._stream.truncate(self._end)
+        self._stream.seek(self._end)
+
+    def begin(self, terms: Entry) -> None:
+        """Write down the terms of a release of which nothing was drawn yet, or raise where a begun one had others.
+
+        Raises:
+            DataError: naming the first difference.
+        """
+        terms = json.loads(json.dumps(terms))
+        if self.begun:
+            for name in [*terms, *self._terms]:
+                if terms.get(name) != self._terms.get(name):
+                    raise DataError(
+                        f"resume=true continues a release of the same input with the same options, but {name} was "
+                        f"{self._terms.get(name)!r}, and is {terms.get(name)!r}: restore it"
+                    )
+            return
+        self._stream.seek(0)
+        self._stream.truncate(0)
+        self._begin = self._end = self._write({"journal": VERSION, "run": self.run, "terms": terms})
+        self.sync()
+        _sync_directory(self.path.parent)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entries that an earlier run left."""
+        place, end = self._begin, self._end
+        with self.path.open("rb") as stream:
+            stream.seek(place)
+            while stream.tell() < end:
+                entry = _parsed(stream.readline())
+                if entry is not None and "finished" not in entry:
+                    yield entry
+
+    def append(self, entry: Entry, *, durable: bool) -> None:
+        """Add what was drawn for the next records, on the disk before this returns if it is to be ``durable``.
+
+        What is not yet durable survives the death of the process, though not of the machine.
+        """
+        self._write(entry)
+        self.records += entry["records"]
+        if durable or time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
+            self.sync()
+
+    def finish(self, note: Entry) -> None:
+        """Note that everything was published, so that a resumption has nothing left to do but to tidy up."""
+        self._write({"finished": note})
+        self.sync()
+
+    def sync(self) -> None:
+        """Put everything on the disk."""
+        os.fsync(self._stream.fileno())
+        self._synced = time.monotonic()
+
+    def remove(self) -> None:
+        """Remove the file, which nothing needs any longer."""
+        self.path.unlink(missing_ok=True)
+
+    def _write(self, entry: Entry) -> int:
+        content = json.dumps(entry, separators=(",", ":")).encode("ascii")
+        line = _check(content) + b" " + content + b"\n"
+        written = 0
+        while written < len(line):
+            written += self._stream.write(line[written:])
+        return written
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stream.close()
+
+
+def _locked(path: Path) -> FileIO:
+    """Open a journal for this process alone, making it where there is none."""
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise DataError(f"cannot write {path}: {error.strerror}") from None
+        stream = os.fdopen(handle, "r+b", buffering=0)  # what was written is the kernel's, whatever becomes of us
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.close()
+            raise DataError(f"another run is writing {path}: wait for it, or choose another output") from None
+        except OSError:
+            pass  # a file system without locks
+        if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
+            return stream
+        stream.close()  # the run that had the lock has just finished and removed the file
+
+
+def _parsed(line: bytes) -> Entry | None:
+    """Return the entry on a line; None for a torn one."""
+    check, _, content = line.removesuffix(b"\n").partition(b" ")
+    if not line.endswith(b"\n") or check != _check(content):
+        return None
+    entry: Entry = json.loads(content)
+    return entry
+
+
+def _check(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest()[:CHECK].encode("ascii")
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass  # not every file system can
+    finally:
+        os.close(handle)

@@ -1,0 +1,175 @@
+"""The ledger: which rows were released before, at what budget, so that nobody spends a budget twice without knowing.
+
+An SQLite file, mode 0600. It holds a line for each release (when, with what mechanism, model, epsilon and delta) and a keyed
+digest of each whole row that was released; the key lies elsewhere (``adept.release.secret``), so that no guess at a row can be
+tested against the ledger alone. A row is *claimed* before it is released: a run that was killed has spent what it claimed, and
+two runs at once cannot both believe that they are the first.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from adept.errors import DataError
+from adept.mechanisms.guarantee import total
+from adept.release.secret import row_digest
+from adept.release.statement import PrivacyStatement
+
+SECONDS = 60.0  # to wait for another run's claim
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS adept (version INTEGER, key_check BLOB);
+CREATE TABLE IF NOT EXISTS releases (
+    run TEXT PRIMARY KEY, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL, model_sha256 TEXT, output TEXT
+);
+CREATE TABLE IF NOT EXISTS released_rows (digest BLOB, run TEXT, PRIMARY KEY (digest, run)) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One release, as the ledger lists it."""
+
+    started: str
+    finished: str | None
+    mechanism: str
+    epsilon: float
+    delta: float
+    rows: int
+    model_sha256: str
+    output: str
+
+
+@dataclass(frozen=True)
+class LedgerSum:
+    """All releases together: the largest total over one row, by basic composition."""
+
+    releases: int
+    rows: int
+    epsilon: float
+    delta: float
+
+
+class Ledger:
+    """An open ledger.
+
+    Args:
+        path: the file, made where there is none.
+        key: of the digests; a ledger must always be given the same one. None: to read the list alone.
+        again: release rows that were released before, all the same.
+
+    Raises:
+        DataError: the file is none of ours, others can read it, or its digests have another key.
+    """
+
+    def __init__(self, path: str, *, key: bytes | None = None, again: bool = False) -> None:
+        self.path, self.again = path, again
+        with _told(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            if Path(path).stat().st_mode & 0o077:
+                raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
+            self._database = sqlite3.connect(path, timeout=SECONDS, isolation_level=None)
+            with self._transaction():
+                for statement in filter(str.strip, SCHEMA.split(";")):
+                    self._database.execute(statement)
+                if key is not None:
+                    self._check_key(row_digest(key, {"adept": "ledger"}))
+
+    def _check_key(self, check: bytes) -> None:
+        found = self._database.execute("SELECT key_check FROM adept").fetchone()
+        if found is None:
+            self._database.execute("INSERT INTO adept VALUES (1, ?)", (check,))
+        elif found != (check,):
+            raise DataError(f"{self.path} was written with another key: give that one with key=FILE")
+
+    def begin(self, run: str, statement: PrivacyStatement, output: str) -> None:
+        """Note a release that is about to begin; one that resumes is there already."""
+        fields = (statement.mechanism, statement.epsilon, statement.guarantee.delta, statement.model_sha256, output)
+        with self._transaction():
+            self._database.execute(
+                "INSERT OR IGNORE INTO releases VALUES (?, ?, NULL, ?, ?, ?, ?, ?)", (run, _now(), *fields)
+            )
+
+    def claim(self, run: str, digests: Sequence[bytes]) -> int:
+        """Claim rows for a release, and return how many of them other releases have claimed."""
+        with self._transaction():
+            self._database.execute("CREATE TEMP TABLE IF NOT EXISTS asked (digest BLOB PRIMARY KEY)")
+            self._database.execute("DELETE FROM asked")
+            self._database.executemany("INSERT OR IGNORE INTO asked VALUES (?)", ((digest,) for digest in digests))
+            (known,) = self._database.execute(
+                "SELECT COUNT(*) FROM asked WHERE digest IN (SELECT digest FROM released_rows WHERE run != ?)", (run,)
+            ).fetchone()
+            if not known or self.again:
+                self._database.execute("INSERT OR IGNORE INTO released_rows SELECT digest, ? FROM asked", (run,))
+        return int(known)
+
+    def spent(self, digests: Iterable[bytes], *, but: str) -> float:
+        """Return the largest total epsilon that was spent on one of some rows, by other releases than one."""
+        query = "SELECT epsilon FROM released_rows JOIN releases USING (run) WHERE digest = ? AND run != ?"
+        found = (self._database.execute(query, (digest, but)).fetchall() for digest in digests)
+        return max((total(*(epsilon for (epsilon,) in rows)) for rows in found), default=0.0)
+
+    def forget(self, run: str) -> None:
+        """Give up the claims of a release of which nothing was visible."""
+        with self._transaction():
+            self._database.execute("DELETE FROM released_rows WHERE run = ?", (run,))
+            self._database.execute("DELETE FROM releases WHERE run = ?", (run,))
+
+    def finish(self, run: str) -> None:
+        """Note that a release is complete."""
+        with self._transaction():
+            self._database.execute("UPDATE releases SET finished = ? WHERE run = ?", (_now(), run))
+
+    def entries(self) -> list[LedgerEntry]:
+        """Return all releases, the oldest first."""
+        query = (
+            "SELECT started, finished, mechanism, epsilon, delta, (SELECT COUNT(*) FROM released_rows WHERE run = releases.run), "
+            "model_sha256, output FROM releases ORDER BY started, run"
+        )
+        with _told(self.path):
+            return [LedgerEntry(*row) for row in self._database.execute(query)]
+
+    def sum(self) -> LedgerSum:
+        """Return all releases together."""
+        query = (
+            "SELECT MAX(e), MAX(d), COUNT(*) FROM (SELECT SUM(epsilon) AS e, SUM(delta) AS d FROM released_rows "
+            "JOIN releases USING (run) GROUP BY digest)"
+        )
+        with _told(self.path):
+            epsilon, delta, rows = self._database.execute(query).fetchone()
+            (releases,) = self._database.execute("SELECT COUNT(*) FROM releases").fetchone()
+        return LedgerSum(releases, rows, epsilon or 0.0, delta or 0.0)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """All or nothing, one writer at a time: others wait."""
+        with _told(self.path):
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Tell what SQLite and the operating system find wrong in one line."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise DataError(f"cannot use the ledger {path} ({error}): restore it, or give another one") from None
+    except OSError as error:
+        raise DataError(f"cannot open the ledger {path}: {error.strerror}") from None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

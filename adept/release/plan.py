@@ -1,0 +1,139 @@
+"""What a release is going to be: everything that is decided before the first record is released, and what is stated in the end."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any
+
+from adept.data.files import STANDARD_STREAM, Record, file_format
+from adept.errors import ConfigurationError, ReleaseRefused
+from adept.release import facts
+from adept.release.batches import DenoisedBatches, PlainBatches
+from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
+from adept.release.inputs import Inputs
+from adept.release.publication import Publication
+from adept.release.statement import PrivacyStatement
+from adept.rewriting.rewriter import Rewriter, denoisable
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release before its first record.
+
+    Attributes:
+        rewriter: what releases.
+        inputs: where records come from.
+        options: what of them reaches the output.
+        format: of the output.
+        label_column: the label's column in the output; None where it has none.
+    """
+
+    rewriter: Rewriter
+    inputs: Inputs
+    options: ReleaseOptions
+    format: str
+    label_column: str | None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the output."""
+        return output_columns(self.label_column, self.options)
+
+    @property
+    def batches(self) -> PlainBatches | DenoisedBatches:
+        """What turns records into rows."""
+        if self.options.denoise:
+            return DenoisedBatches(self.rewriter, self.label_column or "", self.options)
+        return PlainBatches(self.rewriter, self.label_column, self.options)
+
+    @property
+    def batch_size(self) -> int:
+        """Records that are released, and become visible on standard output, together."""
+        return min(self.rewriter.batch_size, self.options.flush_every or self.rewriter.batch_size)
+
+    def checked(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Pass records on, after a look at every column that will be used."""
+        return checked_records(records, self.label_column, self.options)
+
+    def terms(self, publication: Publication) -> dict[str, Any]:
+        """Return what must be the same for an interrupted release to be continued: public, and no word of a record."""
+        options, rewriter = self.options, self.rewriter
+        plain = {
+            name: value
+            for name, value in asdict(options).items()
+            if name not in ("label_response", "flush_every", "card") and value is not None
+        }
+        return {
+            "output": publication.target,
+            "input_bytes": self.inputs.sizes,
+            "format_written": self.format,
+            "label_written": self.label_column,
+            **plain,
+            **facts.label_facts(options.response),
+            "mechanism": rewriter.mechanism.name,
+            "mechanism_options": facts.mechanism_options(rewriter.mechanism),
+            "codebook": facts.codebook_facts(rewriter.mechanism, rewriter.model.config.latent_dim),
+            "model": facts.model_fingerprint(rewriter),
+            "decoding": asdict(rewriter.decoding),
+        }
+
+    def statement(self, records: int, *, output_sha256: str | None) -> PrivacyStatement:
+        """Return what is guaranteed of a release of so many records; without a digest nothing has been released yet."""
+        rewriter, options = self.rewriter, self.options
+        released = options.labels == "drop" or self.label_column is not None
+        dim = rewriter.model.config.latent_dim
+        return PrivacyStatement(
+            mechanism=rewriter.mechanism.name,
+            mechanism_options=facts.mechanism_options(rewriter.mechanism),
+            guarantee=rewriter.guarantee,
+            dim=dim,
+            clip=rewriter.mechanism.clip,
+            clip_norm=rewriter.mechanism.clip_norm,
+            records=records,
+            samples=options.samples,
+            denoised=options.denoise,
+            labels=options.labels if released else None,
+            label_response=options.response if self.label_column else None,
+            kept_columns=list(options.keep_columns),
+            training_data=facts.origin(rewriter.model.training_data),
+            versions=facts.versions(),
+            codebook=facts.codebook_facts(rewriter.mechanism, dim),
+            model_sha256=facts.model_sha256(rewriter.model),
+            output_sha256=output_sha256,
+            date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
+            max_records_per_person=options.max_records_per_person,
+        )
+
+
+def plan_release(
+    rewriter: Rewriter, inputs: Inputs, target: str, options: ReleaseOptions
+) -> tuple[Plan, Iterator[Record]]:
+    """Decide what a release is going to be, by a look at the first record; returns the plan and all records.
+
+    Raises:
+        DataError: the input cannot be read, or the output's format is unknown.
+        ConfigurationError: options contradict each other, the input or the model.
+        ReleaseRefused: the rewriter was made for measurement.
+    """
+    if rewriter.measurement:
+        raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_rewriter")
+    written = file_format(target, options.format if target == STANDARD_STREAM else None)
+    if written == "txt" and options.keep_columns:
+        raise ConfigurationError(
+            "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
+        )
+    if options.labels == "joint" and not rewriter.tokenizer.labels:
+        raise ConfigurationError(
+            "labels must not be joint for a model that writes no labels: train one with labels=joint"
+        )
+    if options.denoise:
+        denoisable(rewriter.mechanism)
+    records = inputs.records()
+    first = next(records)
+    label_column = None if written == "txt" else find_label(first, options)
+    if options.denoise and label_column is None:
+        raise ConfigurationError("denoise needs labels in the input and the output, got none: name label_column=")
+    plan = Plan(rewriter, inputs, options, written, label_column)
+    output_columns(label_column, options)  # refuses names that stand twice
+    return plan, chain([first], records)

@@ -1,0 +1,187 @@
+"""One run of a release: replay what was drawn, draw the rest, write everything, publish it, and leave what another run needs.
+
+The order of what happens is the proof of ``adept.release.journal``: claimed, drawn, journalled, and only then visible.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from adept.data.files import Record
+from adept.errors import AdeptError, DataError, ReleaseRefused
+from adept.mechanisms.guarantee import total, words
+from adept.release.batches import DenoisedBatches, PlainBatches
+from adept.release.journal import Entry, Journal
+from adept.release.ledger import Ledger
+from adept.release.output import open_output
+from adept.release.plan import Plan
+from adept.release.publication import PARTIAL, Publication
+from adept.release.secret import Prefix, row_digest
+from adept.release.statement import PrivacyStatement
+from adept.release.wording import card
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a release, from its first record or from where another run was interrupted.
+
+    Attributes:
+        plan: what is released, and how.
+        publication: where it goes.
+        journal: what was drawn; open, with the plan's terms.
+        key: of digests.
+        ledger: where rows are claimed before they are released.
+        progress: called with how many records are written.
+    """
+
+    plan: Plan
+    publication: Publication
+    journal: Journal
+    key: bytes
+    ledger: Ledger | None = None
+    progress: Progress | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Had an earlier run published everything, and not yet tidied up; standard output is written again in any case."""
+        return not self.publication.streaming and bool(self.journal.finished or self.publication.published)
+
+    def tidied(self) -> PrivacyStatement:
+        """Remove what a complete release needs no longer."""
+        with Path(self.publication.statement).open("rb") as stream:
+            described = json.load(stream)
+        self._tidy()
+        return self.plan.statement(self.journal.records, output_sha256=described["output_sha256"])
+
+    def finish(self, records: Iterator[Record]) -> PrivacyStatement:
+        """Release what is not yet released, write everything and publish it.
+
+        Raises:
+            DataError: the input is not that of the interrupted release, or cannot be read; an output cannot be written.
+            ReleaseRefused: rows are in the ledger.
+        """
+        with self._leaving(keep=self.publication.streaming or self.journal.begun):
+            self.publication.withdraw(all_ours=bool(self.journal.finished))
+            self.publication.check_names()
+            if self.ledger:
+                self.ledger.begin(self.journal.run, self.plan.statement(0, output_sha256=None), self.publication.target)
+                if self.plan.inputs.repeatable:
+                    self._claim(map(self._digests, self._parts(self.plan.inputs.records())))
+            sha256 = self._write(records)
+        with self._leaving(keep=True):
+            statement = self.plan.statement(self.journal.records, output_sha256=sha256)
+            self._publish(statement)
+        return statement
+
+    @contextmanager
+    def _leaving(self, *, keep: bool) -> Iterator[None]:
+        """Leave what a resumption needs when a run ends early, and nothing where there is nothing to resume.
+
+        A mistake of the user's in the first run of a file ends as if nothing had been drawn: nothing of it was visible.
+        """
+        try:
+            yield
+        except BaseException as error:
+            self.publication.withdraw()
+            self.publication.clear()
+            if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
+                self.journal.remove()
+                if self.ledger:
+                    self.ledger.forget(self.journal.run)
+            if isinstance(error, OSError):
+                place = error.filename or self.publication.target
+                raise DataError(
+                    f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
+                ) from None
+            raise
+
+    def _write(self, records: Iterator[Record]) -> str:
+        """Write the rows of all records; returns the digest of the output."""
+        batches, written = self.plan.batches, 0
+        with open_output(self.publication, format=self.plan.format, columns=self.plan.columns) as output:
+            for batch, entry in self._entries(batches, self.plan.checked(records)):
+                if rows := list(batches.rows(batch, entry)):
+                    output.write(rows)
+                    output.flush()
+                written += len(batch)
+                if self.progress:
+                    self.progress(written)
+            if rows := list(batches.last_rows()):
+                self.journal.sync()
+                output.write(rows)
+        self.journal.sync()
+        return output.sha256()
+
+    def _entries(
+        self, batches: PlainBatches | DenoisedBatches, records: Iterator[Record]
+    ) -> Iterator[tuple[Sequence[Record], Entry]]:
+        """Pair every batch of records with what was drawn for it, in an earlier run or now; by then it is in the journal."""
+        prefix = Prefix(self.key)
+        for entry in self.journal.entries():
+            batch = list(islice(records, entry["records"]))
+            for digest in self._digests(batch):
+                prefix.add(digest)
+            if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
+                raise DataError(
+                    "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
+                    "as nothing else can be continued"
+                )
+            yield batch, entry
+        for batch in self._parts(records):
+            digests = self._digests(batch)
+            for digest in digests:
+                prefix.add(digest)
+            if self.ledger and not self.plan.inputs.repeatable:
+                self._claim(iter([digests]))
+            entry = {"records": len(batch), "input": prefix.hexdigest(), **batches.draw(batch)}
+            self.journal.append(entry, durable=self.publication.streaming)
+            yield batch, entry
+
+    def _parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
+        return iter(lambda: list(islice(records, self.plan.batch_size)), [])
+
+    def _digests(self, batch: Sequence[Record]) -> list[bytes]:
+        return [row_digest(self.key, record) for record in batch]
+
+    def _claim(self, parts: Iterator[list[bytes]]) -> None:
+        """Claim rows in the ledger before they are released.
+
+        Raises:
+            ReleaseRefused: some were released before, with how many there are and the total that it would come to.
+        """
+        if self.ledger is None:
+            return
+        overlap, before = 0, 0.0
+        for digests in parts:
+            found = self.ledger.claim(self.journal.run, digests)
+            if found and not self.ledger.again:
+                overlap, before = overlap + found, max(before, self.ledger.spent(digests, but=self.journal.run))
+        if overlap:
+            after = total(before, self.plan.statement(0, output_sha256=None).epsilon)
+            raise ReleaseRefused(
+                f"{overlap} different rows are in the ledger already, with epsilon {words(before)} in all; this release would make "
+                f"it {words(after)}: leave them out, or add again=true"
+            )
+
+    def _publish(self, statement: PrivacyStatement) -> None:
+        """Write statement and card, and give everything its name."""
+        described = json.dumps(statement.to_json(), indent=2) + "\n"
+        Path(self.publication.statement + PARTIAL).write_text(described, "utf-8")
+        if self.publication.card:
+            Path(self.publication.card + PARTIAL).write_text(
+                card(statement, Path(self.publication.target).name), "utf-8"
+            )
+        self.publication.publish()
+        self.journal.finish({"output_sha256": statement.output_sha256})
+        self._tidy()
+
+    def _tidy(self) -> None:
+        if self.ledger:
+            self.ledger.finish(self.journal.run)
+        self.publication.clear()
+        self.journal.remove()

@@ -1,0 +1,136 @@
+"""The command as a pipeline meets it: streams, signals, resumption, ledger, and a dry run that releases nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tiny import Run
+
+
+def lines(path: Path, records: int) -> Path:
+    path.write_text("".join(json.dumps({"text": f"fare {i}", "intent": "fare"}) + "\n" for i in range(records)))
+    return path
+
+
+def test_a_dry_run_checks_and_counts_and_releases_nothing(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    given = lines(tmp_path / "in.jsonl", 7)
+    command = ["rewrite", f"model_dir={tiny_l1_run}", f"input={given}", f"output={tmp_path}/out.jsonl", "dry_run=true"]
+    done = adept_here(*command, "epsilon=8", "labels=randomized_response", "label_set=[fare,flight]", "label_epsilon=2")
+    assert done.returncode == 0, done.stderr
+    assert "nothing was released" in done.stdout
+    assert "10 (claimed 10; text 8 and label 2)" in done.stdout
+    assert "7, 1 rewrite(s) each" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+    given.write_text(given.read_text() + '{"text": 1}\n')
+    assert adept_here(*command, "epsilon=8").returncode == 2
+
+
+def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    given, ledger = lines(tmp_path / "in.jsonl", 7), tmp_path / "ledger.db"
+    command = ["rewrite", f"model_dir={tiny_l1_run}", f"input={given}", f"ledger={ledger}", "epsilon=8"]
+    assert adept_here(*command, f"output={tmp_path}/a.jsonl").returncode == 0
+    refused = adept_here(*command, f"output={tmp_path}/b.jsonl")
+    assert refused.returncode == 2
+    assert "7 different rows are in the ledger already" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert adept_here(*command, f"output={tmp_path}/b.jsonl", "again=true").returncode == 0
+    listed = adept_here("ledger", f"ledger={ledger}")
+    assert listed.returncode == 0, listed.stderr
+    assert "16, delta 0, in all releases together" in listed.stdout
+    assert "a.jsonl" in listed.stdout
+    none = adept_here("ledger", f"ledger={tmp_path}/none.db")
+    assert (none.returncode, none.stderr.count("\n")) == (2, 1)
+    assert not (tmp_path / "none.db").exists()
+
+
+def started(*arguments: object, **options: object) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-m", "adept", *map(str, arguments)], **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_standard_output_is_written_as_lines_come_and_a_killed_stream_is_continued(
+    tiny_l1_run: Path, tmp_path: Path
+) -> None:
+    """With flush_every=1 a record is out before the next one is in; after a SIGKILL the same rows come again, and the rest."""
+    command = ["rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", "epsilon=8", "flush_every=1",
+               f"statement={tmp_path}/s.json", "resume=true", "mechanism=l1"]  # fmt: skip
+    given = [json.dumps({"text": f"fare {i}"}).encode() + b"\n" for i in range(4)]
+    first = started(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert first.stdin is not None
+    assert first.stdout is not None
+    seen = []
+    for line in given[:3]:
+        first.stdin.write(line)
+        first.stdin.flush()
+        seen.append(first.stdout.readline())
+    first.kill()
+    first.communicate()
+    assert not (tmp_path / "s.json").exists()
+    plain = subprocess.run(
+        [sys.executable, "-m", "adept", *command[:-2]], input=b"".join(given), capture_output=True, check=False
+    )
+    assert plain.returncode == 2
+    assert b"resume=true continues it" in plain.stderr
+    second = subprocess.run(
+        [sys.executable, "-m", "adept", *command], input=b"".join(given), capture_output=True, check=False
+    )
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.splitlines(keepends=True)[:3] == seen
+    assert second.stdout.count(b"\n") == 4
+    assert json.loads((tmp_path / "s.json").read_text())["records"] == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+
+
+def test_nobody_reading_is_status_2_for_a_stream_and_0_for_a_file_that_is_complete(
+    tiny_l1_run: Path, tmp_path: Path
+) -> None:
+    given = lines(tmp_path / "in.jsonl", 40)
+    common = ["rewrite", f"model_dir={tiny_l1_run}", f"input={given}", "epsilon=8", "batch_size=4"]
+    for extra, status in (
+        (["output=-", "format=jsonl", f"statement={tmp_path}/s.json"], 2),
+        ([f"output={tmp_path}/out.jsonl"], 0),
+    ):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = started(*common, *extra, stdout=writing, stderr=subprocess.PIPE)
+        os.close(writing)
+        _, told = done.communicate()
+        assert done.returncode == status, told
+        assert (b"standard output was closed" in told) == (status == 2)
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 40
+
+
+def test_sigterm_is_130_and_what_was_drawn_can_be_continued(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    given = lines(tmp_path / "in.jsonl", 4000)
+    command = ["rewrite", f"model_dir={tiny_l1_run}", f"input={given}", f"output={tmp_path}/out.jsonl", "epsilon=8",
+               "batch_size=1"]  # fmt: skip
+    run = started(*command, stderr=subprocess.PIPE)
+    journal = tmp_path / "out.jsonl.journal"
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and journal.stat().st_size > 5000) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGTERM)
+    _, told = run.communicate()
+    assert run.returncode == 130
+    assert told.count(b"\n") == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl.journal"}
+    refused = adept_here(*command)
+    assert refused.returncode == 2
+    assert "second release" in refused.stderr
+    done = adept_here(*command, "resume=true", "batch_size=256")
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 4000
+
+
+@pytest.mark.parametrize("field", ["flush_every=0", "samples=0", "batch_size=0"])
+def test_impossible_numbers_are_refused(adept_here: Run, tiny_l1_run: Path, tmp_path: Path, field: str) -> None:
+    given = lines(tmp_path / "in.jsonl", 2)
+    done = adept_here(
+        "rewrite", f"model_dir={tiny_l1_run}", f"input={given}", f"output={tmp_path}/o.jsonl", "epsilon=8", field
+    )
+    assert done.returncode == 2
+    assert f"{field.split('=')[0]} must be at least 1" in done.stderr

@@ -1,0 +1,450 @@
+"""A release that is killed is continued: no record is lost, none has two visible releases, none is out of order.
+
+The kills are real: a forked process, SIGKILL. A default run makes a few, and one at every step that touches the disk.
+"""
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adept.errors import ConfigurationError, DataError
+from adept.mechanisms import LearnedCodebook, RandomizedResponse, SqrtNLaplace
+from adept.models.decoding import DecodingConfig
+from adept.release import journal as journals
+from adept.release.columns import ReleaseOptions
+from adept.release.file import release_file
+from adept.release.journal import Journal
+from adept.release.output import STDOUT
+from adept.release.secret import secret_key
+from adept.release.statement import PrivacyStatement
+from adept.rewriting.rewriter import Rewriter
+
+KEY = b"k" * 32
+LABELS = ("fare", "flight")
+RESPONSE = RandomizedResponse(epsilon=1.0, labels=LABELS)
+OPTIONS = {
+    "plain": ReleaseOptions(keep_columns=["id"], labels="copy"),
+    "randomised": ReleaseOptions(keep_columns=["id"], labels="randomized_response", label_response=RESPONSE, samples=2),
+    "denoised": ReleaseOptions(keep_columns=["id"], denoise=True),
+}
+
+
+@pytest.fixture(scope="module")
+def sampler(tiny_run: Path) -> Rewriter:
+    """Texts that hardly ever repeat, so that two releases of a record can be told apart."""
+    mechanism, decoding = SqrtNLaplace(epsilon=8.0), DecodingConfig(strategy="sample", temperature=3.0)
+    return Rewriter.from_pretrained(tiny_run, mechanism=mechanism, decoding=decoding, batch_size=4)
+
+
+@pytest.fixture(scope="module")
+def codebook(tiny_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=2.0), batch_size=4)
+
+
+def records_file(path: Path, records: int) -> Path:
+    lines = [{"text": f"a fare to {i}", "intent": LABELS[i % 2], "id": i} for i in range(records)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def forked(action: Callable[[], object], *, stdout: Path | None = None, kill_after: float | None = None) -> bool:
+    """Run an action in a child process, which may be killed; returns whether it ended well."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            if stdout:
+                os.dup2(os.open(stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), STDOUT)
+            action()
+            status = 0
+        finally:
+            os._exit(status)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(child, signal.SIGKILL)
+    _, ended = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(ended) == 0
+
+
+def drawn(path: Path) -> list[object]:
+    """What a journal holds, entry by entry."""
+    if not path.exists() or not path.stat().st_size:
+        return []
+    with Journal(path) as journal:
+        return list(journal.entries())
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def killed_often(
+    rewriter: Rewriter, options: ReleaseOptions, directory: Path, *, records: int, kills: int, streaming: bool
+) -> None:
+    """Kill a release again and again, and compare all that was ever visible with what it came to."""
+    given, target = records_file(directory / "in.jsonl", records), str(directory / "out.jsonl")
+    place = "-" if streaming else target
+    statement = str(directory / "statement.json")
+    journal = Path((statement if streaming else target) + ".journal")
+    if streaming:
+        options = ReleaseOptions(**{**vars(options), "format": "jsonl"})
+    seen: list[object] = []
+    visible: list[bytes] = []
+    stdout = directory / "stdout"
+
+    def release() -> PrivacyStatement:
+        return release_file(
+            rewriter, str(given), place, options=options, statement_path=statement, resume=True, key=KEY
+        )
+
+    def attempt(kill_after: float | None) -> bool:
+        return forked(release, stdout=stdout if streaming else None, kill_after=kill_after)
+
+    done, killed, longest = False, 0, 0.2
+    while not done:
+        done = attempt(random.uniform(0, longest) if killed < kills else None)
+        killed += not done
+        longest *= 1.02
+        if streaming:
+            visible.append(stdout.read_bytes())
+        if not done:
+            now = drawn(journal)
+            assert now[: len(seen)] == seen
+            seen = now
+            assert not Path(target).exists()
+        elif killed < kills:
+            Path(statement).unlink()  # it was faster than its killer: once more
+            if not streaming:
+                Path(target).unlink()
+            seen, visible, done = [], [], False
+    complete = visible[-1] if streaming else Path(target).read_bytes()
+    assert all(complete.startswith(part[: part.rfind(b"\n") + 1]) for part in visible)
+    written = [json.loads(line) for line in complete.splitlines()]
+    assert [row["id"] for row in written] == [i for i in range(records) for _ in range(options.samples)]
+    texts = [text for entry in seen for text in entry.get("texts", [])]  # type: ignore[attr-defined]
+    assert [row["text"] for row in written[: len(texts)]] == texts
+    assert json.loads(Path(statement).read_text())["records"] == records
+    assert sorted(path.name for path in directory.iterdir()) == sorted(
+        ["in.jsonl", "statement.json", "stdout" if streaming else "out.jsonl"]
+    )
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_a_release_that_is_killed_a_few_times_is_continued(
+    sampler: Rewriter, codebook: Rewriter, tmp_path: Path, kind: str, streaming: bool
+) -> None:
+    rewriter = codebook if kind == "denoised" else sampler
+    killed_often(rewriter, OPTIONS[kind], tmp_path, records=60, kills=3, streaming=streaming)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_a_release_that_is_killed_a_hundred_times_is_continued(
+    sampler: Rewriter, codebook: Rewriter, tmp_path: Path, kind: str, streaming: bool
+) -> None:
+    rewriter = codebook if kind == "denoised" else sampler
+    killed_often(rewriter, OPTIONS[kind], tmp_path, records=4000, kills=100, streaming=streaming)
+
+
+STEPS = [(os, "fsync"), (os, "link"), (Path, "unlink"), (Journal, "_write")]
+
+
+def test_a_kill_before_any_step_on_the_disk_loses_nothing_and_leaves_nothing_that_looks_finished(
+    sampler: Rewriter, tmp_path: Path
+) -> None:
+    """The n-th step that synchronises, links, unlinks or writes the journal is where the process dies, for every n."""
+
+    def dying(count: list[int], step: Callable[..., object]) -> Callable[..., object]:
+        def run(*arguments: object, **options: object) -> object:
+            count[0] -= 1
+            if count[0] < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return step(*arguments, **options)
+
+        return run
+
+    step, ended = 0, False
+    while not ended:
+        directory = tmp_path / str(step)
+        directory.mkdir()
+        given, target = records_file(directory / "in.jsonl", 10), directory / "out.jsonl"
+
+        def release(given: Path = given, target: Path = target) -> PrivacyStatement:
+            options = ReleaseOptions(keep_columns=["id"], card=True)
+            return release_file(sampler, str(given), str(target), options=options, resume=True, key=KEY)
+
+        def die(step: int = step, release: Callable[[], PrivacyStatement] = release) -> None:
+            count = [step]
+            for owner, name in STEPS:
+                setattr(owner, name, dying(count, getattr(owner, name)))
+            release()
+
+        ended = forked(die)
+        held = drawn(Path(f"{target}.journal"))
+        before = target.read_bytes() if target.exists() else None
+        if before is not None:
+            assert Path(f"{target}.privacy.json").exists()
+        if not ended and Path(f"{target}.journal").exists():
+            release()
+        written = rows(target)
+        assert [row["id"] for row in written] == list(range(10))
+        texts = [text for entry in held for text in entry.get("texts", [])]  # type: ignore[attr-defined]
+        assert [row["text"] for row in written[: len(texts)]] == texts
+        assert before in (None, target.read_bytes())
+        left = {"in.jsonl", "out.jsonl", "out.jsonl.privacy.json", "out.jsonl.card.md"}
+        assert {path.name for path in directory.iterdir()} == left
+        step += 1
+    assert step > 15
+
+
+def interrupted(rewriter: Rewriter, directory: Path, *, records: int = 12, after: int = 2) -> Path:
+    """Leave a release of some records after a few batches, as a kill would; returns the output's name."""
+    given, target = records_file(directory / "in.jsonl", records), directory / "out.jsonl"
+
+    def release() -> None:
+        count = [after]
+        append = Journal.append
+
+        def last(self: Journal, entry: journals.Entry, *, durable: bool) -> None:
+            append(self, entry, durable=durable)
+            count[0] -= 1
+            if not count[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        Journal.append = last  # type: ignore[method-assign]
+        release_file(rewriter, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+
+    assert not forked(release)
+    return target
+
+
+def test_leftovers_are_named_all_at_once_with_what_a_second_run_would_be(sampler: Rewriter, tmp_path: Path) -> None:
+    target = interrupted(sampler, tmp_path)
+    with pytest.raises(DataError) as caught:
+        release_file(sampler, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], key=KEY)
+    message = str(caught.value)
+    assert "released 8 records" in message
+    assert "resume=true" in message
+    assert "second release" in message
+    assert all(str(path) in message for path in tmp_path.glob("out*"))
+    Path(f"{target}.journal").unlink()
+    with pytest.raises(DataError, match="a run that was killed left"):
+        release_file(sampler, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], key=KEY)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("options", "keep_columns"),
+        ("samples", "samples was 1, and is 2"),
+        ("model", "model was"),
+        ("budget", "mechanism_options was"),
+        ("decoding", "decoding was"),
+        ("input", "input is not that of"),
+        ("longer", "input_bytes was"),
+        ("key", "the key of its digests"),
+    ],
+)
+def test_another_input_other_options_another_model_or_key_are_refused_and_the_journal_is_kept(
+    sampler: Rewriter, tiny_l1_run: Path, tmp_path: Path, change: str, message: str
+) -> None:
+    target = interrupted(sampler, tmp_path)
+    given, options, key, rewriter = tmp_path / "in.jsonl", OPTIONS["plain"], KEY, sampler
+    content = given.read_text()
+    match change:
+        case "options":
+            options = ReleaseOptions()
+        case "samples":
+            options = ReleaseOptions(keep_columns=["id"], samples=2)
+        case "model":
+            before = sampler.model.to_words.bias.data.clone()
+            sampler.model.to_words.bias.data += 1.0
+        case "budget":
+            rewriter = Rewriter(sampler.model, sampler.tokenizer, mechanism=SqrtNLaplace(epsilon=9.0))
+        case "decoding":
+            rewriter = Rewriter(sampler.model, sampler.tokenizer, mechanism=sampler.mechanism)
+        case "input":
+            given.write_text(content.replace("fare to 3", "fare to 4"))
+        case "longer":
+            given.write_text(content + '{"text": "one more", "intent": "fare", "id": 12}\n')
+        case "key":
+            key = b"x" * 32
+    try:
+        with pytest.raises(DataError, match=message) as caught:
+            release_file(rewriter, str(given), str(target), options=options, resume=True, key=key)
+    finally:
+        if change == "model":
+            sampler.model.to_words.bias.data = before
+    assert "a fare" not in str(caught.value)
+    given.write_text(content)
+    release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+    assert [row["id"] for row in rows(target)] == list(range(12))
+
+
+def test_a_smaller_batch_may_continue_what_a_larger_one_began(sampler: Rewriter, tmp_path: Path) -> None:
+    target = interrupted(sampler, tmp_path)
+    held = drawn(Path(f"{target}.journal"))
+    other = Rewriter(
+        sampler.model, sampler.tokenizer, mechanism=sampler.mechanism, decoding=sampler.decoding, batch_size=3
+    )
+    release_file(other, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+    texts = [text for entry in held for text in entry["texts"]]  # type: ignore[index]
+    assert [row["text"] for row in rows(target)][:8] == texts
+
+
+def test_resuming_draws_nothing_for_what_is_in_the_journal(
+    sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = interrupted(sampler, tmp_path)
+    released: list[str] = []
+    privatize = Rewriter.release
+    monkeypatch.setattr(
+        Rewriter, "release", lambda self, texts, *rest: (released.extend(texts), privatize(self, texts, *rest))[1]
+    )
+    release_file(sampler, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+    assert released == [f"a fare to {i}" for i in range(8, 12)]
+
+
+def test_resume_without_anything_to_resume_begins(sampler: Rewriter, tmp_path: Path) -> None:
+    given, target = records_file(tmp_path / "in.jsonl", 3), tmp_path / "out.jsonl"
+    statement = release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+    assert statement.records == 3
+    with pytest.raises(DataError, match="exists and is not overwritten"):
+        release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+
+
+def test_an_interrupt_leaves_what_can_be_resumed_and_nothing_where_nothing_was_drawn(
+    sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, target = records_file(tmp_path / "in.jsonl", 12), tmp_path / "out.jsonl"
+
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Rewriter, "release", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        release_file(sampler, str(given), str(target), options=OPTIONS["plain"], key=KEY)
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl"}
+    monkeypatch.undo()
+    with pytest.raises(KeyboardInterrupt):
+        release_file(sampler, str(given), str(target), options=OPTIONS["plain"], key=KEY, progress=interrupt)
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl.journal"}
+    release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+    assert len(rows(target)) == 12
+
+
+def test_a_full_disk_keeps_what_was_drawn(sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, target = records_file(tmp_path / "in.jsonl", 12), tmp_path / "out.jsonl"
+    append = Journal.append
+    left = [2]
+
+    def full(self: Journal, entry: journals.Entry, *, durable: bool) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device", str(self.path))
+        append(self, entry, durable=durable)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", full)
+        with pytest.raises(DataError, match="No space left on device: mend that, and continue with resume=true"):
+            release_file(sampler, str(given), str(target), options=OPTIONS["plain"], key=KEY)
+    held = [text for entry in drawn(Path(f"{target}.journal")) for text in entry["texts"]]  # type: ignore[index]
+    release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+    assert [row["text"] for row in rows(target)][:8] == held
+
+
+def test_a_name_that_is_taken_at_the_end_is_left_alone_and_nothing_that_was_drawn_is_lost(
+    sampler: Rewriter, tmp_path: Path
+) -> None:
+    given, target = records_file(tmp_path / "in.jsonl", 12), tmp_path / "out.jsonl"
+    with pytest.raises(DataError, match="appeared during the run"):
+        release_file(
+            sampler, str(given), str(target), options=OPTIONS["plain"], key=KEY,
+            progress=lambda done: target.write_text("mine") and None,
+        )  # fmt: skip
+    assert target.read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl", "out.jsonl.journal"}
+    target.unlink()
+    assert release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY).records == 12
+
+
+def test_a_mistake_in_the_input_ends_as_if_nothing_had_been_drawn(sampler: Rewriter, tmp_path: Path) -> None:
+    given, target = records_file(tmp_path / "in.jsonl", 12), tmp_path / "out.jsonl"
+    given.write_text(given.read_text() + '{"utterance": "secret"}\n')
+    with pytest.raises(DataError, match="record 13"):
+        release_file(sampler, str(given), str(target), options=OPTIONS["plain"], key=KEY)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def entry(number: int) -> journals.Entry:
+    return {"records": 1, "input": "", "texts": [f"text {number}"]}
+
+
+def test_a_torn_entry_is_cut_off_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.journal"
+    with Journal(path) as journal:
+        journal.begin({"a": 1})
+        for number in range(3):
+            journal.append(entry(number), durable=True)
+    whole = path.read_bytes()
+    ends = [i + 1 for i, byte in enumerate(whole) if byte == 10]
+    for cut in range(ends[0], len(whole)):
+        path.write_bytes(whole[:cut])
+        with Journal(path) as journal:
+            assert journal.records == sum(end <= cut for end in ends[1:])
+            assert [e["texts"] for e in journal.entries()] == [[f"text {i}"] for i in range(journal.records)]
+        assert path.stat().st_size in ends
+    for place in (3, ends[0] + 20, ends[1] + 2):
+        path.write_bytes(whole[:place] + b"?" + whole[place + 1 :])
+        with pytest.raises(DataError, match="damaged or no journal"):
+            Journal(path)
+
+
+def test_somebody_elses_file_is_not_taken_for_a_journal(tmp_path: Path) -> None:
+    path = tmp_path / "x.journal"
+    path.write_text("my diary")
+    with pytest.raises(DataError, match="no journal"):
+        Journal(path)
+    assert path.read_text() == "my diary"
+
+
+def test_a_journal_has_one_writer_and_nobody_else_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.journal"
+    with Journal(path) as journal:
+        journal.begin({})
+        assert path.stat().st_mode & 0o777 == 0o600
+        with pytest.raises(DataError, match="another run is writing"):
+            Journal(path)
+    Journal(path).__exit__(None, None, None)
+
+
+def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    key = secret_key()
+    assert len(key) == 32
+    assert secret_key() == key
+    path = tmp_path / "config" / "adept" / "key"
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    with pytest.raises(DataError, match="chmod 600"):
+        secret_key()
+    (tmp_path / "short").write_bytes(b"x")
+    (tmp_path / "short").chmod(0o600)
+    with pytest.raises(DataError, match="is no key"):
+        secret_key(str(tmp_path / "short"))
+    with pytest.raises(DataError, match="cannot keep a key"):
+        secret_key(str(tmp_path / "short" / "below"))
+
+
+def test_resuming_needs_a_key(sampler: Rewriter, tmp_path: Path) -> None:
+    given = records_file(tmp_path / "in.jsonl", 3)
+    with pytest.raises(ConfigurationError, match="key must be given for resume=true"):
+        release_file(sampler, str(given), str(tmp_path / "out.jsonl"), options=OPTIONS["plain"], resume=True)
