@@ -16,12 +16,14 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
-from tiny import Run
+from tiny import Run, tiny_config
 
 from adept.__main__ import COMMANDS
+from adept.cli import train
 from adept.cli.app import config_directory, register_mechanisms, typed
 from adept.errors import AdeptError
-from adept.mechanisms import BY_NAME
+from adept.mechanisms import BY_NAME, LearnedCodebook
+from adept.mechanisms.choice import MechanismChoice
 from adept.studies.limits import reconstruction
 
 ROOT = Path(__file__).parent.parent
@@ -94,7 +96,7 @@ def compose_line(words: list[str]) -> object:
 def check(words: list[str]) -> None:
     """Check one command of a pipeline."""
     match words:
-        case ["adept", "COMMAND", *_] | ["cat", *_]:
+        case ["adept", "COMMAND" | "--version", *_] | ["cat", *_]:
             pass
         case ["adept", command] if command in COMMANDS:
             pass  # the command's name in a sentence
@@ -179,18 +181,28 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     (tmp_path / "utterances.txt").write_text("which airlines fly to lisbon\nwhat does fare code q mean\n", "utf-8")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/recipes.md"])
-def test_the_commands_of_a_page_run_one_after_the_other(name: str, adept_here: Run, workplace: Path) -> None:
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained model with codebooks: what the pages call DIR, or have trained before."""
+    config = tiny_config(tmp_path_factory.mktemp("given") / "run", epochs=1)
+    config.mechanism, config.training.content.kind = MechanismChoice(LearnedCodebook), "words"
+    train.run(config)
+    return Path(config.output_dir or "")
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/recipes.md", "docs/operation.md"])
+def test_the_commands_of_a_page_run_one_after_the_other(
+    name: str, adept_here: Run, workplace: Path, given: Path
+) -> None:
     for line in lines(ROOT / name):
         for words in stages(line):
             if words[0] != "adept" or words[1] == "compare" or "input=-" in words:
                 continue  # pipes and comparisons have tests of their own
-            words = [
-                w.replace("data.path=DIR", "data.path=.").replace("model_dir=DIR", "model_dir=runs/mine") for w in words
-            ]
+            words = [{"data.path=DIR": "data.path=.", "model_dir=DIR": f"model_dir={given}"}.get(w, w) for w in words]
             for word in words:
                 if word.startswith("output="):
                     for old in workplace.glob(word.removeprefix("output=") + "*"):
@@ -205,11 +217,8 @@ def python_blocks() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("page", "text"), python_blocks())
-def test_every_line_of_python_runs_and_says_what_it_shows(
-    page: str, text: str, tiny_run: Path, workplace: Path
-) -> None:
-    shutil.copytree(tiny_run, workplace / "runs" / "first")
-    text = text.replace("mechanisms.LearnedCodebook(epsilon=8.0)", "mechanisms.Codebook(epsilon=8.0)")
+def test_every_line_of_python_runs_and_says_what_it_shows(page: str, text: str, given: Path, workplace: Path) -> None:
+    shutil.copytree(given, workplace / "runs" / "first")
     names: dict[str, object] = {}
     exec(compile(text, page, "exec"), names)
     if "rewriter" in names:
@@ -274,12 +283,10 @@ def test_the_mechanisms_of_the_table_are_those_of_the_library() -> None:
 
 
 def test_the_example_rewrites_with_a_given_model(
-    adept_here: Run, workplace: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    given: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert adept_here("train", "output_dir=model", *SMALL).returncode == 0
-    monkeypatch.setattr(sys, "argv", ["rewrite.py", "model"])
-    capfd.readouterr()
+    monkeypatch.setattr(sys, "argv", ["rewrite.py", str(given)])
     runpy.run_path(str(ROOT / "examples" / "rewrite.py"), run_name="__main__")
-    shown = capfd.readouterr().out
+    shown = capsys.readouterr().out
     assert shown.count("    -> ") == 12
     assert "move by up to 2,981.0" in shown
