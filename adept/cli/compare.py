@@ -3,32 +3,40 @@
 import sys
 from pathlib import Path
 
-from rich.progress import Progress
+import pandas as pd
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from adept.cli.app import execute
 from adept.cli.console import show_table
 from adept.comparison.audits import verdicts
-from adept.comparison.run import CompareConfig, Row, compare, planned
-from adept.report import findings, page, table
+from adept.comparison.run import CompareConfig, compare, planned
+from adept.report import findings, page
 from adept.report.examples import examples
+from adept.report.sections import by_budget
+from adept.report.table import METRICS, table
 
 
-def run(config: CompareConfig) -> list[Row]:
-    """Compare, and write the report; raises AdeptError for what the user can mend."""
-    with Progress(disable=not sys.stderr.isatty()) as progress:
+def run(config: CompareConfig) -> pd.DataFrame:
+    """Compare, and write the report; returns the table that it was made from. Raises AdeptError for what the user can mend."""
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, disable=not sys.stderr.isatty(), console=Console(stderr=True)) as progress:
         task = progress.add_task("rows", total=planned(config))
         rows = compare(config, progress=lambda done: progress.update(task, completed=done))
-    page.write(rows, verdicts(config), config, Path(config.output_dir), examples=examples(config, rows))
-    return rows
+    lines = table(rows)
+    page.write(lines, verdicts(config), config, Path(config.output_dir), examples=examples(config, rows))
+    return lines
 
 
 def main() -> int:
     """Run ``adept compare`` from ``sys.argv``."""
 
     def command(config: CompareConfig) -> None:
-        rows = run(config)
-        for metric, title in table.METRICS.items():
-            show_table(title, *table.table(rows, metric))
-        sys.stdout.write(f"{findings.headline(rows)}\nReport: {Path(config.output_dir) / 'report.html'}\n")
+        lines = run(config)
+        for metric, title in METRICS.items():
+            grid = by_budget(lines, metric)
+            show_table(title, grid.headings, grid.sections[0].lines)
+        said = [findings.headline(lines), *findings.lost_in_rewriting(lines)]
+        sys.stdout.write("\n".join([*said, f"Report: {Path(config.output_dir) / 'report.html'}"]) + "\n")
 
     return execute("compare", CompareConfig, command)

@@ -1,6 +1,7 @@
 """Some records of a comparison beside what each mechanism wrote for them, chosen by a rule that looks at no text.
 
-Where the data are not public no record is shown: the originals are left out, and with them what the look-up wrote (the
+Where the data are not public nothing is shown unless somebody asks for it (``examples=true``), because every text on a page that is
+passed on is a release. No record is shown even then: the originals are left out, and with them what the look-up wrote (the
 rewriter's records), what a mechanism with a false claim wrote, and every text that repeats a record's words.
 """
 
@@ -14,6 +15,7 @@ from adept.comparison.trial import Trial
 from adept.data.corpus import load
 
 RECORDS = 6
+SHOWN_WORDS = 25
 WITHHELD = "(withheld: it is a record)"
 
 
@@ -26,7 +28,12 @@ class Example:
 
 
 def examples(config: CompareConfig, rows: list[Row], *, count: int = RECORDS) -> list[Example]:
-    """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget."""
+    """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget.
+
+    There are none where the data are not public and ``config.examples`` does not ask for them.
+    """
+    if not (config.data.public or config.examples):
+        return []
     splits = load(config.data)
     trial = Trial(config, splits, config.seeds[0])
     records = trial.private.texts
@@ -40,6 +47,12 @@ def examples(config: CompareConfig, rows: list[Row], *, count: int = RECORDS) ->
         )
         for index in spread(len(records), count)
     ]
+
+
+def shortened(text: str) -> str:
+    """Return the first words of a text."""
+    words = text.split()
+    return " ".join(words[:SHOWN_WORDS]) + " …" * (len(words) > SHOWN_WORDS) or "(empty)"
 
 
 def bare(text: str) -> str:
@@ -56,12 +69,12 @@ def spread(total: int, count: int) -> list[int]:
 def shown(rows: list[Row], *, public: bool) -> list[Row]:
     """The rows whose text is shown: of the first seed and classifier, every ``random``, and mechanisms at two budgets."""
     budgets = {row.claimed_epsilon for row in rows if row.claimed_epsilon is not None}
-    ends = {min(budgets), max(budgets)} if budgets else set()
+    outermost = {min(budgets), max(budgets)} if budgets else set()
     texts = [row for row in rows if row.decoder == LSTM or (row.decoder is not None and row.clip is None)]
     first = [row for row in texts if (row.seed, row.classifier) == (rows[0].seed, rows[0].classifier)]
     return [
         row
         for row in first
-        if (row.mechanism == "random" or row.claimed_epsilon in ends)
+        if (row.mechanism == "random" or row.claimed_epsilon in outermost)
         and (public or (row.clip is not None and row.epsilon <= (row.claimed_epsilon or 0.0) * (1 + 1e-9)))
     ]

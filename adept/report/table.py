@@ -1,36 +1,42 @@
-"""A comparison in numbers: which of its rows belong together, their means over seeds, and the tables that hold them.
+"""A comparison in numbers: all its rows as one frame, built once, from which figure, findings and page are read.
 
-Rows are averaged over seeds and over nothing else. What else tells them apart is their *source*: the mechanism, the model, the
-decoder and the classifier. A mechanism's merit is its distance above the ``random`` row of the same source.
+Rows are averaged over seeds and over nothing else: a line of the frame is what a mechanism, a decoder, a model and a classifier
+have at one claimed budget. A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier,
+taken seed by seed.
+
+A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``, and is shown where it was measured. A new decoder
+goes into ``READERS`` with the words that follow a mechanism's name, and into ``CURVES`` if the figure shall draw it.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from statistics import mean, stdev
+from typing import Any
 
+import numpy as np
+import pandas as pd
 from scipy.stats import t as student
 
-from adept.comparison.results import DENOISED, LATENTS, LSTM, NEAREST, REFERENCES, Row
+from adept.comparison.results import DENOISED, LATENTS, LOOKUP, LSTM, NEAREST, REFERENCES, Row
 from adept.mechanisms import BY_NAME
-from adept.mechanisms.guarantee import words
 from adept.studies.figures import NAMES
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
-LOOKUP, COMMONEST = "lookup", "always the commonest label"
-ABSENT = "–"
-LIGHT_SUPERVISION = ("labels", "air_travel")  # content that was learned from public labels
-READERS = {DENOISED: ", denoised", NEAREST: ", nearest", LATENTS: ", latents"}
-FAIR = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
 QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
+LIGHT_SUPERVISION = ("labels", "air_travel")  # topics that were learned from public labels
+READERS = {LSTM: "", DENOISED: ", denoised", NEAREST: ", nearest", LATENTS: ", latents"}
+CURVES = {"": "text", LSTM: "text", DENOISED: "denoised", LATENTS: "latents"}  # of a model; without one all is text
+MAJORITY = "always the majority label"
 
-Table = tuple[list[str], list[list[str]]]  # headings, lines
-Entry = tuple["Source", float | None]  # and the claimed budget
+MODEL = ["clip", "content"]
+SOURCE = ["mechanism", "decoder", *MODEL, "classifier"]
+ENTRY = [*SOURCE, "claimed_epsilon"]
 
 
 @dataclass(frozen=True)
-class Figure:
+class Estimate:
     """The mean over seeds and its 95 % Student interval (equal to the mean for a single seed)."""
 
     mean: float
@@ -48,217 +54,147 @@ class Figure:
         return f"{self} ± {self.half:.3f}" if self.seeds > 1 else str(self)
 
 
-def figure_of(values: Sequence[float], *, least: float = 0.0) -> Figure:
+def estimate(values: Iterable[float], *, least: float = 0.0) -> Estimate:
     """Return mean and interval over seeds; the interval stays between ``least`` and one."""
+    values = list(values)
     centre, seeds = mean(values), len(values)
     half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
-    return Figure(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
+    return Estimate(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
 
 
-@dataclass(frozen=True)
-class Source:
-    """What a row is about, seed and budget aside: rows of different sources are never averaged."""
+def table(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return all rows as one frame, averaged over seeds, in the order of the rows.
 
-    mechanism: str
-    decoder: str | None
-    clip: str | None  # of the model; None where there is none
-    content: str | None
-    classifier: str
-
-    @classmethod
-    def of(cls, row: Row) -> "Source":
-        """Return a row's source."""
-        return cls(row.mechanism, row.decoder, row.clip, row.content, row.classifier)
-
-    @property
-    def random(self) -> "Source":
-        """The rows above which this source's merit begins: same model, decoder and classifier, random latents."""
-        return replace(self, mechanism="random")
-
-    @property
-    def model(self) -> tuple[str | None, str | None]:
-        """The model, by its clip and content."""
-        return self.clip, self.content
-
-    @property
-    def name(self) -> str:
-        """The mechanism for readers, with what must be known of its claim, its reader and its model."""
-        light = " (the rewriter saw public labels)" if self.content in LIGHT_SUPERVISION else ""
-        return NAMES.get(self.mechanism, self.mechanism) + READERS.get(self.decoder or "", "") * bool(self.clip) + light
+    Columns: those of ``ENTRY`` (text that does not apply is "", a budget NaN); ``epsilon`` (true), ``false_claim``, ``title`` and
+    ``model`` (in words), ``curve`` (which kind of curve the main figure draws of it, or ""), ``records`` and ``test_records``; an
+    :class:`Estimate` each for ``majority``, ``METRICS`` and ``above_random`` (None where there is no such row); the mean of each
+    column of quality (NaN where it was not measured); and ``break_even`` in words: how many labelled public records do as well ("<"
+    the least and ">" the greatest number that was tried, "" where none was).
+    """
+    frame = pd.DataFrame([asdict(row) for row in rows])
+    frame[["decoder", *MODEL]] = frame[["decoder", *MODEL]].fillna("")
+    frame["claimed_epsilon"] = frame["claimed_epsilon"].astype(float)
+    reading = [*MODEL, "decoder", "classifier", "seed"]
+    random = frame[frame.mechanism == "random"].set_index(reading)["accuracy"].rename("random")
+    frame = frame.join(random, on=reading)
+    first = next(
+        classifier for classifier, decoder in zip(frame.classifier, frame.decoder, strict=True) if decoder != LATENTS
+    )
+    groups = frame.groupby(ENTRY, sort=False, dropna=False)
+    lines = pd.DataFrame([_line(dict(zip(ENTRY, key, strict=True)), group, first) for key, group in groups])
+    lines["break_even"] = [_break_even(lines, line) for line in lines.itertuples()]
+    return lines
 
 
-def model_name(source: Source) -> str:
-    """A model for readers, by the set that its latents lie in and what they were trained to say."""
-    light = ": light supervision" if source.content in LIGHT_SUPERVISION else ""
-    return f"{source.clip} model" + (f", {source.content}{light}" if source.content not in (None, "none") else "")
+def _line(entry: dict[str, Any], group: pd.DataFrame, first: str) -> dict[str, Any]:
+    known = group[group.random.notna() & (group.mechanism != "random")]
+    claim = entry["claimed_epsilon"]
+    return {
+        **entry,
+        "epsilon": group.epsilon.iloc[0],
+        "false_claim": not math.isnan(claim) and bool((group.epsilon > claim * (1 + 1e-9)).any()),
+        "title": title(entry["mechanism"], entry["decoder"], entry["clip"], entry["content"]),
+        "model": model_title(entry["clip"], entry["content"]),
+        "curve": _curve(entry, first),
+        "records": int(group.train_records.iloc[0]),
+        "test_records": int(group.test_records.iloc[0]),
+        "majority": estimate(group.majority_accuracy),
+        **{metric: estimate(group[metric]) for metric in METRICS},
+        "above_random": estimate(known.accuracy - known.random, least=-1.0) if len(known) else None,
+        **{name: group[name].astype(float).mean() for name in (*QUALITY, *REPEATS)},
+    }
 
 
-def classifiers(rows: list[Row]) -> list[str]:
+def _curve(entry: dict[str, Any], first: str) -> str:
+    if entry["decoder"] != LATENTS and entry["classifier"] != first:
+        return ""
+    return CURVES.get(entry["decoder"], "") if entry["clip"] else "text"
+
+
+def _break_even(lines: pd.DataFrame, line: Any) -> str:
+    """How many labelled public records do as well as a line with a budget: between two tried numbers along the logarithm."""
+    tried = lines[lines.mechanism.str.startswith("public_") & (lines.classifier == line.classifier)]
+    if tried.empty or math.isnan(line.claimed_epsilon):
+        return ""
+    tried = tried.sort_values("records")
+    records, wanted = list(tried.records), line.accuracy.mean
+    reached = list(np.maximum.accumulate([found.mean for found in tried.accuracy]))
+    if wanted > reached[-1]:
+        return f"> {records[-1]}"
+    if wanted <= reached[0]:
+        return f"< {records[0]}"
+    above = next(place for place, accuracy in enumerate(reached) if accuracy >= wanted)
+    between = np.interp(wanted, reached[above - 1 : above + 1], np.log(records[above - 1 : above + 1]))
+    return f"{float(f'{math.exp(between):.2g}'):.0f}"
+
+
+def title(mechanism: str, decoder: str, clip: str, content: str) -> str:
+    """A mechanism for readers, with what must be known of its claim, its reader and its model."""
+    light = " (the rewriter saw public labels)" if content in LIGHT_SUPERVISION else ""
+    return NAMES.get(mechanism, mechanism) + READERS.get(decoder, f", {decoder}") * bool(clip and decoder) + light
+
+
+def model_title(clip: str, content: str) -> str:
+    """A model for readers, by the set that its latents lie in and the topics that they were trained towards; "" for none."""
+    light = ": light supervision" if content in LIGHT_SUPERVISION else ""
+    return (f"{clip} model" + (f", {content}{light}" if content not in ("", "none") else "")) if clip else ""
+
+
+def classifiers(lines: pd.DataFrame) -> list[str]:
     """The classifiers of text, in order."""
-    return list(dict.fromkeys(row.classifier for row in rows if row.decoder != LATENTS))
+    return list(lines[lines.decoder != LATENTS].classifier.unique())
 
 
-def text_rows(rows: list[Row], classifier: str | None = None) -> list[Row]:
-    """The rows of one classifier, by default the first, on text as it is, written by a model's decoder, or looked up."""
-    chosen = classifier or classifiers(rows)[0]
-    return [row for row in rows if row.classifier == chosen and (row.decoder in (None, LSTM) or row.clip is None)]
+def texts(lines: pd.DataFrame) -> pd.DataFrame:
+    """The lines of the first classifier on text as it is, written by a model's decoder, or looked up."""
+    return lines[lines.curve == "text"]
 
 
-def latent_rows(rows: list[Row]) -> list[Row]:
-    """The rows of classifiers on released latents themselves."""
-    return [row for row in rows if row.decoder == LATENTS]
-
-
-def denoised_rows(rows: list[Row]) -> list[Row]:
-    """The rows of the first classifier on text that was written after all releases were read together."""
-    return [row for row in rows if row.decoder == DENOISED and row.classifier == classifiers(rows)[0]]
-
-
-def sources(rows: list[Row]) -> list[Source]:
-    """The sources with a budget: the mechanisms in the order of the library, then the look-up."""
-    found = dict.fromkeys(Source.of(row) for row in rows if row.claimed_epsilon is not None)
-    order = [*BY_NAME, LOOKUP]
-    return sorted(found, key=lambda source: order.index(source.mechanism))
-
-
-def ends(rows: list[Row], name: str) -> list[Source]:
-    """The sources of an end, ``identity`` or ``random``: one for each model."""
-    return list(dict.fromkeys(Source.of(row) for row in rows if row.mechanism == name))
-
-
-def budgets(rows: list[Row]) -> list[float]:
+def budgets(lines: pd.DataFrame) -> list[float]:
     """The claimed budgets, ascending."""
-    return sorted({row.claimed_epsilon for row in rows if row.claimed_epsilon is not None})
+    return sorted(lines.claimed_epsilon.dropna().unique())
 
 
-def rows_of(rows: list[Row], source: Source, epsilon: float | None = None) -> list[Row]:
-    """The rows of a source at a claimed budget, one a seed."""
-    return [row for row in rows if row.claimed_epsilon == epsilon and Source.of(row) == source]
+def curves(lines: pd.DataFrame) -> list[pd.DataFrame]:
+    """The lines with a budget, a frame for each source: the mechanisms in the order of the library, then the look-up."""
+    order = [*BY_NAME, LOOKUP]
+    found = [curve for _, curve in lines[lines.claimed_epsilon.notna()].groupby(SOURCE, sort=False)]
+    found = [curve.sort_values("claimed_epsilon") for curve in found]
+    return sorted(found, key=lambda curve: order.index(of(curve, "mechanism")))
 
 
-def figure_at(rows: list[Row], metric: str, source: Source, epsilon: float | None = None) -> Figure | None:
-    """A metric's mean over seeds, or None where there is no such row."""
-    values = [getattr(row, metric) for row in rows_of(rows, source, epsilon)]
-    return figure_of(values) if values else None
+def of(curve: pd.DataFrame, column: str) -> Any:
+    """What all lines of a curve have in common."""
+    return curve[column].iloc[0]
 
 
-def above_random(rows: list[Row], source: Source, epsilon: float | None = None) -> Figure | None:
-    """How much more accuracy a source has than its ``random``, seed by seed; None where it has no ``random``."""
-    floor = {row.seed: row.accuracy for row in rows_of(rows, source.random)}
-    gains = [row.accuracy - floor[row.seed] for row in rows_of(rows, source, epsilon) if row.seed in floor]
-    return figure_of(gains, least=-1.0) if gains else None
+def at(curve: pd.DataFrame, epsilon: float) -> Any:
+    """A curve's line at a claimed budget; None where there is none."""
+    found = curve[curve.claimed_epsilon == epsilon]
+    return None if found.empty else next(found.itertuples())
 
 
-def false_claim(rows: list[Row]) -> bool:
-    """Is more spent than claimed."""
-    return any(row.epsilon > (row.claimed_epsilon or math.inf) * (1 + 1e-9) for row in rows)
+def reference(lines: pd.DataFrame, curve: pd.DataFrame, name: str) -> Any:
+    """The line of a reference with a curve's model, decoder and classifier; None where there is none."""
+    same = lines[lines.mechanism == name]
+    for column in (*MODEL, "decoder", "classifier"):
+        same = same[same[column] == of(curve, column)]
+    return None if same.empty else next(same.itertuples())
 
 
-def levels(rows: list[Row], metric: str) -> dict[str, Figure]:
-    """The levels that every curve is read against; ``random`` and ``identity`` of each model."""
-    texts = text_rows(rows)
-    result = {}
+def levels(lines: pd.DataFrame, metric: str) -> dict[str, Estimate]:
+    """The levels that every curve is read against: the references, of each model where there are several, and the majority."""
+    chosen, result = texts(lines), {}
     for name in ("none", "public_only", *REFERENCES):
-        found = ends(texts, name)
-        for source in found:
-            title = name if len(found) == 1 else f"{name} ({model_name(source)})"
-            if figure := figure_at(texts, metric, source):
-                result[title] = figure
+        found = chosen[chosen.mechanism == name]
+        for line in found.itertuples():
+            result[name if len(found) == 1 else f"{name} ({line.model})"] = getattr(line, metric)
     if metric == "accuracy":
-        result[COMMONEST] = commonest(texts)
+        result[MAJORITY] = majority(chosen)
     return result
 
 
-def commonest(rows: list[Row]) -> Figure:
-    """The accuracy of always guessing the commonest label of the private records."""
-    return figure_of([row.majority_accuracy for row in rows if row.mechanism == "none"])
-
-
-def table(rows: list[Row], metric: str) -> Table:
-    """A line a mechanism, a column a claimed budget, then the levels: text of the model's decoder, the first classifier."""
-    texts = text_rows(rows)
-    epsilons = budgets(texts)
-    lines = []
-    for source in sources(texts):
-        cells = [figure_at(texts, metric, source, epsilon) for epsilon in epsilons]
-        lines.append([source.name, *("" if cell is None else str(cell) for cell in cells)])
-        true = [rows_of(texts, source, epsilon) for epsilon in epsilons]
-        if any(map(false_claim, true)):
-            lines.append(["  its true epsilon", *(words(found[0].epsilon) if found else "" for found in true)])
-    for name, level in levels(rows, metric).items():
-        lines.append([name, *[str(level)] * len(epsilons)])
-    return ["claimed epsilon", *(f"{epsilon:g}" for epsilon in epsilons)], lines
-
-
-@dataclass(frozen=True)
-class Section:
-    """Lines of a table that have one model, or the lack of one, in common."""
-
-    title: str
-    lines: list[list[str]]
-
-
-def fair_table(rows: list[Row], classifier: str) -> tuple[list[str], list[Section]]:
-    """Every source at every budget, judged by one classifier of text (released latents by their own), model by model."""
-    chosen = [row for row in rows if row.classifier == classifier or row.decoder == LATENTS]
-    quality = [name for name in QUALITY if any(getattr(row, name) is not None for row in chosen)]
-    found = _sections(chosen, lambda entry: _fair_line(chosen, entry, quality))
-    found[0].lines.append([COMMONEST, ABSENT, "0", commonest(chosen).spread, *[ABSENT] * (2 + len(quality))])
-    return [*FAIR, *(QUALITY[name] for name in quality)], found
-
-
-def repeats(rows: list[Row]) -> tuple[list[str], list[Section]]:
-    """How often each source's texts repeat others word for word; no sections where nobody counted."""
-    counted = [row for row in rows if row.verbatim_own is not None and row.classifier == classifiers(rows)[0]]
-
-    def line(entry: Entry) -> list[str]:
-        found = rows_of(counted, *entry)
-        shares = [mean(getattr(row, metric) for row in found) for metric in REPEATS]
-        return [entry[0].name, _budget_cells(found[0])[0], *(f"{share:.2%}" for share in shares)]
-
-    return ["text by", "claimed eps", *REPEATS.values()], _sections(counted, line)
-
-
-def _sections(rows: list[Row], line: Callable[[Entry], list[str]]) -> list[Section]:
-    """A section for each model, what has none first; in it a line for each source and budget, decoder by decoder."""
-    order = [None, LSTM, *READERS]
-    ranked = sorted(rows, key=lambda row: (row.clip is not None, order.index(row.decoder)))
-    entries = dict.fromkeys((Source.of(row), row.claimed_epsilon) for row in ranked)
-    models = dict.fromkeys(source.model for source, _ in entries)
-    return [
-        Section(_section_title(model), [line(entry) for entry in entries if entry[0].model == model])
-        for model in sorted(models, key=list(dict.fromkeys((row.clip, row.content) for row in rows)).index)
-    ]
-
-
-def _section_title(model: tuple[str | None, str | None]) -> str:
-    clip, content = model
-    if clip is None:
-        return "Without a model"
-    light = " (light supervision: the rewriter saw public labels)" if content in LIGHT_SUPERVISION else ""
-    return f"Model with {clip} clip{f', content: {content}' if content else ''}{light}"
-
-
-def _fair_line(rows: list[Row], entry: Entry, quality: list[str]) -> list[str]:
-    source, _ = entry
-    found = rows_of(rows, *entry)
-    gain = None if source.mechanism == "random" else above_random(rows, *entry)
-    return [
-        source.name,
-        *_budget_cells(found[0]),
-        *(figure_of([getattr(row, metric) for row in found]).spread for metric in METRICS),
-        ABSENT if gain is None else gain.spread,
-        *(_mean_cell(found, metric) for metric in quality),
-    ]
-
-
-def _budget_cells(row: Row) -> list[str]:
-    claimed = ABSENT if row.claimed_epsilon is None else f"{row.claimed_epsilon:g}"
-    return [claimed, words(row.epsilon) if row.epsilon else "0"]
-
-
-def _mean_cell(rows: list[Row], metric: str) -> str:
-    values = [value for row in rows if (value := getattr(row, metric)) is not None]
-    if not values:
-        return ABSENT
-    return f"{mean(values):.0f}" if mean(values) >= 100 else f"{mean(values):#.3g}"
+def majority(lines: pd.DataFrame) -> Estimate:
+    """The accuracy of always guessing the majority label of the private records."""
+    found: Estimate = lines[lines.mechanism == "none"].majority.iloc[0]
+    return found

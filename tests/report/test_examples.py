@@ -54,9 +54,16 @@ def test_each_row_shows_the_first_rewrite_of_the_record_itself(finished: Finishe
     assert len({example.original for example in chosen} & set(load(config.data)["train"].texts)) == 6
 
 
-def test_nothing_of_data_that_are_not_public_is_shown_but_what_a_true_claim_covers(finished: Finished) -> None:
+def test_data_that_are_not_public_have_no_examples_unless_somebody_asks(finished: Finished) -> None:
     config, rows = finished
     private = replace(config, data=replace(config.data, public=False))
+    assert examples(private, rows) == []
+    assert len(examples(replace(private, examples=True), rows)) == 6
+
+
+def test_nothing_of_data_that_are_not_public_is_shown_but_what_a_true_claim_covers(finished: Finished) -> None:
+    config, rows = finished
+    private = replace(config, data=replace(config.data, public=False), examples=True)
     chosen = examples(private, rows)
     assert all(example.original is None for example in chosen)
     shown = {row.mechanism for example in chosen for row, _ in example.rewrites}
@@ -68,6 +75,6 @@ def test_a_rewrite_that_is_a_private_record_is_withheld(finished: Finished, monk
     records = load(config.data)["train"].texts
     shouted = Written([f"{text.upper()}." for text in records for _ in range(2)], ["a"] * 2 * len(records), 1.0)
     monkeypatch.setattr(Store, "written", lambda *_: shouted)
-    private = replace(config, data=replace(config.data, public=False))
+    private = replace(config, data=replace(config.data, public=False), examples=True)
     assert {text for example in examples(private, rows) for _, text in example.rewrites} == {WITHHELD}
     assert WITHHELD not in {text for example in examples(config, rows) for _, text in example.rewrites}

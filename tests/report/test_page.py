@@ -1,25 +1,33 @@
 """The page is one file that needs no network, tells claimed from true, and shows nobody's records."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
 from made_rows import made, make_mixed, make_rows
 
+from adept.cli.app import config_directory, typed
 from adept.comparison.audits import AuditVerdict
 from adept.comparison.run import CompareConfig, Row
+from adept.data.corpus import DataConfig
+from adept.models.training import TrainingConfig
 from adept.report import page
 from adept.report.examples import Example
+from adept.report.table import table
 
 AUDITS = [AuditVerdict("original", 8.0, True, 9.5, "l1 distance <b>"), AuditVerdict("sqrt_n", 8.0, False, 2.5, "")]
 VOID = {"meta", "br", "wbr"}
 
 
-def written(rows: list[Row], directory: Path, *, examples: tuple[Example, ...] = (), public: bool = True) -> str:
+def written(rows: list[Row], directory: Path, *, examples: Sequence[Example] = (), public: bool = True) -> str:
     config = CompareConfig(output_dir=str(directory), mechanisms=["original", "sqrt_n"], epsilons=[8.0, 64.0])
     config.data.name, config.data.public = "<script>", public
-    return page.write(rows, AUDITS, config, directory, examples=examples).read_text("utf-8")
+    return page.write(table(rows), AUDITS, config, directory, examples=examples).read_text("utf-8")
 
 
 def shown(text: str) -> Example:
@@ -60,7 +68,9 @@ def test_the_pages_tags_are_closed(tmp_path: Path) -> None:
 def test_the_figure_comes_first_and_as_a_file_too(tmp_path: Path) -> None:
     text = written(make_rows(), tmp_path)
     assert 0 < text.index("<figure>") < text.index("In a minute") < text.index("<table")
-    assert (tmp_path / "figures" / "comparison.svg").read_text().lstrip().startswith("<?xml")
+    saved = (tmp_path / "figures" / "comparison.svg").read_text()
+    assert saved.lstrip().startswith("<?xml")
+    assert saved[saved.index("<svg") :] in text
 
 
 def test_claimed_and_true_epsilon_are_told_apart(tmp_path: Path) -> None:
@@ -91,8 +101,8 @@ def test_light_supervision_is_said_wherever_it_was(tmp_path: Path) -> None:
 
 def test_originals_stand_beside_the_rewrites_of_public_data(tmp_path: Path) -> None:
     text = written(make_rows(), tmp_path, examples=(shown("rewritten"),))
-    assert '<td data-label="original record">original rewritten</td>' in text
-    assert text.count("rewritten</p>") == 2
+    assert '<td data-label="original record"><p>original rewritten</p></td>' in text
+    assert text.count("rewritten</p>") == 3  # with the original
     assert "(empty)" in text
     assert "cut off after" in text
     long = written(make_rows(), tmp_path, examples=(shown("so " * 40),))
@@ -115,7 +125,54 @@ def test_repetitions_have_a_table_with_an_explanation_where_they_were_counted(tm
     assert "Word for word" not in written(make_rows(), tmp_path)
 
 
+def test_examples_of_data_that_are_not_public_are_absent_and_the_page_says_why(tmp_path: Path) -> None:
+    text = written(make_rows(), tmp_path, public=False)
+    assert "None are shown, because these data are not public" in text
+    assert "<code>examples=true</code> shows rewrites, never an original" in text
+    assert "None are shown" not in written(make_rows(), tmp_path, examples=(shown("x"),))
+
+
+def test_a_rewriter_that_loses_much_is_warned_of_on_the_page(tmp_path: Path) -> None:
+    lossy = [replace(row, accuracy=0.5) if row.mechanism == "identity" else row for row in make_rows()]
+    assert '<div class="warning"><p>The rewriter itself has lost much' in written(lossy, tmp_path)
+    assert 'class="warning"' not in written(make_rows(), tmp_path)
+
+
 def test_the_commands_that_made_it_are_on_the_page(tmp_path: Path) -> None:
     text = written(make_rows(), tmp_path)
-    assert "adept compare data=files &#x27;data.name=" in text
-    assert "adept audit mechanism=original epsilon=8 dim=32" in text
+    assert "adept compare --config-dir DIR experiment=again output_dir=" in text
+    assert "adept audit mechanism=original epsilon=8.0 dim=32 mechanism.clip_norm=1.0 trials=4000" in text
+    assert "mechanisms: [original, sqrt_n]" in text
+
+
+CONFIGS = [
+    CompareConfig(output_dir="runs/first"),
+    CompareConfig(
+        data=DataConfig(sizes=[300, 50, 100], balanced=True, seed=3),
+        mechanisms=["l1", "codebook"],
+        epsilons=[0.1, 2.5, 8.000001, 512.0],
+        seeds=[4],
+        labels="randomized_response",
+        label_epsilon=1e-05,
+        baselines=True,
+        training=TrainingConfig(epsilon=[4.0, 64.0]),
+        output_dir="runs/it's a [test], x=y",
+    ),
+    CompareConfig(
+        data=DataConfig("it's mine: yes", path="here/it is", public=False, label_column="topic", text_column="words"),
+        classifiers=["lstm", "tfidf"],
+        text_column="words",
+        output_dir="runs/mine",
+    ),
+]
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.data.name)
+def test_the_configuration_on_the_page_gives_the_comparison_back(config: CompareConfig, tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "again.yaml").write_text(page.settings(config), "utf-8")
+    ConfigStore.instance().store(name="schema_compare", node=CompareConfig)
+    where = f"hydra.searchpath=[file://{tmp_path}]"
+    with initialize_config_dir(str(config_directory()), version_base="1.3"):
+        again = typed(compose("compare", ["experiment=again", "output_dir=x", where]), CompareConfig)
+    assert again == replace(config, output_dir="x")
