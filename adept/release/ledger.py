@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from adept.errors import DataError
-from adept.mechanisms.guarantee import total
+from adept.errors import DataError, ReleaseRefused
+from adept.mechanisms.guarantee import total, words
 from adept.release.secret import row_digest
 from adept.release.statement import PrivacyStatement
 
@@ -158,6 +158,30 @@ class Ledger:
                 self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
+
+
+def claim_rows(ledger: Ledger, run: str, parts: Iterable[Sequence[bytes]], epsilon: float) -> None:
+    """Claim the digests of rows, part by part, before any of them is released.
+
+    Args:
+        ledger: where.
+        run: for which release, that is noted there.
+        parts: the digests.
+        epsilon: what the release spends on each row.
+
+    Raises:
+        ReleaseRefused: some were released before, with how many, and the total that it would come to.
+    """
+    overlap, before = 0, 0.0
+    for digests in parts:
+        found = ledger.claim(run, digests)
+        if found and not ledger.again:
+            overlap, before = overlap + found, max(before, ledger.spent(digests, but=run))
+    if overlap:
+        raise ReleaseRefused(
+            f"{overlap} different rows are in the ledger already, with epsilon {words(before)} in all; this release would make "
+            f"it {words(total(before, epsilon))}: leave them out, or add again=true"
+        )
 
 
 @contextmanager

@@ -11,11 +11,10 @@ from itertools import islice
 from pathlib import Path
 
 from adept.data.files import Record
-from adept.errors import AdeptError, DataError, ReleaseRefused
-from adept.mechanisms.guarantee import total, words
+from adept.errors import AdeptError, DataError
 from adept.release.batches import DenoisedBatches, PlainBatches
 from adept.release.journal import Entry, Journal
-from adept.release.ledger import Ledger
+from adept.release.ledger import Ledger, claim_rows
 from adept.release.output import open_output
 from adept.release.plan import Plan
 from adept.release.publication import PARTIAL, Publication
@@ -149,24 +148,9 @@ class Run:
         return [row_digest(self.key, record) for record in batch]
 
     def _claim(self, parts: Iterator[list[bytes]]) -> None:
-        """Claim rows in the ledger before they are released.
-
-        Raises:
-            ReleaseRefused: some were released before, with how many there are and the total that it would come to.
-        """
-        if self.ledger is None:
-            return
-        overlap, before = 0, 0.0
-        for digests in parts:
-            found = self.ledger.claim(self.journal.run, digests)
-            if found and not self.ledger.again:
-                overlap, before = overlap + found, max(before, self.ledger.spent(digests, but=self.journal.run))
-        if overlap:
-            after = total(before, self.plan.statement(0, output_sha256=None).epsilon)
-            raise ReleaseRefused(
-                f"{overlap} different rows are in the ledger already, with epsilon {words(before)} in all; this release would make "
-                f"it {words(after)}: leave them out, or add again=true"
-            )
+        if self.ledger:
+            epsilon = self.plan.statement(0, output_sha256=None).epsilon
+            claim_rows(self.ledger, self.journal.run, parts, epsilon)
 
     def _publish(self, statement: PrivacyStatement) -> None:
         """Write statement and card, and give everything its name."""

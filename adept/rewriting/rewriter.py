@@ -3,12 +3,11 @@
 The only way from a record to its rewrite is encode -> release -> decode. ``encode`` pads every record to the same length, so a
 latent depends on its own record alone; ``release`` is the mechanism; ``decode`` sees nothing but released latents.
 
-Where releases repeat, because the mechanism has few codewords, the decoder writes a *pool* of texts for each codeword that it meets
-and every record with that codeword draws from it. That is post-processing, and it is what a reader of noisy releases wants: all
+Where releases repeat, because the mechanism has few codewords, each codeword has a *pool* of texts, and every record with that
+codeword draws from it (``adept.rewriting.pool``). That is post-processing, and it is what a reader of noisy releases wants: all
 records with one codeword say the same, so that their labels average out, text by text.
 """
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from adept.models.decoding import DecodingConfig
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting import denoising
 from adept.rewriting.loading import check_fit, check_release, load_model, with_codewords
+from adept.rewriting.pool import Pools
 
 
 class Rewriter:
@@ -78,7 +78,7 @@ class Rewriter:
         )
         self.decoding = _resolved(decoding or DecodingConfig(), repeats=isinstance(mechanism, LearnedCodebook))
         self.batch_size = batch_size
-        self._pools: dict[bytes, list[tuple[str, str | None]]] = {}
+        self._pools = Pools(self.decoding.pool)
 
     @classmethod
     def from_pretrained(cls, directory: str | Path, *, mechanism: Mechanism, **options: Any) -> "Rewriter":
@@ -138,17 +138,13 @@ class Rewriter:
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[tuple[str, str | None]]:
         """Write ``samples`` pairs of text and label from each released latent (B, n): afresh, or from the codewords' pools."""
-        if not self.decoding.pool:
-            parts = torch.split(released.repeat_interleave(samples, dim=0), self.batch_size * samples)
-            return [pair for part in parts for pair in self.decode_pairs(part)]
-        keys = [row.numpy().tobytes() for row in released.cpu()]
-        new = {key: row for key, row in zip(keys, released, strict=True) if key not in self._pools}
-        size = self.decoding.pool
-        for start in range(0, len(new), max(1, self.batch_size // size)):
-            some = list(new)[start : start + max(1, self.batch_size // size)]
-            pairs = self.decode_pairs(torch.stack([new[key] for key in some]).repeat_interleave(size, dim=0))
-            self._pools |= {key: pairs[i * size : (i + 1) * size] for i, key in enumerate(some)}
-        return [pair for key in keys for pair in _draw(self._pools[key], samples)]
+        if self._pools.size:
+            return self._pools.draw(released, samples=samples, decode=self._decode_parts)
+        return self._decode_parts(released.repeat_interleave(samples, dim=0))
+
+    def _decode_parts(self, released: Tensor) -> list[tuple[str, str | None]]:
+        """Decode as many at a time as go through the model at once."""
+        return [pair for part in torch.split(released, self.batch_size) for pair in self.decode_pairs(part)]
 
     def write_denoised(
         self,
@@ -233,9 +229,3 @@ def _resolved(decoding: DecodingConfig, *, repeats: bool) -> DecodingConfig:
     """Say what strategy "auto" stands for; there is a pool only where texts are sampled and releases repeat."""
     strategy = decoding.strategy if decoding.strategy != "auto" else ("sample" if repeats else "greedy")
     return replace(decoding, strategy=strategy, pool=decoding.pool if repeats and strategy == "sample" else 0)
-
-
-def _draw(pool: list[tuple[str, str | None]], samples: int) -> list[tuple[str, str | None]]:
-    """Draw from a pool, each of its texts once before any comes again."""
-    whole, rest = divmod(samples, len(pool))
-    return pool * whole + random.sample(pool, rest)

@@ -1,0 +1,47 @@
+"""Pools: where releases repeat, every codeword has a number of texts, and its records draw from them.
+
+*Claim*: a pool may be written one text at a time, when it is first drawn, and what comes out has the same law as if all of it had
+been written before. *Proof*: the texts of a codeword are drawn independently of each other, from one law that the codeword alone
+decides, and which of them a record gets is decided by a draw that never looks at a text. So it does not matter when a text is
+written, and one that nobody draws need not be written at all. QED. All of it reads released codewords alone: post-processing,
+which costs no budget.
+"""
+
+import random
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Pair = tuple[str, str | None]
+
+
+class Pools:
+    """The texts of all codewords that were met.
+
+    Args:
+        size: texts a codeword.
+
+    Attributes:
+        texts: those that were written, by their codeword's bytes and their place in its pool.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.texts: dict[bytes, dict[int, Pair]] = {}
+
+    def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
+        """Draw ``samples`` texts for each released codeword (B, n), each place of its pool once before any comes again."""
+        keys = [row.numpy().tobytes() for row in released.cpu()]
+        drawn = [(key, place) for key in keys for place in self._places(samples)]
+        wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
+        if wanted:
+            rows = dict(zip(keys, released, strict=True))
+            pairs = decode(torch.stack([rows[key] for key, _ in wanted]))
+            for (key, place), pair in zip(wanted, pairs, strict=True):
+                self.texts.setdefault(key, {})[place] = pair
+        return [self.texts[key][place] for key, place in drawn]
+
+    def _places(self, samples: int) -> list[int]:
+        whole, rest = divmod(samples, self.size)
+        return [*range(self.size)] * whole + random.sample(range(self.size), rest)
