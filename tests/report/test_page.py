@@ -140,7 +140,7 @@ def test_a_rewriter_that_loses_much_is_warned_of_on_the_page(tmp_path: Path) -> 
 
 def test_the_commands_that_made_it_are_on_the_page(tmp_path: Path) -> None:
     text = written(make_rows(), tmp_path)
-    assert "adept compare --config-dir DIR experiment=again output_dir=" in text
+    assert "adept compare --config-dir DIR experiment=again output_dir=OUT" in text
     assert "adept audit mechanism=original epsilon=8.0 dim=32 mechanism.clip_norm=1.0 trials=4000" in text
     assert "mechanisms: [original, sqrt_n]" in text
 
