@@ -2,6 +2,7 @@
 
 from adept.audit.auditor import run
 from adept.audit.bounds import GameCounts, clopper_pearson, epsilon_lower_bound
+from adept.audit.descriptions import run_description
 from adept.audit.pipeline import guessing_game, replay
 from adept.audit.result import AuditResult, Check, Verdict
 
@@ -15,4 +16,5 @@ __all__ = [
     "guessing_game",
     "replay",
     "run",
+    "run_description",
 ]

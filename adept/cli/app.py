@@ -38,7 +38,8 @@ def register_mechanisms() -> None:
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
-        node.epsilon = node.clip_norm = MISSING
+        for left_open in {"epsilon", "clip_norm"} & node.keys():
+            node[left_open] = MISSING
         ConfigStore.instance().store(group="schema/mechanism", name=name, node=node)
 
 

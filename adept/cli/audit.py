@@ -14,6 +14,7 @@ from adept.cli.app import execute
 from adept.cli.console import show_table, write_dict
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
+from adept.mechanisms import Description
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -73,8 +74,11 @@ def run(config: AuditConfig) -> list[AuditResult]:
 def _audit_mechanism(
     config: AuditConfig, progress: Callable[[int, int], None], *, dim: int | None = None, clip_norm: float = 1.0
 ) -> AuditResult:
+    mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=clip_norm)
+    if isinstance(mechanism, Description):
+        return audit.run_description(mechanism, trials=config.trials, confidence=config.confidence)
     return audit.run(
-        config.mechanism.build(epsilon=config.epsilon, clip_norm=clip_norm),
+        mechanism,
         dim=dim or config.dim,
         trials=config.trials,
         confidence=config.confidence,

@@ -148,9 +148,10 @@ def summary(statement: PrivacyStatement) -> list[tuple[str, str]]:
     )
     spent = f"{words(statement.epsilon)} (claimed {words(statement.claimed_epsilon)}{parts})"
     person = statement.person_epsilon
+    latent = "" if statement.dim is None else f", latent of {statement.dim} dimensions"
     return [
         ("records", f"{statement.records}, {statement.samples} rewrite(s) each"),
-        ("mechanism", f"{statement.mechanism}, latent of {statement.dim} dimensions"),
+        ("mechanism", f"{statement.mechanism}{latent}"),
         ("epsilon", f"{spent}, delta {statement.guarantee.delta:g}"),
         *(
             []

@@ -8,7 +8,8 @@ from adept import audit
 from adept.audit import Verdict
 from adept.comparison.config import CompareConfig
 from adept.comparison.store import Store
-from adept.mechanisms import BY_NAME
+from adept.mechanisms import BY_NAME, Description
+from adept.mechanisms.choice import MechanismChoice
 
 AUDIT_TRIALS = 4000
 
@@ -34,8 +35,11 @@ def verdicts(config: CompareConfig) -> list[AuditVerdict]:
 
 
 def _verdict(name: str, epsilon: float, config: CompareConfig) -> AuditVerdict:
-    mechanism = BY_NAME[name](epsilon=epsilon, clip_norm=config.model.clip_norm)
-    result = audit.run(mechanism, dim=config.model.latent_dim, trials=AUDIT_TRIALS)
+    mechanism = MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=config.model.clip_norm)
+    if isinstance(mechanism, Description):
+        result = audit.run_description(mechanism, trials=AUDIT_TRIALS)
+    else:
+        result = audit.run(mechanism, dim=config.model.latent_dim, trials=AUDIT_TRIALS)
     evidence = next((check.evidence for check in result.checks if check.verdict is Verdict.FAILED), "")
     return AuditVerdict(name, epsilon, result.violated, result.certified_epsilon, evidence)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from adept.comparison.config import CompareConfig
 from adept.comparison.families import Family, family_of
-from adept.comparison.results import DENOISED, LATENTS, LOOKUP, LSTM, NEAREST, NONE, PUBLIC, REFERENCES, Row
-from adept.mechanisms import BY_NAME, LearnedCodebook
+from adept.comparison.results import DENOISED, DESCRIBED, LATENTS, LOOKUP, LSTM, NEAREST, NONE, PUBLIC, REFERENCES, Row
+from adept.mechanisms import BY_NAME, Description, LearnedCodebook
 
 LOGISTIC = "logistic"  # the classifier of latents
 PUBLIC_RECORDS = (50, 100, 200, 400, 800, 1600, 3200)  # labelled public texts: what a break-even is read from
@@ -79,6 +79,8 @@ def _readings(config: CompareConfig, family: Family, mechanism: str, budget: flo
 
 def decoders(config: CompareConfig, family: Family, mechanism: str) -> list[str]:
     """Return what reads a mechanism's release from a model."""
+    if issubclass(BY_NAME[mechanism], Description):
+        return [DESCRIBED]
     learned = issubclass(BY_NAME[mechanism], LearnedCodebook)
     with_learned = LearnedCodebook.name in config.mechanisms and family == family_of(
         LearnedCodebook.name, config.training

@@ -7,6 +7,7 @@ from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
 from adept.mechanisms import BY_NAME
+from adept.mechanisms.choice import MechanismChoice
 from adept.models.autoencoder import ModelConfig
 from adept.models.decoding import DecodingConfig
 from adept.models.tokenizer import TokenizerConfig
@@ -64,8 +65,8 @@ class CompareConfig(Columns):
             )
         for mechanism in self.mechanisms:
             for epsilon in self.epsilons:
-                kind, budget = BY_NAME[mechanism], self.text_epsilon(epsilon)
-                kind(epsilon=budget, clip_norm=self.model.clip_norm).guarantee(self.model.latent_dim)
+                choice, budget = MechanismChoice(BY_NAME[mechanism]), self.text_epsilon(epsilon)
+                choice.build(epsilon=budget, clip_norm=self.model.clip_norm).guarantee(self.model.latent_dim)
 
     def text_epsilon(self, epsilon: float) -> float:
         """What is left of a row's claimed budget for its text."""

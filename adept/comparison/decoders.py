@@ -1,8 +1,9 @@
 """What is released of the private records, and what reads the release: one function a decoder.
 
-``lstm`` is the model's decoder; ``denoised`` is the same, after all releases were read together (``adept.rewriting.denoising``);
-``nearest`` gives the public utterances with the nearest latents (``adept.evaluation.nearest``). The decoder ``latents`` writes
-nothing: a classifier is trained on the released latents themselves, which shows what decoding loses.
+``lstm`` is the model's decoder, ``codec`` writes descriptions in its place; ``denoised`` is the former, after all releases were
+read together (``adept.rewriting.denoising``); ``nearest`` gives the public utterances with the nearest latents
+(``adept.evaluation.nearest``). The decoder ``latents`` writes nothing: a classifier is trained on the released latents themselves,
+which shows what decoding loses.
 
 Every decoder sees a release, released labels, public numbers and nothing else. A new one is a function here with an entry in
 ``DECODERS``; ``adept.comparison.cells`` says when it writes.
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from adept.comparison.cells import Cell
-from adept.comparison.results import DENOISED, LOOKUP, LSTM, NEAREST
+from adept.comparison.results import DENOISED, DESCRIBED, LOOKUP, LSTM, NEAREST
 from adept.comparison.trial import Trial, family_in, parts
 from adept.evaluation.nearest import PublicTexts
 from adept.mechanisms import Codebook, LearnedCodebook
@@ -44,7 +45,7 @@ def write(trial: Trial, cell: Cell) -> Pairs:
 
 
 def lstm(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
-    """The model's decoder, which sees the released latent of one record at a time."""
+    """The model's decoder, or its codec, which sees the release of one record at a time."""
     rewriter = trial.rewriter(cell)
     batches = torch.split(release, rewriter.batch_size)
     return [pair for batch in batches for pair in rewriter.write(batch, samples=trial.config.samples)]
@@ -75,4 +76,9 @@ def nearest(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
     return [(text, None) for text in public.write(release, samples=trial.config.samples)]
 
 
-DECODERS: dict[str, Callable[[Trial, Cell, Tensor], Pairs]] = {LSTM: lstm, DENOISED: denoised, NEAREST: nearest}
+DECODERS: dict[str, Callable[[Trial, Cell, Tensor], Pairs]] = {
+    LSTM: lstm,
+    DESCRIBED: lstm,
+    DENOISED: denoised,
+    NEAREST: nearest,
+}

@@ -15,7 +15,8 @@ from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
 from adept.evaluation.metrics import BigramModel
 from adept.evaluation.nearest import PublicTexts, linear_latents
-from adept.mechanisms import BY_NAME, Identity, Mechanism, RandomizedResponse
+from adept.mechanisms import BY_NAME, Description, Identity, Mechanism, RandomizedResponse
+from adept.mechanisms.choice import MechanismChoice
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import Encoder
@@ -101,10 +102,10 @@ class Trial:
             self._models[family] = Model(directory, clip_norm=radius, public=self.public, test=self.test)
         return self._models[family]
 
-    def mechanism(self, name: str, budget: float | None) -> Mechanism:
+    def mechanism(self, name: str, budget: float | None) -> Mechanism | Description:
         """Return a mechanism at what is left of a claimed budget for the text; references have none."""
         epsilon = math.inf if budget is None else self.config.text_epsilon(budget)
-        return BY_NAME[name](epsilon=epsilon, clip_norm=self.config.model.clip_norm)
+        return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.config.model.clip_norm)
 
     def rewriter(self, cell: Cell) -> Rewriter:
         """Return the rewriter of a cell with a model; references decode as the mechanisms of their model do."""

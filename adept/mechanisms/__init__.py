@@ -2,6 +2,7 @@
 
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.codebook import Codebook
+from adept.mechanisms.description import Description
 from adept.mechanisms.dptext import DPText
 from adept.mechanisms.gaussian import Gaussian
 from adept.mechanisms.l2_norm import L2Norm
@@ -11,7 +12,7 @@ from adept.mechanisms.privunit import PrivUnit
 from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
 from adept.mechanisms.references import Identity, Random
 
-BY_NAME: dict[str, type[Mechanism]] = {
+BY_NAME: dict[str, type[Mechanism] | type[Description]] = {
     mechanism.name: mechanism
     for mechanism in (
         OriginalLaplace,
@@ -22,6 +23,7 @@ BY_NAME: dict[str, type[Mechanism]] = {
         PrivUnit,
         Codebook,
         LearnedCodebook,
+        Description,
         DPText,
         Identity,
         Random,
@@ -32,6 +34,7 @@ __all__ = [
     "BY_NAME",
     "Codebook",
     "DPText",
+    "Description",
     "Gaussian",
     "Identity",
     "L1Laplace",

@@ -5,6 +5,9 @@ from typing import Any
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
+from adept.mechanisms.description import Description
+
+Kind = type[Mechanism] | type[Description]
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class MechanismChoice:
         options: the other fields that were set.
     """
 
-    kind: type[Mechanism]
+    kind: Kind
     epsilon: float | None = None
     clip_norm: float | None = None
     options: dict[str, Any] = field(default_factory=dict)
@@ -33,7 +36,7 @@ class MechanismChoice:
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon
 
-    def build(self, *, epsilon: float | None = None, clip_norm: float) -> Mechanism:
+    def build(self, *, epsilon: float | None = None, clip_norm: float) -> Mechanism | Description:
         """Build the mechanism; a radius that was set with the mechanism wins over ``clip_norm``.
 
         Raises:
@@ -45,6 +48,8 @@ class MechanismChoice:
             raise ConfigurationError(
                 "epsilon must be chosen by who releases the data, got none: add for example epsilon=8"
             )
-        given = {} if budget is None else {"epsilon": budget}
+        given: dict[str, Any] = {} if budget is None else {"epsilon": budget}
+        if issubclass(self.kind, Description):
+            return self.kind(**{**given, **self.options})  # numbers have no radius
         radius = clip_norm if self.clip_norm is None else self.clip_norm
         return self.kind(clip_norm=radius, **given, **self.options)

@@ -49,6 +49,8 @@ class Description:
     epsilon: float
     size: int | None = None
     name: ClassVar[str] = "description"
+    clip: ClassVar[str] = "sphere"  # of the latents of the model that is trained beside the codec
+    serves: ClassVar[frozenset[str]] = frozenset({"l1", "l2", "sphere"})  # a codec comes with any model
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)

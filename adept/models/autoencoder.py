@@ -19,6 +19,8 @@ from torch import Tensor, nn
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.base import CLIP_NORMS, check_positive
 from adept.mechanisms.grid import NORM_ORDER, clip_latents
+from adept.models.codec import Codec
+from adept.models.codec_files import DESCRIPTION, load_codec, save_codec
 from adept.models.decoding import DecodingConfig, choose
 from adept.models.pipeline import END, FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
 from adept.models.saved import corrupt, printable, read_json, read_tensors, tensor_names
@@ -94,6 +96,7 @@ class Autoencoder(nn.Module):
 
     Attributes:
         codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
+        codec: puts any text into a whole number and back, without the network; None in models of before there was one.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class Autoencoder(nn.Module):
         self.training_data = training_data or TrainingData()
         self.labels = labels
         self.codebooks: dict[int, Tensor] = {}
+        self.codec: Codec | None = None
         embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
         self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD)
         self.dropout = nn.Dropout(config.dropout)
@@ -222,6 +226,8 @@ class Autoencoder(nn.Module):
         save_file({name: tensor.contiguous() for name, tensor in self.state_dict().items()}, directory / WEIGHTS)
         if self.codebooks:
             save_file({f"{size}": words for size, words in self.codebooks.items()}, directory / CODEBOOKS)
+        if self.codec:
+            save_codec(self.codec, directory)
         (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
 
     @classmethod
@@ -239,6 +245,8 @@ class Autoencoder(nn.Module):
         if sizes := _codebook_sizes(model, description, directory):
             named = read_tensors(directory / CODEBOOKS, {f"{k}": (k, model.config.latent_dim) for k in sizes})
             model.codebooks = {int(k): words for k, words in named.items()}
+        if (directory / DESCRIPTION).exists():
+            model.codec = load_codec(directory)
         return model.eval()
 
 

@@ -2,44 +2,33 @@
 
 The numbers below K are of two kinds.
 
-- The first ones are *public utterances* as they stand, so ordered that the first k of them are near to what people say, for any k.
+- The first ones are *public utterances* as they stand, so ordered that the first k of them are near to what people say, for any k,
+  and behind them texts that the LSTM decoder wrote about what the utterances are about.
 - The others belong to an arithmetic code under a model of public text (``adept.models.text_code``): every number is a text, and the
   likelier a text the more surely it has a number. What K does not pay for, the model writes by itself.
 
 To describe a record is to choose, among all texts that have a number, one near to it (``adept.models.shelf`` says how near).
-Candidates are the public utterances, the texts of a few thousand numbers of the code, and what a search finds around the record
-(``adept.models.text_search``): the record itself where it has a number, else the record without some of its words, those that
-weigh least and cost most. So a small K says which known request it resembles, a middle one keeps its slot values, a large one its
-very words.
+Candidates are the utterances and what a search finds around the record (``adept.models.text_search``): the record itself where it
+has a number, else the record without some of its words, those that weigh least and cost most. So a small K says which known request
+it resembles, a middle one keeps its slot values, a large one its very words.
 
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 """
 
-import json
 import math
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
-import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
-
-from adept.errors import ConfigurationError, ModelError
-from adept.models.ngrams import Ngrams
+from adept.errors import ConfigurationError
 from adept.models.pipeline import PUNCTUATION
 from adept.models.shelf import Shelf, Weights
 from adept.models.text_code import MAX_WORDS, TextCode
 from adept.models.text_search import TextSearch
-from adept.models.word_model import Vocabulary, WordModel
+from adept.models.word_model import WordModel
 
-DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
-FORMAT_VERSION = 1
-POOL = 4096  # numbers of the code whose texts are candidates for every record
+POOL = 4096  # numbers of the code whose texts are candidates for every record, where there are no utterances
 LUCK = 5.0  # bits beyond those of K at which a text may still have a number
 TRIES = 50  # texts of the search that are asked for their number
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
@@ -53,7 +42,7 @@ class Codec:
     Args:
         model: says what text is likely.
         weigh: the weights of words.
-        utterances: public utterances as words, in their order; none where the training text is not public.
+        utterances: public utterances and what a decoder wrote, as words, in order; none where the training text is not public.
     """
 
     def __init__(self, model: WordModel, weigh: Weights, utterances: Sequence[Words]) -> None:
@@ -62,12 +51,21 @@ class Codec:
         self._sizes: dict[int, _Sized] = {}
 
     @classmethod
-    def of(cls, texts: Sequence[str], *, public: bool, seed: int = 0) -> "Codec":
-        """Learn from texts. Unless they are public, no utterance is kept, and no sequence of words that was seen only once."""
+    def of(cls, texts: Sequence[str], *, public: bool, written: Sequence[str] = (), seed: int = 0) -> "Codec":
+        """Learn from texts. Unless they are public, no utterance is kept, and no sequence of words that was seen only once.
+
+        Args:
+            texts: the training text.
+            public: whether it is.
+            written: texts that a decoder of the same training text wrote: they stand behind the utterances.
+            seed: of the order of utterances and of the classes of words.
+        """
         rows = [row for row in map(words_of, texts) if row]
         weigh = Weights.of(rows)
         distinct = list(dict.fromkeys(rows)) if public else []
         ordered = [distinct[number] for number in Shelf(distinct, weigh).order(seed=seed)]
+        if public:
+            ordered = list(dict.fromkeys([*ordered, *(row for row in map(words_of, written) if row)]))
         return cls(WordModel.of(rows, seed=seed, least=1 if public else 2), weigh, ordered)
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
@@ -119,52 +117,6 @@ class Codec:
             self._sizes[size] = _Sized(self, size)
         return self._sizes[size]
 
-    def save_pretrained(self, directory: str | Path) -> None:
-        """Write ``codec.json`` and ``codec.safetensors`` into a model directory."""
-        directory, vocabulary = Path(directory), self.model.vocabulary
-        description = {
-            "format_version": FORMAT_VERSION,
-            "words": vocabulary.words,
-            "classes": vocabulary.classes,
-            "counts": vocabulary.counts,
-            "alphabet": self.model.alphabet,
-            "texts": self.weigh.texts,
-            "holders": {word: n for word, n in self.weigh.holders.items() if n > 1},
-            "utterances": [" ".join(words) for words in self.utterances],
-        }
-        (directory / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False) + "\n", "utf-8")
-        parts = {"words": self.model.words, "classes": self.model.classes, "letters": self.model.letters}
-        tables = {name: np.column_stack([ngrams.rows, ngrams.counts]) for name, ngrams in parts.items()}
-        save_file({name: np.ascontiguousarray(table) for name, table in tables.items()}, directory / TABLES)
-
-    @classmethod
-    def from_pretrained(cls, directory: str | Path) -> "Codec":
-        """Load a codec from a model directory.
-
-        Raises:
-            ModelError: a file is missing or damaged.
-        """
-        directory = Path(directory)
-        try:
-            stored: dict[str, Any] = json.loads((directory / DESCRIPTION).read_text("utf-8"))
-            tables = load_file(directory / TABLES)
-            if stored["format_version"] != FORMAT_VERSION:
-                raise ModelError(f"{directory / DESCRIPTION} has another format than {FORMAT_VERSION}: train again")
-            vocabulary = Vocabulary(stored["words"], stored["classes"], stored["counts"])
-            sizes = {
-                "words": len(vocabulary.words),
-                "classes": vocabulary.classes[-1] + 1,
-                "letters": len(stored["alphabet"]) + 1,
-            }
-            parts = {name: Ngrams(tables[name][:, :-1], tables[name][:, -1], size=size) for name, size in sizes.items()}
-            weigh = Weights(Counter(stored["holders"]), stored["texts"])
-            utterances = [tuple(text.split(" ")) for text in stored["utterances"]]
-            return cls(WordModel(vocabulary, **parts, alphabet=stored["alphabet"]), weigh, utterances)
-        except OSError:
-            raise ModelError(f"{directory} has no readable codec: train the model again") from None
-        except (SafetensorError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-            raise ModelError(f"the codec in {directory} is corrupt ({type(error).__name__}): train again") from None
-
 
 class _Sized:
     """What a codec has at one K: how many numbers are utterances, the code of the others, and the shelf of candidates."""
@@ -172,8 +124,8 @@ class _Sized:
     def __init__(self, codec: Codec, size: int) -> None:
         self.first = min(len(codec.utterances), size)
         self.code = TextCode(codec.model, max(1, size - self.first))
-        pool = min(POOL, size - self.first)
-        self.searches = size - self.first > pool
+        pool = 0 if codec.utterances else min(POOL, size)
+        self.searches = size > self.first + pool
         written = {number: codec.utterances[number] for number in range(self.first)}
         for place in range(pool):
             number = place * self.code.size // pool

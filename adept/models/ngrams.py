@@ -13,6 +13,7 @@ leaves it non-decreasing, and the weights of one level sum to one exactly.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,8 +49,6 @@ class Ngrams:
 
     def __init__(self, rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> None:
         self.rows, self.counts, self.size = rows, counts, size
-        self.order = rows.shape[1]
-        self._levels = [_branches(level) for level in _levels(rows, counts, start=size)]
         self._found: dict[Context, list[Branch]] = {}
 
     @classmethod
@@ -62,6 +61,11 @@ class Ngrams:
         kept = sorted((row, count) for row, count in seen.items() if count >= least)
         rows = np.array([row for row, _ in kept], dtype=np.int32).reshape(-1, order)
         return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size=size)
+
+    @cached_property
+    def _levels(self) -> list[dict[Context, Branch]]:
+        """What followed which context, by the context's length; made when it is first asked for."""
+        return [_branches(level) for level in _levels(self.rows, self.counts, start=self.size)]
 
     def branches(self, context: Context) -> list[Branch]:
         """What is known of a context of n - 1 symbols, from its shortest to its longest known end."""

@@ -72,6 +72,18 @@ def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Te
     return tensors
 
 
+def read_tables(path: Path, columns: dict[str, int]) -> dict[str, Tensor]:
+    """Return the int32 tables of a safetensors file, once it is certain that they have these names and numbers of columns."""
+    with _opened(path) as file:
+        held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+        if columns.keys() ^ held.keys():
+            raise corrupt(path, "other tables than a codec has")
+        for name, table in held.items():
+            if table.get_dtype() != "I32" or len(table.get_shape()) != 2 or table.get_shape()[1] != columns[name]:
+                raise corrupt(path, f"the table {name} is of another kind")
+        return {name: file.get_tensor(name) for name in columns}
+
+
 def tensor_names(path: Path) -> list[str]:
     """Return the names of the tensors in a safetensors file, all of which must be numbers."""
     with _opened(path) as file:

@@ -11,10 +11,12 @@ from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.mechanisms import LearnedCodebook, Mechanism
+from adept.mechanisms import Description, LearnedCodebook
+from adept.mechanisms.choice import Kind
 from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.autoencoder import Autoencoder
 from adept.models.batching import pad, token_loader
+from adept.models.codec_training import learn_codec
 from adept.models.resuming import BEST, LAST, TrainSpec, continued, origin_of
 from adept.models.task import AutoencoderTask, TrainingConfig
 from adept.models.tokenizer import Tokenizer
@@ -37,11 +39,11 @@ class FitResult:
     seconds: float
 
 
-def for_mechanism(config: TrainingConfig, kind: type[Mechanism]) -> TrainingConfig:
-    """Say what ``content.kind=auto`` stands for: words where the codebook is learned, and none elsewhere."""
+def for_mechanism(config: TrainingConfig, kind: Kind) -> TrainingConfig:
+    """Say what ``content.kind=auto`` stands for: words where codebook or codec are learned, and none elsewhere."""
     if config.content.kind != "auto":
         return config
-    chosen = "words" if issubclass(kind, LearnedCodebook) else "none"
+    chosen = "words" if issubclass(kind, LearnedCodebook | Description) else "none"
     return replace(config, content=replace(config.content, kind=chosen))
 
 
@@ -69,6 +71,7 @@ def train_model(
     fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1":
         model.codebooks = learn_codebooks(_latents(model, tokenizer, train), seed=spec.seed)
+    model.codec = learn_codec(model, tokenizer, train, public=spec.training_data.public, seed=spec.seed)
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     return model, fitted

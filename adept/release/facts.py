@@ -9,7 +9,7 @@ from typing import Any
 
 from safetensors.torch import save
 
-from adept.mechanisms import Codebook, Mechanism, RandomizedResponse
+from adept.mechanisms import Codebook, Description, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import json_number
 from adept.models.autoencoder import Autoencoder, TrainingData
 from adept.rewriting.rewriter import Rewriter
@@ -17,18 +17,27 @@ from adept.rewriting.rewriter import Rewriter
 LONGEST_NAME = 100
 
 
-def mechanism_options(mechanism: Mechanism) -> dict[str, Any]:
+def mechanism_options(mechanism: Mechanism | Description) -> dict[str, Any]:
     """The mechanism's fields that JSON can hold; an infinite epsilon is the string "inf"."""
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
     return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
 
 
-def codebook_facts(mechanism: Mechanism, dim: int) -> dict[str, Any]:
+def latent_facts(mechanism: Mechanism | Description, dim: int) -> dict[str, Any]:
+    """What latent is released: its dimensions, and the set and radius that it is clipped into; a description has none of them."""
+    if isinstance(mechanism, Description):
+        return {"dim": None, "clip": None, "clip_norm": None}
+    return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.clip_norm}
+
+
+def codebook_facts(mechanism: Mechanism | Description, dim: int) -> dict[str, Any]:
     """What a codebook came to: codewords k and heavy codewords t of each draw, and the digest of all codewords.
 
     Where there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row.
     """
+    if isinstance(mechanism, Description):
+        return {"size": mechanism.count, "top": 1, "codebook_sha256": None}
     if not isinstance(mechanism, Codebook):
         return {"size": None, "top": None, "codebook_sha256": None}
     blocks = mechanism.layout(dim)

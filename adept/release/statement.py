@@ -28,9 +28,9 @@ class PrivacyStatement:
     mechanism: str
     mechanism_options: dict[str, Any]  # every field of the mechanism, so that its law can be written down again
     guarantee: Guarantee  # of the released latent, and so of the text
-    dim: int
-    clip: str
-    clip_norm: float
+    dim: int | None
+    clip: str | None
+    clip_norm: float | None
     records: int
     samples: int
     labels: str | None  # how labels were treated; None where the input has none

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from adept.comparison.cells import Cell
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import LSTM, Row
+from adept.comparison.results import DESCRIBED, LSTM, Row
 from adept.comparison.trial import Trial
 from adept.data.corpus import load
 
@@ -70,7 +70,7 @@ def shown(rows: list[Row], *, public: bool) -> list[Row]:
     """The rows whose text is shown: of the first seed and classifier, every ``random``, and mechanisms at two budgets."""
     budgets = {row.claimed_epsilon for row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
-    texts = [row for row in rows if row.decoder == LSTM or (row.decoder is not None and row.clip is None)]
+    texts = [row for row in rows if row.decoder in (LSTM, DESCRIBED) or (row.decoder is not None and row.clip is None)]
     first = [row for row in texts if (row.seed, row.classifier) == (rows[0].seed, rows[0].classifier)]
     return [
         row

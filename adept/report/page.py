@@ -17,6 +17,7 @@ from adept.comparison.audits import AUDIT_TRIALS, AuditVerdict, describe
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import Row
 from adept.mechanisms import BY_NAME
+from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import words
 from adept.report import figure, findings, sections
 from adept.report.examples import SHOWN_WORDS, Example, shortened
@@ -102,7 +103,8 @@ def claim(audited: AuditVerdict, lines: pd.DataFrame, config: CompareConfig) -> 
     """Return a mechanism's claim in words: every budget once, as claimed, and what is really spent where that is more."""
     own = texts(lines)[lambda found: (found.mechanism == audited.mechanism) & found.claimed_epsilon.notna()]
     spent = dict(sorted(zip(own.claimed_epsilon, own.epsilon, strict=True)))
-    mechanism = BY_NAME[audited.mechanism](epsilon=audited.epsilon, clip_norm=config.model.clip_norm)
+    choice = MechanismChoice(BY_NAME[audited.mechanism])
+    mechanism = choice.build(epsilon=audited.epsilon, clip_norm=config.model.clip_norm)
     return Claim(
         mechanism=audited.mechanism,
         epsilon=audited.epsilon,

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from adept.comparison.results import DENOISED, LATENTS, LOOKUP, LSTM, NEAREST, REFERENCES, Row
+from adept.comparison.results import DENOISED, DESCRIBED, LATENTS, LOOKUP, LSTM, NEAREST, REFERENCES, Row
 from adept.mechanisms import BY_NAME
 from adept.studies.figures import NAMES
 
@@ -26,8 +26,8 @@ METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
 LIGHT_SUPERVISION = ("labels", "air_travel")  # topics that were learned from public labels
-READERS = {LSTM: "", DENOISED: ", denoised", NEAREST: ", nearest", LATENTS: ", latents"}
-CURVES = {"": "text", LSTM: "text", DENOISED: "denoised", LATENTS: "latents"}  # of a model; without one all is text
+READERS = {LSTM: "", DESCRIBED: "", DENOISED: ", denoised", NEAREST: ", nearest", LATENTS: ", latents"}
+CURVES = {"": "text", LSTM: "text", DESCRIBED: "text", DENOISED: "denoised", LATENTS: "latents"}  # of a model
 MAJORITY = "always the majority label"
 
 MODEL = ["clip", "content"]

@@ -10,12 +10,13 @@ from pathlib import Path
 import torch
 
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
-from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, Mechanism
+from adept.mechanisms import Codebook, Description, L1Laplace, LearnedCodebook, Mechanism
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder, TrainingData
 from adept.models.batching import pad
 from adept.models.saved import printable
 from adept.models.tokenizer import Tokenizer
+from adept.rewriting.described import codec_of
 
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 
@@ -54,20 +55,22 @@ def check_release(
         )
 
 
-def check_fit(model: Autoencoder, mechanism: Mechanism) -> None:
+def check_fit(model: Autoencoder, mechanism: Mechanism | Description) -> None:
     """Raise unless a model's latents are of a kind and a radius that the mechanism can use."""
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
             f"train one with mechanism={mechanism.name}"
         )
-    if mechanism.clip_norm != model.config.clip_norm:
+    if isinstance(mechanism, Description):
+        codec_of(model)
+    elif mechanism.clip_norm != model.config.clip_norm:
         raise ConfigurationError(
             f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.clip_norm}"
         )
 
 
-def with_codewords(mechanism: Mechanism, model: Autoencoder) -> Mechanism:
+def with_codewords(mechanism: Mechanism | Description, model: Autoencoder) -> Mechanism | Description:
     """Give a learned codebook the model's codewords; other mechanisms need none.
 
     Raises:

@@ -17,13 +17,14 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import LearnedCodebook, Mechanism, RandomizedResponse
+from adept.mechanisms import Description, LearnedCodebook, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder
 from adept.models.batching import pad
 from adept.models.decoding import DecodingConfig
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting import denoising
+from adept.rewriting.described import Describer, packed
 from adept.rewriting.loading import check_fit, check_release, load_model, with_codewords
 from adept.rewriting.pool import Pools
 
@@ -34,7 +35,8 @@ class Rewriter:
     Args:
         model: the autoencoder.
         tokenizer: the one that was saved with the model.
-        mechanism: what randomises the latent; its set must fit the model's clip, its radius must be the model's.
+        mechanism: what randomises the latent, whose set must fit the model's clip and whose radius must be the model's; or what
+            randomises the description that the model's codec makes of the text.
         decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
         accept_broken_claim: release although the mechanism's claim is false, or nothing is claimed.
@@ -55,7 +57,7 @@ class Rewriter:
         model: Autoencoder,
         tokenizer: Tokenizer,
         *,
-        mechanism: Mechanism,
+        mechanism: Mechanism | Description,
         decoding: DecodingConfig | None = None,
         batch_size: int = 256,
         accept_broken_claim: bool = False,
@@ -68,6 +70,7 @@ class Rewriter:
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.mechanism = with_codewords(mechanism, model)
+        self._describer = Describer(model, mechanism) if isinstance(mechanism, Description) else None
         self.measurement = False
         check_release(
             self.guarantee,
@@ -81,7 +84,9 @@ class Rewriter:
         self._pools = Pools(self.decoding.pool)
 
     @classmethod
-    def from_pretrained(cls, directory: str | Path, *, mechanism: Mechanism, **options: Any) -> "Rewriter":
+    def from_pretrained(
+        cls, directory: str | Path, *, mechanism: Mechanism | Description, **options: Any
+    ) -> "Rewriter":
         """Load a model directory, or the ``model/`` inside a run's directory; ``options`` are those of the constructor."""
         model, tokenizer = load_model(directory)
         return cls(model, tokenizer, mechanism=mechanism, **options)
@@ -92,7 +97,7 @@ class Rewriter:
         model: Autoencoder,
         tokenizer: Tokenizer,
         *,
-        mechanism: Mechanism,
+        mechanism: Mechanism | Description,
         decoding: DecodingConfig | None = None,
         batch_size: int = 256,
     ) -> "Rewriter":
@@ -138,6 +143,8 @@ class Rewriter:
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[tuple[str, str | None]]:
         """Write ``samples`` pairs of text and label from each released latent (B, n): afresh, or from the codewords' pools."""
+        if self._describer:
+            return self._describer.write(released, samples=samples)
         if self._pools.size:
             return self._pools.draw(released, samples=samples, decode=self._decode_parts)
         return self._decode_parts(released.repeat_interleave(samples, dim=0))
@@ -186,7 +193,9 @@ class Rewriter:
         return self.model.encode(pad(rows, length=self.model.config.max_length + 2).to(self._device))
 
     def release(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return released latents (B, n): encode, then the mechanism."""
+        """Return released latents (B, n): encode, then the mechanism; of descriptions, rows (B, 2)."""
+        if isinstance(self.mechanism, Description):
+            return packed(self.mechanism.privatize(Describer(self.model, self.mechanism).describe(texts)))
         return self.mechanism.privatize(self.encode(texts, labels))
 
     def decode(self, released: Tensor) -> list[str]:
@@ -218,7 +227,7 @@ class Rewriter:
         return next(self.model.parameters()).device
 
 
-def denoisable(mechanism: Mechanism) -> LearnedCodebook:
+def denoisable(mechanism: Mechanism | Description) -> LearnedCodebook:
     """Return a mechanism whose releases can be denoised; others raise ConfigurationError."""
     if not isinstance(mechanism, LearnedCodebook):
         raise ConfigurationError(f"mechanism must be learned_codebook for denoising, got {mechanism.name}")

@@ -18,7 +18,7 @@ from scipy.special import betaln, hyp1f1
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import BY_NAME, Codebook, Gaussian, Mechanism, PrivUnit
+from adept.mechanisms import BY_NAME, Codebook, Description, Gaussian, Mechanism, PrivUnit
 from adept.mechanisms.blocks import Shape
 from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
@@ -27,7 +27,10 @@ from adept.studies.limits import capacity
 DIMS = (16, 32, 64, 128, 256)
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 NOT_STUDIED = ("identity", "random", "learned_codebook")  # uniform latents leave a codebook nothing to learn
-MECHANISMS = tuple(name for name in BY_NAME if name not in NOT_STUDIED)
+STUDIED = {
+    name: kind for name, kind in BY_NAME.items() if name not in NOT_STUDIED and not issubclass(kind, Description)
+}
+MECHANISMS = tuple(STUDIED)
 RECORDS = 2000
 
 
@@ -76,7 +79,7 @@ def run(
     for name in mechanisms:
         for dim in dims:
             for epsilon in epsilons:
-                yield measure(BY_NAME[name](epsilon=epsilon), dim, records=records, seed=seed)
+                yield measure(STUDIED[name](epsilon=epsilon), dim, records=records, seed=seed)
 
 
 def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int = 0) -> MechanismRow:

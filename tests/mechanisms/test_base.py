@@ -12,17 +12,18 @@ import pytest
 import torch
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import BY_NAME, L1Laplace, Mechanism
+from adept.mechanisms import BY_NAME, Description, L1Laplace, Mechanism
 from adept.mechanisms.grid import NORM_ORDER, grid_step
 
-PRIVATE = [name for name in BY_NAME if name not in ("identity", "random")]
+ON_LATENTS = {name: kind for name, kind in BY_NAME.items() if not issubclass(kind, Description)}
+PRIVATE = [name for name in ON_LATENTS if name not in ("identity", "random")]
 
 
 def make(name: str, **options: float) -> Mechanism:
-    return BY_NAME[name](epsilon=8.0, **options)
+    return ON_LATENTS[name](epsilon=8.0, **options)
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ON_LATENTS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_shape_and_dtype_survive_and_broken_rows_become_finite(
     name: str, dtype: torch.dtype, adversarial: Callable[..., torch.Tensor]
@@ -33,19 +34,19 @@ def test_shape_and_dtype_survive_and_broken_rows_become_finite(
     assert released.isfinite().all()
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ON_LATENTS)
 def test_rows_with_nan_or_infinity_project_to_the_constant_of_the_zero_row(name: str) -> None:
     broken = torch.tensor([[math.nan, 1.0], [5.0, math.inf], [-math.inf, math.nan], [0.0, 0.0]])
     projected = make(name).project(broken)
     assert (projected == projected[3]).all()
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ON_LATENTS)
 def test_an_empty_batch_is_an_empty_release(name: str) -> None:
     assert make(name).privatize(torch.empty(0, 5)).shape == (0, 5)
 
 
-@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "identity"])
+@pytest.mark.parametrize("name", [name for name in ON_LATENTS if name != "identity"])
 def test_no_seed_repeats_a_release(name: str) -> None:
     latents = torch.full((40, 8), 0.1)
 
@@ -58,7 +59,7 @@ def test_no_seed_repeats_a_release(name: str) -> None:
     assert not torch.equal(seeded_release(), seeded_release())
 
 
-@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "identity"])
+@pytest.mark.parametrize("name", [name for name in ON_LATENTS if name != "identity"])
 def test_a_release_leaves_the_global_generators_alone_and_the_input_unchanged(name: str) -> None:
     latents = torch.full((4, 8), 0.1)
     torch.manual_seed(0)
@@ -68,7 +69,7 @@ def test_a_release_leaves_the_global_generators_alone_and_the_input_unchanged(na
     assert torch.equal(latents, torch.full((4, 8), 0.1))
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ON_LATENTS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_simulation_repeats_under_its_seed_and_keeps_dtype_and_shape(
     name: str, dtype: torch.dtype, unit_rows
@@ -80,7 +81,7 @@ def test_a_simulation_repeats_under_its_seed_and_keeps_dtype_and_shape(
     assert first.shape == (6, 8)
 
 
-@pytest.mark.parametrize("name", [name for name in BY_NAME if name != "random"])
+@pytest.mark.parametrize("name", [name for name in ON_LATENTS if name != "random"])
 def test_gradients_reach_the_latents_through_a_simulation_and_never_through_a_release(name: str, unit_rows) -> None:
     latents = unit_rows(6, 8).requires_grad_()
     weights = torch.randn(6, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -103,9 +104,9 @@ def test_the_guarantee_repeats_the_claim_and_only_false_claims_fail_to_hold(name
     assert str(16 if name == "original" else 8) in guarantee.text or name == "dptext"
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ON_LATENTS)
 def test_a_mechanism_serves_models_trained_for_its_own_clip_only_if_it_can(name: str) -> None:
-    mechanism = BY_NAME[name]
+    mechanism = ON_LATENTS[name]
     assert mechanism.name == name
     assert mechanism.clip in NORM_ORDER
     assert mechanism.clip in mechanism.serves
@@ -123,14 +124,14 @@ def test_releases_lie_on_the_public_grid(name: str, unit_rows) -> None:
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf, 10**400, True, "8", None])
 def test_an_impossible_epsilon_is_refused_by_name(name: str, epsilon: object) -> None:
     with pytest.raises(ConfigurationError, match="epsilon must be positive and finite, got"):
-        BY_NAME[name](epsilon=epsilon)
+        ON_LATENTS[name](epsilon=epsilon)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "privunit", "codebook"])
 @pytest.mark.parametrize("epsilon", [9e-4, 601.0])
 def test_an_epsilon_outside_the_verified_range_is_refused(name: str, epsilon: float) -> None:
     with pytest.raises(ConfigurationError, match=r"epsilon must be between 0.001 and 600, got"):
-        BY_NAME[name](epsilon=epsilon)
+        ON_LATENTS[name](epsilon=epsilon)
 
 
 @pytest.mark.parametrize("clip_norm", [0.0, -1.0, 1e-7, 1e7, math.nan, math.inf])
@@ -139,7 +140,7 @@ def test_an_impossible_radius_is_refused_by_name(clip_norm: float) -> None:
         L1Laplace(epsilon=1.0, clip_norm=clip_norm)
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", ON_LATENTS)
 @pytest.mark.parametrize(
     "latents",
     [

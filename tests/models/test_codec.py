@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from adept.data.air_travel import generator
 from adept.errors import ConfigurationError, ModelError
 from adept.models import codec as codec_module
 from adept.models.codec import Codec, text_of, words_of
+from adept.models.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.text_code import TextCode
 from adept.models.word_model import END, UNKNOWN
 
@@ -80,12 +82,22 @@ def test_a_description_depends_on_its_own_record_alone(codec: Codec, others: lis
 
 
 def test_a_saved_codec_is_the_same_codec(codec: Codec, others: list[str], tmp_path: Path) -> None:
-    codec.save_pretrained(tmp_path)
-    loaded = Codec.from_pretrained(tmp_path)
+    save_codec(codec, tmp_path)
+    loaded = load_codec(tmp_path)
     for size in (37, 2**30):
         described = codec.describe(others, size=size)
         assert loaded.describe(others, size=size) == described
         assert loaded.write(described, size=size) == codec.write(described, size=size)
+
+
+def test_what_a_decoder_wrote_stands_behind_the_utterances(codec: Codec, texts: list[str]) -> None:
+    """More texts to choose from; the first ones, and so every small K, stay as they are."""
+    written = ["is there a helicopter to boston", texts[0], ""]
+    longer = Codec.of(texts, public=True, written=written)
+    assert longer.utterances == [*codec.utterances, words_of(written[0])]
+    size = len(longer.utterances)
+    assert longer.write(longer.describe(written[:1], size=size), size=size) == written[:1]
+    assert not Codec.of(texts, public=False, written=written).utterances
 
 
 def test_learning_twice_gives_the_same_codec(codec: Codec, texts: list[str], others: list[str]) -> None:
@@ -157,21 +169,51 @@ def _just_wide_enough(codec: Codec, words: tuple[str, ...]) -> TextCode:
 
 def test_a_codec_of_private_text_keeps_no_utterance(texts: list[str], tmp_path: Path) -> None:
     private = Codec.of([*texts, "my secret qwzzk is a sentence that nobuddy else said"], public=False)
-    private.save_pretrained(tmp_path)
-    stored = json.loads((tmp_path / codec_module.DESCRIPTION).read_text("utf-8"))
+    save_codec(private, tmp_path)
+    stored = json.loads((tmp_path / DESCRIPTION).read_text("utf-8"))
     assert stored["utterances"] == []
     assert not {"secret", "qwzzk", "nobuddy"} & {*stored["words"], *stored["holders"]}
     assert min(private.model.words.counts) >= 2
     assert private.write(private.describe(["a flight to boston"], size=300), size=300)
 
 
-def test_damage_is_a_model_error(codec: Codec, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no readable codec"):
-        Codec.from_pretrained(tmp_path)
-    codec.save_pretrained(tmp_path)
-    (tmp_path / codec_module.DESCRIPTION).write_text('{"format_version": 1}', "utf-8")
+def damage(codec: Codec, directory: Path, field: str, value: object) -> None:
+    save_codec(codec, directory)
+    stored = json.loads((directory / DESCRIPTION).read_text("utf-8"))
+    (directory / DESCRIPTION).write_text(json.dumps({**stored, field: value}), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("format_version", 2),
+        ("words", ["", "\x00", "a", "a"]),
+        ("words", ["", "\x00", "a\nb"]),
+        ("classes", [0, 1, 7]),
+        ("counts", [0, -1]),
+        ("alphabet", "aa"),
+        ("texts", "many"),
+        ("holders", {"a": 1 << 40}),
+        ("utterances", ["two  spaces"]),
+        ("utterances", ["a " * 100]),
+    ],
+)
+def test_what_no_codec_writes_is_a_model_error(codec: Codec, tmp_path: Path, field: str, value: object) -> None:
+    damage(codec, tmp_path, field, value)
     with pytest.raises(ModelError, match="corrupt"):
-        Codec.from_pretrained(tmp_path)
+        load_codec(tmp_path)
+
+
+def test_tables_are_checked(codec: Codec, tmp_path: Path) -> None:
+    save_codec(codec, tmp_path)
+    tables = load_file(tmp_path / TABLES)
+    for spoiled in ({**tables, "words": tables["words"] + 10_000}, {**tables, "words": tables["words"][:, 1:]}, {}):
+        save_file({name: table.contiguous() for name, table in spoiled.items()}, tmp_path / TABLES)
+        with pytest.raises(ModelError, match="corrupt"):
+            load_codec(tmp_path)
+    (tmp_path / TABLES).unlink()
+    with pytest.raises(ModelError, match=TABLES):
+        load_codec(tmp_path)
 
 
 @pytest.mark.parametrize("value", [-1, 37, True, "0"])

@@ -208,6 +208,8 @@ def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: P
         "config.json",
         "model.safetensors",
         "codebooks.safetensors",
+        "codec.json",
+        "codec.safetensors",
         "tokenizer.json",
         "README.md",
     }
@@ -233,11 +235,11 @@ def test_users_files_count_as_private_unless_declared_public(tmp_path: Path) -> 
         assert ("PRIVATE" in card) is not public
 
 
-def test_no_utterance_is_left_in_a_run_directory(tmp_path: Path) -> None:
+def test_no_private_utterance_is_left_in_a_run_directory(tmp_path: Path) -> None:
     sentence = "the quick brown zebra phones nobody"
     (tmp_path / "train.txt").write_text("\n".join([sentence] * 20 + TEXTS))
     config = tiny_config(tmp_path / "run", epochs=1)
-    config.data.name, config.data.path = "files", str(tmp_path)
+    config.data.name, config.data.path, config.data.public = "files", str(tmp_path), False
     train.run(config)
     for path in (tmp_path / "run").rglob("*"):
         assert not path.is_file() or b"zebra phones" not in path.read_bytes()

@@ -1,0 +1,128 @@
+"""A codec's two files in a model directory: words and utterances as JSON, n-grams as tables of whole numbers.
+
+They are read as if a stranger had made them (``adept.models.saved``): every list, number and word is checked before the codec is
+put together, so that afterwards no record can make it fail.
+"""
+
+import json
+import unicodedata
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from adept.models.codec import Codec
+from adept.models.ngrams import Ngrams
+from adept.models.pipeline import LONGEST_TOKEN, UNWRITABLE
+from adept.models.saved import corrupt, read_json, read_tables
+from adept.models.shelf import Weights
+from adept.models.text_code import MAX_WORDS
+from adept.models.word_model import CLASS_ORDER, END, LETTER_ORDER, ORDER, UNKNOWN, Vocabulary, WordModel
+
+DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
+FORMAT_VERSION = 1
+ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
+MOST = 1 << 30  # of any count
+
+
+def save_codec(codec: Codec, directory: Path) -> None:
+    """Write ``codec.json`` and ``codec.safetensors`` into a model directory."""
+    model, vocabulary = codec.model, codec.model.vocabulary
+    description = {
+        "format_version": FORMAT_VERSION,
+        "words": vocabulary.words,
+        "classes": vocabulary.classes,
+        "counts": vocabulary.counts,
+        "alphabet": model.alphabet,
+        "texts": codec.weigh.texts,
+        "holders": {word: n for word, n in codec.weigh.holders.items() if n > 1},
+        "utterances": [" ".join(words) for words in codec.utterances],
+    }
+    (directory / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False) + "\n", "utf-8")
+    parts = {"words": model.words, "classes": model.classes, "letters": model.letters}
+    tables = {name: np.column_stack([ngrams.rows, ngrams.counts]) for name, ngrams in parts.items()}
+    save_file(
+        {name: torch.from_numpy(np.ascontiguousarray(table)) for name, table in tables.items()}, directory / TABLES
+    )
+
+
+def load_codec(directory: Path) -> Codec:
+    """Load a codec from a model directory.
+
+    Raises:
+        ModelError: a file is missing, damaged, or holds what no codec writes.
+    """
+    path = directory / DESCRIPTION
+    _, stored = read_json(path)
+    if reason := _wrong(stored):
+        raise corrupt(path, reason)
+    vocabulary = Vocabulary(stored["words"], stored["classes"], stored["counts"])
+    sizes = {
+        "words": len(vocabulary.words),
+        "classes": vocabulary.classes[-1] + 1,
+        "letters": len(stored["alphabet"]) + 1,
+    }
+    tables = read_tables(directory / TABLES, {name: order + 1 for name, order in ORDERS.items()})
+    if wrong := [name for name, table in tables.items() if not _is_counted(table, size=sizes[name])]:
+        raise corrupt(directory / TABLES, f"the table {wrong[0]} holds other numbers than n-grams have")
+    rows = {name: table.numpy() for name, table in tables.items()}
+    parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
+    weigh = Weights(Counter(stored["holders"]), stored["texts"])
+    utterances = [tuple(text.split(" ")) for text in stored["utterances"]]
+    return Codec(WordModel(vocabulary, **parts, alphabet=stored["alphabet"]), weigh, utterances)
+
+
+def _wrong(stored: dict[str, Any]) -> str:
+    """What no codec writes in a description; nothing where all is well."""
+    fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
+    parts: list[Any] = [stored.get(name) for name in fields]
+    words, classes, counts, alphabet, holders, utterances = parts
+    checks = {
+        "format_version": stored.get("format_version") == FORMAT_VERSION,
+        "words": _is_words(words) and words[:2] == [END, UNKNOWN] and all(map(_is_word, words[2:])),
+        "classes": _is_counts(classes) and classes[:2] == [0, 1] and all(b - a in (0, 1) for a, b in pairwise(classes)),
+        "counts": _is_counts(counts) and min(counts, default=0) >= 1,
+        "alphabet": isinstance(alphabet, str) and len(set(alphabet)) == len(alphabet) and all(map(_is_word, alphabet)),
+        "texts": _is_counts([stored.get("texts")]),
+        "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
+        "utterances": isinstance(utterances, list) and all(map(_is_utterance, utterances)),
+    }
+    if wrong := [name for name, right in checks.items() if not right]:
+        return f"its {wrong[0]} are not those of a codec"
+    same = len(words) == len(classes) == len(counts) and max(holders.values(), default=0) <= stored["texts"]
+    return "" if same else "its lists do not fit each other"
+
+
+def _is_words(words: object) -> bool:
+    return isinstance(words, list) and all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
+
+
+def _is_word(word: object) -> bool:
+    """Is it one word that may be written: no space, no control character, not endless."""
+    if not isinstance(word, str) or len(word) > LONGEST_TOKEN or word.split() != [word]:
+        return False
+    return not {unicodedata.category(letter) for letter in word} & UNWRITABLE
+
+
+def _is_utterance(text: object) -> bool:
+    return isinstance(text, str) and len(parts := text.split(" ")) <= MAX_WORDS and all(map(_is_word, parts))
+
+
+def _is_counts(values: object) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= MOST for value in values)
+
+
+def _is_counted(table: Tensor, *, size: int) -> bool:
+    """Are the rows n-grams of numbers up to ``size``, the last one below it, and their counts at least 1."""
+    if not len(table):
+        return True
+    contexts, following, counts = table[:, :-2], table[:, -2], table[:, -1]
+    inside = bool(
+        (contexts >= 0).all() and (contexts <= size).all() and (following >= 0).all() and (following < size).all()
+    )
+    return inside and bool((counts >= 1).all() and (counts <= MOST).all())

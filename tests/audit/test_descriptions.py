@@ -1,0 +1,88 @@
+"""Claims about the audit of descriptions: sound ones pass, each planted defect is convicted by the check that names it.
+
+Each audit of a sound mechanism errs with probability 1e-9; 4 of them.
+"""
+
+import random
+
+import pytest
+
+from adept import audit
+from adept.audit import Verdict
+from adept.errors import ConfigurationError
+from adept.mechanisms import Description
+
+CERTAIN = 1 - 1e-9
+
+
+class Generous(Description):
+    """Keeps the truth as if epsilon were one more."""
+
+    def privatize(self, descriptions):
+        return Description(epsilon=self.epsilon + 1, size=self.count).privatize(descriptions)
+
+
+class Overstated(Generous):
+    """The same, and declares it."""
+
+    @property
+    def odds(self):
+        return Description(epsilon=self.epsilon + 1, size=self.count).odds
+
+
+class Near(Description):
+    """Lies near the truth."""
+
+    def privatize(self, descriptions):
+        released = super().privatize(descriptions)
+        return [
+            out if out == true else (true + 1 + random.randrange(3)) % self.count
+            for out, true in zip(released, descriptions, strict=True)
+        ]
+
+
+class Seeded(Description):
+    """Draws from a generator that a seed repeats."""
+
+    def privatize(self, descriptions):
+        keep = float(self.keep_probability)
+        return [
+            d if random.random() < keep else (d + 1 + random.randrange(self.count - 1)) % self.count
+            for d in descriptions
+        ]
+
+
+class Loud(Description):
+    """Returns what is no description."""
+
+    def privatize(self, descriptions):
+        return [-1 for _ in descriptions]
+
+
+def failed(mechanism: Description) -> set[str]:
+    result = audit.run_description(mechanism, trials=4_000, confidence=CERTAIN)
+    return {check.name for check in result.checks if check.verdict is Verdict.FAILED}
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [(1.0, 2), (2.0, 5), (4.0, None), (8.0, 2**100)])
+def test_a_sound_mechanism_is_not_accused(epsilon: float, size: int | None) -> None:
+    assert not failed(Description(epsilon=epsilon, size=size))
+
+
+@pytest.mark.parametrize(
+    ("defect", "check"),
+    [(Generous, "truth"), (Overstated, "odds"), (Near, "lies"), (Seeded, "seed"), (Loud, "range")],
+)
+def test_each_defect_is_convicted_by_its_check(defect: type[Description], check: str) -> None:
+    assert check in failed(defect(epsilon=2.0, size=40))
+
+
+def test_a_large_leak_is_certified_by_counts_alone() -> None:
+    result = audit.run_description(Overstated(epsilon=1.0, size=2), trials=20_000)
+    assert result.violated
+    assert 1.5 < result.certified_epsilon < 2.0
+
+
+def test_arguments_are_checked() -> None:
+    with pytest.raises(ConfigurationError, match="trials must be at least 100"):
+        audit.run_description(Description(epsilon=1.0), trials=10)

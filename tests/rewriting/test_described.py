@@ -1,0 +1,88 @@
+"""Rewriting by description: through the released number alone, for any text, from the files of a model directory."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tiny import Run
+
+from adept import audit
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import Description
+from adept.models.codec_files import DESCRIPTION, TABLES
+from adept.rewriting.described import packed, unpacked
+from adept.rewriting.rewriter import Rewriter
+
+TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
+
+
+@pytest.fixture
+def rewriter(tiny_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(tiny_run, mechanism=Description(epsilon=12.0))
+
+
+def test_every_record_gets_one_rewrite_whatever_it_says(rewriter: Rewriter) -> None:
+    texts = [*TEXTS, "\x00\x07 control", "word\u2028word", "\ud800"]
+    rewrites = rewriter.rewrite(texts, samples=2)
+    assert len(rewrites) == 2 * len(texts)
+    assert rewrites[::2] == rewrites[1::2]
+    assert all("\n" not in text and "\x00" not in text for text in rewrites)
+
+
+def test_what_is_written_depends_on_the_released_number_alone(rewriter: Rewriter) -> None:
+    assert not audit.replay(rewriter, TEXTS).violated
+    assert audit.replay(rewriter, TEXTS).judged
+
+
+def test_a_large_budget_writes_the_record_itself(tiny_run: Path) -> None:
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=Description(epsilon=120.0))
+    assert rewriter.rewrite(["show me flights to boston"]) == ["show me flights to boston"]
+
+
+def test_the_guarantee_is_the_mechanisms(rewriter: Rewriter) -> None:
+    assert rewriter.guarantee == Description(epsilon=12.0).guarantee()
+
+
+@pytest.mark.parametrize("numbers", [[], [0, 1, 2**60 - 1, 2**60, 2**119 + 7, 2**120 - 1]])
+def test_numbers_travel_as_tensors(numbers: list[int]) -> None:
+    assert unpacked(packed(numbers)) == numbers
+
+
+@pytest.mark.parametrize("rows", [torch.zeros(3, 2), torch.zeros(3, 1, dtype=torch.int64)])
+def test_what_is_no_release_is_refused(rows: torch.Tensor) -> None:
+    with pytest.raises(ConfigurationError, match="rows of two int64"):
+        unpacked(rows)
+
+
+def test_a_model_without_a_codec_says_so(rewriter: Rewriter) -> None:
+    rewriter.model.codec = None
+    with pytest.raises(ModelError, match="no codec"):
+        Rewriter(rewriter.model, rewriter.tokenizer, mechanism=Description(epsilon=12.0))
+
+
+def test_a_model_directory_holds_the_codec(tiny_run: Path) -> None:
+    assert (tiny_run / "model" / TABLES).exists()
+    stored = json.loads((tiny_run / "model" / DESCRIPTION).read_text("utf-8"))
+    assert len(stored["utterances"]) > 400  # public: the utterances, and what the decoder wrote
+
+
+def test_the_command_releases_a_file_and_states_how_often_the_truth_is_told(
+    adept_here: Run, tiny_run: Path, labelled_file: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.jsonl"
+    done = adept_here(
+        "rewrite",
+        "mechanism=description",
+        "epsilon=16",
+        f"model_dir={tiny_run}",
+        f"input={labelled_file}",
+        f"output={output}",
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(output.read_text("utf-8").splitlines()) == 5
+    statement = json.loads(Path(f"{output}.privacy.json").read_text("utf-8"))
+    assert (statement["mechanism"], statement["epsilon"], statement["exact"]) == ("description", 16.0, True)
+    assert statement["dim"] is statement["clip"] is statement["clip_norm"] is None
+    assert statement["size"] == Description(epsilon=16.0).count
+    assert "93 of 100 times" in statement["statement"]
