@@ -23,6 +23,7 @@ COLOURS = {
     "codebook": "#5c4033",
     "learned_codebook": "#d6438a",
     "dptext": "#7f7f7f",
+    "description": "#3f2fb5",
 }
 NAMES = {"original": "original (claim false)", "dptext": "dptext (not private)"}
 PALETTE = ("#1f77b4", "#e08e0b", "#2a9d5c", "#c0392b", "#8e5ea2", "#5c4033", "#17818f", "#7f7f7f")
