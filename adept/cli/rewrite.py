@@ -31,7 +31,7 @@ class RewriteConfig(Columns):
     input: str = MISSING
     output: str = MISSING
     mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
-    epsilon: float | None = None  # who releases data chooses the budget: there is no default
+    epsilon: float | None = None  # whoever releases data chooses the budget: there is no default
     labels: str = "copy"  # copy | joint | randomized_response | drop
     label_epsilon: float | None = None  # budget of randomized_response, spent beside epsilon
     label_set: list[str] | None = None  # public labels of randomized_response; null: those that the model writes

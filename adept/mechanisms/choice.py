@@ -46,7 +46,7 @@ class MechanismChoice:
         required = any(part.name == "epsilon" and part.default is MISSING for part in fields(self.kind))
         if budget is None and required:
             raise ConfigurationError(
-                "epsilon must be chosen by who releases the data, got none: add for example epsilon=8"
+                "epsilon must be chosen by whoever releases the data, got none: add epsilon=8, for example"
             )
         given: dict[str, Any] = {} if budget is None else {"epsilon": budget}
         if issubclass(self.kind, Description):

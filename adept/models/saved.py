@@ -31,7 +31,7 @@ def check_file(path: Path, *, limit: int) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "impossible name"
         raise ModelError(
-            f"{printable(path.parent)} is no model directory (no readable {path.name}, {reason}): train one or correct the path"
+            f"{printable(path.parent)} is not a model directory (no readable {path.name}, {reason}): train one or correct the path"
         ) from None
     if not stat.S_ISREG(status.st_mode):
         raise ModelError(f"{path} must be a regular file: give a complete model directory")

@@ -81,7 +81,7 @@ class Journal:
             for line in stream:
                 entry = _parsed(line)
                 if entry is None and (not self._begin or stream.readline()):
-                    raise DataError(f"{self.path} is damaged or no journal: restore it, or choose another output")
+                    raise DataError(f"{self.path} is damaged or not a journal: restore it, or choose another output")
                 if entry is None:
                     break
                 self._end += len(line)

@@ -41,7 +41,7 @@ def secret_key(path: str | None = None) -> bytes:
     except (OSError, RuntimeError) as error:  # a RuntimeError says that there is no home
         raise DataError(f"cannot keep a key ({getattr(error, 'strerror', None) or 'no home'}): {advice}") from None
     if len(key) != KEY_BYTES:
-        raise DataError(f"{location} is no key of adept: {advice}")
+        raise DataError(f"{location} is not a key of adept: {advice}")
     return key
 
 

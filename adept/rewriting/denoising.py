@@ -1,6 +1,6 @@
 r"""Denoising: what all releases say together, put back into the text of each.
 
-At eps = 4 half of all releases are noise, and because noise has the commonest label, it drowns every rare one in its codeword.
+At eps = 4 half of all releases are noise, and because noise has the majority label, it drowns every rare one in its codeword.
 The noise's law is public, so a reader of many releases can take it out again: that is inference, not access to records.
 
 *Claim*: the result guarantees what the releases did. *Proof*: everything here is a function of released codewords, released labels

@@ -104,7 +104,7 @@ def load_model(directory: str | Path) -> tuple[Autoencoder, Tokenizer]:
         if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
             directory = directory / "model"
     except (OSError, ValueError):
-        raise ModelError(f"{printable(directory)} is no model directory: train one or correct the path") from None
+        raise ModelError(f"{printable(directory)} is not a model directory: train one or correct the path") from None
     model, tokenizer = Autoencoder.from_pretrained(directory), Tokenizer.from_pretrained(directory)
     if len(tokenizer) != model.vocabulary_size or len(tokenizer.labels) != model.labels:
         raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")

@@ -111,7 +111,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=8 text_column=utterance", "column 'utterance' is missing"),
         (f"{REWRITE} epsilon=8 colour=red", "colour"),
         ("rewrite input={input} output={output} epsilon=8", "model_dir must be given"),
-        ("rewrite model_dir={nowhere} input={input} output={output} epsilon=8", "no model directory"),
+        ("rewrite model_dir={nowhere} input={input} output={output} epsilon=8", "not a model directory"),
         ("rewrite model_dir={corrupt} input={input} output={output} epsilon=8", "corrupt"),
         ("rewrite model_dir={model} input={nowhere}.txt output={output} epsilon=8", "cannot read"),
         ("rewrite model_dir={model} input={empty} output={output} epsilon=8", "has no records"),

@@ -169,7 +169,7 @@ def test_impossible_sizes_in_a_saved_model_are_refused(model: Autoencoder, tmp_p
 
 
 def test_an_absent_directory_or_missing_weights_are_refused(model: Autoencoder, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no model directory"):
+    with pytest.raises(ModelError, match="not a model directory"):
         Autoencoder.from_pretrained(tmp_path / "none")
     model.save_pretrained(tmp_path)
     (tmp_path / "model.safetensors").unlink()

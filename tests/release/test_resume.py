@@ -404,14 +404,14 @@ def test_a_torn_entry_is_cut_off_and_a_damaged_one_is_refused(tmp_path: Path) ->
         assert path.stat().st_size in ends
     for place in (3, ends[0] + 20, ends[1] + 2):
         path.write_bytes(whole[:place] + b"?" + whole[place + 1 :])
-        with pytest.raises(DataError, match="damaged or no journal"):
+        with pytest.raises(DataError, match="damaged or not a journal"):
             Journal(path)
 
 
 def test_somebody_elses_file_is_not_taken_for_a_journal(tmp_path: Path) -> None:
     path = tmp_path / "x.journal"
     path.write_text("my diary")
-    with pytest.raises(DataError, match="no journal"):
+    with pytest.raises(DataError, match="not a journal"):
         Journal(path)
     assert path.read_text() == "my diary"
 
