@@ -4,11 +4,9 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from adept.cli.app import execute
-from adept.cli.console import show_table
+from adept.cli.console import progress, show_table
 from adept.comparison.audits import verdicts
 from adept.comparison.run import CompareConfig, compare, planned
 from adept.report import findings, page
@@ -19,10 +17,8 @@ from adept.report.table import METRICS, table
 
 def run(config: CompareConfig) -> pd.DataFrame:
     """Compare, and write the report; returns the table that it was made from. Raises AdeptError for what the user can mend."""
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, disable=not sys.stderr.isatty(), console=Console(stderr=True)) as progress:
-        task = progress.add_task("rows", total=planned(config))
-        rows = compare(config, progress=lambda done: progress.update(task, completed=done))
+    with progress("rows", lambda: planned(config)) as done:
+        rows = compare(config, progress=done)
     lines = table(rows)
     page.write(lines, verdicts(config), config, Path(config.output_dir), examples=examples(config, rows))
     return lines

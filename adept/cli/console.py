@@ -36,7 +36,7 @@ def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
 
 
 @contextmanager
-def progress(title: str, estimate: Callable[[], int | None]) -> Iterator[Callable[[int], None] | None]:
+def progress(title: str, estimate: Callable[[], int | None]) -> Iterator[Callable[[int], None]]:
     """Show how far long work is, at what rate, and how long it will take; on a terminal alone.
 
     Args:
@@ -44,7 +44,7 @@ def progress(title: str, estimate: Callable[[], int | None]) -> Iterator[Callabl
         estimate: about how many steps there are; called on a terminal alone.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield lambda done: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -53,10 +53,12 @@ def progress(title: str, estimate: Callable[[], int | None]) -> Iterator[Callabl
 
 
 class _Rate(ProgressColumn):
-    """Steps a second."""
+    """Steps a second, or seconds a step where steps are long."""
 
     def render(self, task: Task) -> Text:
-        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+        if not task.speed:
+            return Text("")
+        return Text(f"{task.speed:,.0f}/s" if task.speed >= 1 else f"{1 / task.speed:,.0f} s each")
 
 
 def _print(table: Table, rows: list[list[str]], *, stderr: bool = False) -> None:

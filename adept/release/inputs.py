@@ -39,8 +39,8 @@ class Inputs:
 
     @property
     def repeatable(self) -> bool:
-        """Can the records be read more than once."""
-        return self.locations != (STANDARD_STREAM,)
+        """Can the records be read more than once: not from standard input, nor from a pipe with a name."""
+        return self.sizes is not None
 
     @property
     def sizes(self) -> list[int] | None:
@@ -54,7 +54,7 @@ class Inputs:
     def records(self) -> Iterator[Record]:
         """Yield the records of all files, one after the other."""
         for location in self.locations:
-            yield from read_records(location, format=None if self.repeatable else self.format)
+            yield from read_records(location, format=self.format if location == STANDARD_STREAM else None)
 
     def estimate(self) -> int | None:
         """Return about how many records there are, cheaply: lines, or a parquet file's own count; None where nobody knows."""

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
+from adept.cli.console import progress
+
 
 def lines(path: Path, records: int) -> Path:
     path.write_text("".join(json.dumps({"text": f"fare {i}", "intent": "fare"}) + "\n" for i in range(records)))
@@ -134,3 +136,24 @@ def test_impossible_numbers_are_refused(adept_here: Run, tiny_l1_run: Path, tmp_
     )
     assert done.returncode == 2
     assert f"{field.split('=')[0]} must be at least 1" in done.stderr
+
+
+def test_progress_tells_rate_and_time_left_on_a_terminal_and_nothing_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never() -> int:
+        raise AssertionError
+
+    with progress("rows", never) as done:
+        done(1)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress("rows", lambda: 100) as done:
+        for count in range(10, 60, 10):
+            done(count)
+            time.sleep(0.01)
+    told = capsys.readouterr().err
+    assert "50/100" in told
+    assert "/s" in told
+    assert "0:00:0" in told

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 from contextlib import closing
 from pathlib import Path
 
@@ -163,3 +164,19 @@ def test_a_pattern_reads_files_in_order_and_an_existing_name_wins(tmp_path: Path
         Inputs.of(str(tmp_path / "*.csv"), None)
     assert Inputs.of(str(tmp_path / "?.txt"), None).estimate() == 2
     assert Inputs.of("-", "txt").estimate() is None
+
+
+def test_a_pipe_with_a_name_is_read_once(rewriter: Rewriter, tmp_path: Path) -> None:
+    """A ledger claims a file's rows before anything is drawn; what comes through a pipe is claimed as it comes."""
+    pipe = tmp_path / "in.jsonl"
+    os.mkfifo(pipe)
+    child = os.fork()
+    if child == 0:
+        pipe.write_text("".join(json.dumps({"text": f"fare {i}"}) + "\n" for i in range(9)))
+        os._exit(0)
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        released = release_file(
+            rewriter, str(pipe), str(tmp_path / "out.jsonl"), options=ReleaseOptions(), key=KEY, ledger=ledger
+        )
+        assert (released.records, ledger.sum().rows) == (9, 9)
+    os.waitpid(child, 0)
