@@ -21,6 +21,7 @@ from adept.release.ledger import Ledger
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
+from adept.rewriting.rewriter import BATCH_SIZE
 
 
 @dataclass
@@ -53,7 +54,7 @@ class RewriteConfig(Columns):
     format: str | None = None  # of standard input and output
     statement: str | None = None  # null: OUTPUT.privacy.json
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
-    batch_size: int = 256
+    batch_size: int = BATCH_SIZE
     accept_broken_claim: bool = False
     accept_inexact: bool = False
     accept_private_model: bool = False

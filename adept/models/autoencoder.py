@@ -1,9 +1,9 @@
 """The autoencoder: an LSTM encoder, a bounded latent, an LSTM decoder that sees nothing else.
 
 Shapes: B records, T tokens (at most max_length and the closing END), n latent dimensions, H hidden units, E embedding
-dimensions, V words. Both directions of the encoder run over plain padded tensors and are read at the record's last token,
-so that a record's latent never depends on its neighbours in the batch: with T fixed, every row goes through the same
-arithmetic whatever the other rows hold. (Packed sequences would not do: their shape follows the neighbours' lengths.)
+dimensions, V words. Both directions of the encoder run over plain padded tensors and are read at the record's last token. This is
+the arithmetic of training; what is released goes through ``adept.models.inference``, where a latent does not depend on the
+record's neighbours in the batch, to the last bit.
 """
 
 import json
@@ -21,9 +21,10 @@ from adept.mechanisms.base import CLIP_NORMS, check_positive
 from adept.mechanisms.grid import NORM_ORDER, clip_latents
 from adept.models.codec import Codec
 from adept.models.codec_files import DESCRIPTION, load_codec, save_codec
-from adept.models.decoding import DecodingConfig, choose
-from adept.models.pipeline import END, FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
-from adept.models.saved import corrupt, printable, read_json, read_tensors, tensor_names
+from adept.models.decoding import DecodingConfig
+from adept.models.inference import Writer
+from adept.models.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
+from adept.models.saved import check_whole, corrupt, printable, read_json, read_tensors, tensor_names
 
 FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
@@ -74,13 +75,6 @@ class TrainingData:
                 f"training_data.name must be a line of at most {LONGEST_NAME} characters, got {printable(self.name)}"
             )
         check_whole(0, MOST_RECORDS, **{"training_data.records": self.records})
-
-
-def check_whole(low: int, high: int, **values: object) -> None:
-    """Raise ConfigurationError unless every value is a whole number in [low, high]."""
-    for field, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ConfigurationError(f"{field} must be a whole number from {low} to {high}, got {printable(value)}")
 
 
 class Autoencoder(nn.Module):
@@ -150,7 +144,11 @@ class Autoencoder(nn.Module):
         if self.training:
             hidden = torch.rand(inputs.shape, device=inputs.device) < self.config.word_dropout
             inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
-        logits, _ = self._decoder_step(self.dropout(self.embedding(inputs)), latents, self._initial_state(latents))
+        hidden, cell = self.initial_state(latents)
+        repeated = self.scaled(latents)[:, None].expand(-1, inputs.shape[1], -1)  # (B, T, n)
+        words = torch.cat([self.dropout(self.embedding(inputs)), repeated], dim=2)
+        outputs, _ = self.decoder(words, (hidden[None], cell[None]))
+        logits: Tensor = self.to_words(self.dropout(outputs))
         return logits
 
     @torch.inference_mode()
@@ -161,54 +159,21 @@ class Autoencoder(nn.Module):
         )
         return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
 
-    @torch.inference_mode()
     def decode(
         self, latents: Tensor, decoding: DecodingConfig | None = None, generator: torch.Generator | None = None
     ) -> Tensor:
-        """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone.
+        """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone; see ``Writer``."""
+        return Writer(self)(latents, decoding, generator)
 
-        Rows end with END and are padded with PAD. Stopping early when every row has ended looks at released latents only, so
-        it is post-processing.
-        """
-        decoding = decoding or DecodingConfig()
-        state = self._initial_state(latents)
-        words = torch.full((len(latents), 1), START, device=latents.device)
-        ended = torch.zeros_like(words, dtype=torch.bool)
-        written = []
-        for position in range(self.config.max_length + (self.labels > 0)):
-            logits, state = self._decoder_step(self.embedding(words), latents, state)
-            logits = logits[:, -1].masked_fill(~self._allowed(position, logits.device), -torch.inf)
-            words = choose(logits, decoding, generator).masked_fill(ended, PAD)
-            written.append(words)
-            ended = ended | (words == END)
-            if ended.all():
-                break
-        return torch.cat(written, dim=1) if written else words[:, :0]
+    def initial_state(self, latents: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the decoder's hidden and cell state (B, H) before the first word."""
+        hidden, cell = torch.tanh(self.to_state(self.scaled(latents))).chunk(2, dim=1)
+        return hidden.contiguous(), cell.contiguous()
 
-    def _allowed(self, position: int, device: torch.device) -> Tensor:
-        """Which words (V,) may be written at a position: a label first where there are labels, and never a special token."""
-        words = torch.arange(self.vocabulary_size, device=device)
-        is_label = (words >= FIRST_LABEL) & (words < FIRST_LABEL + self.labels)
-        if self.labels and position == 0:
-            return is_label
-        return (words >= END) & ~is_label
-
-    def _initial_state(self, latents: Tensor) -> tuple[Tensor, Tensor]:
-        hidden, cell = torch.tanh(self.to_state(self._scaled(latents))).chunk(2, dim=1)  # (B, H) each
-        return hidden[None].contiguous(), cell[None].contiguous()
-
-    def _scaled(self, latents: Tensor) -> Tensor:
+    def scaled(self, latents: Tensor) -> Tensor:
         """Scale latents by a public constant, so that coordinates are of order one for any n and C, as networks like it."""
         dim, clip_norm = self.config.latent_dim, self.config.clip_norm
         return latents * ((dim if self.clip == "l1" else math.sqrt(dim)) / clip_norm)
-
-    def _decoder_step(
-        self, words: Tensor, latents: Tensor, state: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Run the decoder over embedded words (B, T, E); returns logits (B, T, V) and the new state."""
-        latents = self._scaled(latents)[:, None].expand(-1, words.shape[1], -1)  # (B, T, n)
-        outputs, state = self.decoder(torch.cat([words, latents], dim=2), state)
-        return self.to_words(self.dropout(outputs)), state
 
     def save_pretrained(self, directory: str | Path) -> None:
         """Write ``config.json`` and ``model.safetensors`` into a directory, making it where needed."""

@@ -35,10 +35,11 @@ class DecodingConfig:
 
 
 def choose(logits: Tensor, decoding: DecodingConfig, generator: torch.Generator | None) -> Tensor:
-    """Choose the next word (B, 1) from logits (B, V)."""
+    """Choose the next word (B,) from logits (B, V)."""
     if decoding.strategy != "sample":
-        return logits.argmax(dim=1, keepdim=True)
-    logits = logits / decoding.temperature
+        return logits.argmax(dim=1)
+    if decoding.temperature != 1:
+        logits = logits / decoding.temperature
     if decoding.top_k:
         smallest = logits.topk(min(decoding.top_k, logits.shape[1]), dim=1).values[:, -1:]
         logits = logits.masked_fill(logits < smallest, -torch.inf)
@@ -47,4 +48,17 @@ def choose(logits: Tensor, decoding: DecodingConfig, generator: torch.Generator 
         ordered, order = probabilities.sort(dim=1, descending=True)
         beyond = ordered.cumsum(dim=1) - ordered >= decoding.top_p  # the word that crosses the line stays
         probabilities = ordered.masked_fill(beyond, 0.0).gather(1, order.argsort(dim=1))
-    return probabilities.multinomial(1, generator=generator)
+    return _drawn(probabilities, generator)
+
+
+def _drawn(weights: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Draw an index (B,) from each row of weights (B, V), with probabilities in their proportion, by inversion.
+
+    The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight of its own above 0. Rounding can
+    make u * total as large as the total, which no index exceeds; the largest float below the total stands for it then.
+    """
+    cumulated = weights.cumsum(dim=1)
+    total = cumulated[:, -1:]
+    uniform = torch.rand(total.shape, generator=generator, device=weights.device)
+    level = torch.minimum(uniform * total, torch.nextafter(total, torch.zeros_like(total)))
+    return torch.searchsorted(cumulated, level, right=True)[:, 0].clamp(max=weights.shape[1] - 1)

@@ -15,8 +15,9 @@ from adept.mechanisms import Description, LearnedCodebook
 from adept.mechanisms.choice import Kind
 from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.autoencoder import Autoencoder
-from adept.models.batching import pad, token_loader
+from adept.models.batching import token_loader
 from adept.models.codec_training import learn_codec
+from adept.models.inference import Reader
 from adept.models.resuming import BEST, LAST, TrainSpec, continued, origin_of
 from adept.models.task import AutoencoderTask, TrainingConfig
 from adept.models.tokenizer import Tokenizer
@@ -70,7 +71,8 @@ def train_model(
     )
     fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1":
-        model.codebooks = learn_codebooks(_latents(model, tokenizer, train), seed=spec.seed)
+        rows = encode_corpus(tokenizer, train, max_length=spec.model.max_length)
+        model.codebooks = learn_codebooks(Reader(model)(rows).cpu(), seed=spec.seed)
     model.codec = learn_codec(model, tokenizer, train, public=spec.training_data.public, seed=spec.seed)
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
@@ -142,17 +144,6 @@ def _targets(
     encode = fit_content(train, kind=config.kind, dim=dim, seed=seed, grammar_texts=config.grammar_texts)
     first, second = (torch.from_numpy(encode(corpus.texts)).to(torch.float32) for corpus in (train, validation))
     return first, second
-
-
-@torch.inference_mode()
-def _latents(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus) -> Tensor:
-    """Return the latents (N, n) of a corpus, on the CPU."""
-    device = next(model.parameters()).device
-    rows = encode_corpus(tokenizer, corpus, max_length=model.config.max_length)
-    length = model.config.max_length + 2
-    return torch.cat(
-        [model.encode(pad(rows[i : i + 256], length=length).to(device)).cpu() for i in range(0, len(rows), 256)]
-    )
 
 
 def encode_corpus(tokenizer: Tokenizer, corpus: Corpus, *, max_length: int) -> list[list[int]]:

@@ -16,7 +16,7 @@ from adept.mechanisms.guarantee import share
 from adept.models.decoding import DecodingConfig
 from adept.release.file import preview_file, release_file
 from adept.rewriting.loading import best_exact, load_model
-from adept.rewriting.rewriter import Rewriter
+from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
 __all__ = ["Budget", "label_response", "open_rewriter", "preview_file", "release_file"]
 
@@ -56,7 +56,7 @@ def open_rewriter(
     budget: Budget,
     mechanism: MechanismChoice | None = None,
     decoding: DecodingConfig | None = None,
-    batch_size: int = 256,
+    batch_size: int = BATCH_SIZE,
     accept_broken_claim: bool = False,
     accept_inexact: bool = False,
     accept_private_model: bool = False,

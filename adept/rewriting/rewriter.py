@@ -1,7 +1,8 @@
 """Rewriting: batches of text to private text.
 
-The only way from a record to its rewrite is encode -> release -> decode. ``encode`` pads every record to the same length, so a
-latent depends on its own record alone; ``release`` is the mechanism; ``decode`` sees nothing but released latents.
+The only way from a record to its rewrite is encode -> release -> decode. ``encode`` computes every record in a chunk of one shape,
+so a latent depends on its own record alone, to the last bit; ``release`` is the mechanism; ``decode`` sees nothing but released
+latents.
 
 Where releases repeat, because the mechanism has few codewords, each codeword has a *pool* of texts, and every record with that
 codeword draws from it (``adept.rewriting.pool``). That is post-processing, and it is what a reader of noisy releases wants: all
@@ -10,6 +11,7 @@ records with one codeword say the same, so that their labels average out, text b
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,16 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Description, LearnedCodebook, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder
-from adept.models.batching import pad
 from adept.models.decoding import DecodingConfig
+from adept.models.inference import Reader, Writer
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting import denoising
 from adept.rewriting.described import Describer, packed
 from adept.rewriting.loading import check_fit, check_release, load_model, with_codewords
 from adept.rewriting.pool import Pools
+
+BATCH_SIZE = 1024  # enough to fill the chunks of every length class
+WRITTEN_ROWS = 256  # more at once are not faster, and the logits of a large vocabulary take much memory
 
 
 class Rewriter:
@@ -59,7 +64,7 @@ class Rewriter:
         *,
         mechanism: Mechanism | Description,
         decoding: DecodingConfig | None = None,
-        batch_size: int = 256,
+        batch_size: int = BATCH_SIZE,
         accept_broken_claim: bool = False,
         accept_inexact: bool = False,
         accept_private_model: bool = False,
@@ -99,7 +104,7 @@ class Rewriter:
         *,
         mechanism: Mechanism | Description,
         decoding: DecodingConfig | None = None,
-        batch_size: int = 256,
+        batch_size: int = BATCH_SIZE,
     ) -> "Rewriter":
         """Return a rewriter that refuses nothing: for reference rows and broken claims, which are there to be measured.
 
@@ -189,8 +194,7 @@ class Rewriter:
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return the clipped latents (B, n) of B records: secret, and the same whatever the other records are."""
-        rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
-        return self.model.encode(pad(rows, length=self.model.config.max_length + 2).to(self._device))
+        return self._reader(self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels))
 
     def release(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return released latents (B, n): encode, then the mechanism; of descriptions, rows (B, 2)."""
@@ -206,7 +210,8 @@ class Rewriter:
         """Write one text and, where the model writes labels, its label from each released latent."""
         generator = torch.Generator(self._device)
         generator.seed()
-        rows = self._likeliest(released, generator).tolist()
+        parts = (self._likeliest(part, generator).tolist() for part in torch.split(released, WRITTEN_ROWS))
+        rows = [row for part in parts for row in part]
         labels: Sequence[str | None] = (
             self.tokenizer.decode_labels(rows) if self.tokenizer.labels else [None] * len(rows)
         )
@@ -216,11 +221,19 @@ class Rewriter:
         """Write token ids (B, T): of as many candidates as are asked for, the likeliest given the released latent alone."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
-        tokens = self.model.decode(latents, self.decoding, generator)
+        tokens = self._writer(latents, self.decoding, generator)
         if count == 1:
             return tokens
         best = self.model.likelihood(latents, tokens).reshape(-1, count).argmax(dim=1)
         return tokens[best + count * torch.arange(len(best), device=best.device)]
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self.model)
+
+    @cached_property
+    def _writer(self) -> Writer:
+        return Writer(self.model)
 
     @property
     def _device(self) -> torch.device:

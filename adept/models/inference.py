@@ -1,0 +1,156 @@
+"""A trained model's arithmetic, arranged for speed: the functions of ``Autoencoder``'s modules, without gradients.
+
+What a word adds to an LSTM's gates does not change, so it is looked up in a table of the whole vocabulary, and what is left of a
+step is one matrix product and a few sigmoids (tanh(x) = 2 sigmoid(2x) - 1, where tanh is the slower function).
+
+Bits. A matrix product may round a row differently when the number of rows changes, so a record encoded alone and in a batch
+would differ in its last bits, and a release would depend on its neighbours. ``Reader`` therefore computes in chunks of one
+shape: CHUNK rows, where dummy rows fill the last chunk, and as many positions as the record's *length class* has. A row of a
+product is a function of that row alone once the shape is fixed and its sides are multiples of a register's width (tested bit
+for bit), so a latent depends on its own record, whatever the batch, its size and the place in it. The class is chosen by the
+record, and the time that it takes is not hidden.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from adept.mechanisms.grid import clip_latents
+from adept.models.batching import pad
+from adept.models.decoding import DecodingConfig, choose
+from adept.models.pipeline import END, FIRST_LABEL, PAD, START
+
+if TYPE_CHECKING:
+    from adept.models.autoencoder import Autoencoder
+
+CHUNK = 32
+WIDTH = 16  # floats of a vector register: rows of another width begin at different places in one, and may be rounded otherwise
+LENGTHS = (6, 8, 10, 12, 14, 16, 20, 26, 42)  # positions of the classes; the longest possible record makes one more
+
+
+class Reader:
+    """Encodes rows of token ids into clipped latents; holds copies of the model's weights."""
+
+    @torch.no_grad()
+    def __init__(self, model: "Autoencoder") -> None:
+        self._model = model
+        longest = model.config.max_length + 2  # a label's token, the words, END
+        self._lengths = [length for length in LENGTHS if length < longest] + [longest]
+        directions, embedded = (model.encoder_forward, model.encoder_backward), model.embedding.weight
+        tables = [_gates(lstm, embedded @ lstm.get_parameter("weight_ih_l0").T, width=WIDTH) for lstm in directions]
+        weights = [_doubled(lstm.get_parameter("weight_hh_l0").T, width=WIDTH) for lstm in directions]
+        self._table = torch.cat(tables)  # (2V, 4H)
+        self._recurrent = _filled(torch.stack(weights), dim=1)  # (2, H, 4H)
+        hidden = model.to_latent.weight.T.reshape(2, -1, model.config.latent_dim)  # (2, H, n)
+        self._to_latent = _filled(_filled(hidden, dim=1), dim=2).flatten(0, 1)  # (2H, n)
+        self._bias = _filled(model.to_latent.bias, dim=0)  # (n,)
+
+    @torch.inference_mode()
+    def __call__(self, rows: Sequence[list[int]]) -> Tensor:
+        """Return the latents (B, n) of B rows, each closed by END."""
+        latents = self._recurrent.new_empty(len(rows), self._model.config.latent_dim)
+        shorter = 0
+        for length in self._lengths:
+            members = [place for place, row in enumerate(rows) if shorter < len(row) <= length]
+            for start in range(0, len(members), CHUNK):
+                some = members[start : start + CHUNK]
+                dummies = [[END]] * (CHUNK - len(some))
+                tokens = pad([rows[place] for place in some] + dummies, length=length).to(latents.device)
+                latents[some] = self._chunk(tokens, shortest=shorter + 1)[: len(some)]
+            shorter = length
+        return latents
+
+    def _chunk(self, tokens: Tensor, *, shortest: int) -> Tensor:
+        """Return the latents of tokens (CHUNK, T), of which only dummies have fewer than ``shortest``."""
+        lengths = (tokens != PAD).sum(dim=1)  # (B,)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        backward = tokens.gather(1, (lengths[:, None] - 1 - positions).clamp(min=0))  # last token first
+        words = torch.stack([tokens, backward + self._model.vocabulary_size])  # (2, B, T): rows of the table
+        cell = self._recurrent.new_zeros(2, len(tokens), self._recurrent.shape[1])
+        hidden = _step(self._table[words[:, :, 0]], cell)  # nothing came before the first word
+        for position in range(1, tokens.shape[1]):
+            gates = torch.baddbmm(self._table[words[:, :, position]], hidden, self._recurrent)
+            moved = _step(gates, cell)
+            hidden = moved if position < shortest else torch.where((position < lengths)[:, None], moved, hidden)
+        latents = torch.addmm(self._bias, torch.cat([hidden[0], hidden[1]], dim=1), self._to_latent)
+        latents = latents[:, : self._model.config.latent_dim].contiguous()  # (B, n)
+        return clip_latents(latents, clip=self._model.clip, clip_norm=self._model.config.clip_norm)
+
+
+class Writer:
+    """Writes token ids from latents; holds copies of the model's weights."""
+
+    @torch.no_grad()
+    def __init__(self, model: "Autoencoder") -> None:
+        self._model = model
+        lstm, embedded = model.decoder, model.embedding.weight
+        inputs = lstm.get_parameter("weight_ih_l0").T  # (E + n, 4H): a word's part, the latent's part
+        words, latents = inputs[: embedded.shape[1]], inputs[embedded.shape[1] :]
+        self._table = _gates(lstm, embedded @ words)  # (V, 4H)
+        self._from_latent = _doubled(latents)  # (n, 4H)
+        self._recurrent = _doubled(lstm.get_parameter("weight_hh_l0").T)  # (H, 4H)
+        self._to_words = model.to_words.weight.T.contiguous()  # (H, V)
+        numbers = torch.arange(model.vocabulary_size, device=embedded.device)
+        label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
+        bias = model.to_words.bias
+        self._bias = bias.masked_fill(~((numbers >= END) & ~label), -torch.inf)  # (V,): no special token but END
+        self._first_bias = bias.masked_fill(~label, -torch.inf) if model.labels else self._bias
+
+    @torch.inference_mode()
+    def __call__(
+        self, latents: Tensor, decoding: DecodingConfig | None = None, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone.
+
+        Rows end with END and are padded with PAD. A row that has ended leaves the batch, and when all have, writing stops: both
+        look at released latents only, so they are post-processing.
+        """
+        decoding = decoding or DecodingConfig()
+        limit = self._model.config.max_length + (self._model.labels > 0)
+        written = torch.full((len(latents), limit), PAD, device=latents.device)
+        hidden, cell = self._model.initial_state(latents)
+        constant = self._model.scaled(latents) @ self._from_latent  # (B, 4H)
+        rows = torch.arange(len(latents), device=latents.device)
+        words = torch.full_like(rows, START)
+        for position in range(limit):
+            gates = self._table[words].add_(constant).addmm_(hidden, self._recurrent)
+            hidden = _step(gates, cell)
+            bias = self._bias if position else self._first_bias
+            words = choose(torch.addmm(bias, hidden, self._to_words), decoding, generator)
+            written[rows, position] = words
+            going = (words != END).nonzero()[:, 0]
+            if len(going) == 0:
+                return written[:, : position + 1]
+            if len(going) < len(rows):
+                rows, words, hidden, cell, constant = (part[going] for part in (rows, words, hidden, cell, constant))
+        return written
+
+
+def _gates(lstm: nn.LSTM, products: Tensor, *, width: int = 1) -> Tensor:
+    """What each word adds to the gates (V, 4H), both biases included."""
+    return _doubled(products + (lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")), width=width)
+
+
+def _doubled(gates: Tensor, *, width: int = 1) -> Tensor:
+    """Gates (..., 4H), in the order input, forget, cell, output, with the cell's doubled for ``_step``: exact in floats."""
+    four = gates.reshape(*gates.shape[:-1], 4, -1).clone()
+    four[..., 2, :] *= 2
+    return _filled(four, dim=-1, width=width).flatten(-2)
+
+
+def _filled(tensor: Tensor, *, dim: int, width: int = WIDTH) -> Tensor:
+    """Fill a dimension with zeros to a multiple of ``width``: units that are zero stay zero and add nothing."""
+    missing = -tensor.shape[dim] % width
+    zeros = tensor.new_zeros(
+        [missing if place == dim % tensor.dim() else size for place, size in enumerate(tensor.shape)]
+    )
+    return torch.cat([tensor, zeros], dim=dim).contiguous()
+
+
+def _step(gates: Tensor, cell: Tensor) -> Tensor:
+    """Advance an LSTM's cell (..., H) in place by its gates (..., 4H), which are used up; returns the hidden state (..., H)."""
+    read, forget, new, output = gates.sigmoid_().chunk(4, dim=-1)
+    cell.mul_(forget).addcmul_(read, new, value=2).sub_(read)  # + read * (2 new - 1)
+    return (cell * 2).sigmoid_().mul_(2).sub_(1).mul_(output)
