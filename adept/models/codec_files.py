@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -32,6 +33,13 @@ MOST = 1 << 30  # of any count
 
 def save_codec(codec: Codec, directory: Path) -> None:
     """Write ``codec.json`` and ``codec.safetensors`` into a model directory."""
+    description, tables = codec_content(codec)
+    (directory / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False) + "\n", "utf-8")
+    save_file({name: torch.from_numpy(table) for name, table in tables.items()}, directory / TABLES)
+
+
+def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return everything that a codec is made of: what its two files hold."""
     model, vocabulary = codec.model, codec.model.vocabulary
     description = {
         "format_version": FORMAT_VERSION,
@@ -43,12 +51,11 @@ def save_codec(codec: Codec, directory: Path) -> None:
         "holders": {word: n for word, n in codec.weigh.holders.items() if n > 1},
         "utterances": [" ".join(words) for words in codec.utterances],
     }
-    (directory / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False) + "\n", "utf-8")
     parts = {"words": model.words, "classes": model.classes, "letters": model.letters}
-    tables = {name: np.column_stack([ngrams.rows, ngrams.counts]) for name, ngrams in parts.items()}
-    save_file(
-        {name: torch.from_numpy(np.ascontiguousarray(table)) for name, table in tables.items()}, directory / TABLES
-    )
+    tables = {
+        name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
+    }
+    return description, tables
 
 
 def load_codec(directory: Path) -> Codec:

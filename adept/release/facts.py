@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+import json
 import platform
 import re
 from dataclasses import fields
@@ -12,6 +13,8 @@ from safetensors.torch import save
 from adept.mechanisms import Codebook, Description, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import json_number
 from adept.models.autoencoder import Autoencoder, TrainingData
+from adept.models.codec import Codec
+from adept.models.codec_files import codec_content
 from adept.rewriting.rewriter import Rewriter
 
 LONGEST_NAME = 100
@@ -31,13 +34,14 @@ def latent_facts(mechanism: Mechanism | Description, dim: int) -> dict[str, Any]
     return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.clip_norm}
 
 
-def codebook_facts(mechanism: Mechanism | Description, dim: int) -> dict[str, Any]:
+def codebook_facts(mechanism: Mechanism | Description, dim: int, codec: Codec | None = None) -> dict[str, Any]:
     """What a codebook came to: codewords k and heavy codewords t of each draw, and the digest of all codewords.
 
-    Where there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row.
+    Where there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row. Of
+    descriptions there are k, one of them heavy, and the digest is that of the codec, which says what each of them means.
     """
     if isinstance(mechanism, Description):
-        return {"size": mechanism.count, "top": 1, "codebook_sha256": None}
+        return {"size": mechanism.count, "top": 1, "codebook_sha256": codec_sha256(codec) if codec else None}
     if not isinstance(mechanism, Codebook):
         return {"size": None, "top": None, "codebook_sha256": None}
     blocks = mechanism.layout(dim)
@@ -50,6 +54,15 @@ def codebook_facts(mechanism: Mechanism | Description, dim: int) -> dict[str, An
         "top": tops[0] if len(tops) == 1 else tops,
         "codebook_sha256": digest.hexdigest(),
     }
+
+
+def codec_sha256(codec: Codec) -> str:
+    """The digest of everything that a codec is made of."""
+    description, tables = codec_content(codec)
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode("ascii"))
+    for name, table in sorted(tables.items()):
+        digest.update(name.encode() + table.tobytes())
+    return digest.hexdigest()
 
 
 def label_facts(response: RandomizedResponse | None) -> dict[str, Any]:
@@ -66,7 +79,7 @@ def model_sha256(model: Autoencoder) -> str:
 
 
 def model_fingerprint(rewriter: Rewriter) -> str:
-    """The digest of everything of a model that a rewrite depends on: weights, sizes, clip, codebooks and vocabulary."""
+    """The digest of what a rewrite depends on, codebook and codec aside: weights, sizes, clip and vocabulary."""
     model = rewriter.model
     described = repr(
         (model_sha256(model), model.config, model.clip, model.labels, sorted(rewriter.tokenizer.vocabulary.items()))

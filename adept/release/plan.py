@@ -8,6 +8,7 @@ from typing import Any
 
 from adept.data.files import STANDARD_STREAM, Record, file_format
 from adept.errors import ConfigurationError, ReleaseRefused
+from adept.mechanisms import Description
 from adept.release import facts
 from adept.release.batches import DenoisedBatches, PlainBatches
 from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
@@ -48,6 +49,12 @@ class Plan:
         return PlainBatches(self.rewriter, self.label_column, self.options)
 
     @property
+    def codebook(self) -> dict[str, Any]:
+        """What the mechanism's codebook came to."""
+        model = self.rewriter.model
+        return facts.codebook_facts(self.rewriter.mechanism, model.config.latent_dim, model.codec)
+
+    @property
     def batch_size(self) -> int:
         """Records that are released, and become visible on standard output, together."""
         return min(self.rewriter.batch_size, self.options.flush_every or self.rewriter.batch_size)
@@ -73,7 +80,7 @@ class Plan:
             **facts.label_facts(options.response),
             "mechanism": rewriter.mechanism.name,
             "mechanism_options": facts.mechanism_options(rewriter.mechanism),
-            "codebook": facts.codebook_facts(rewriter.mechanism, rewriter.model.config.latent_dim),
+            "codebook": self.codebook,
             "model": facts.model_fingerprint(rewriter),
             "decoding": asdict(rewriter.decoding),
         }
@@ -96,7 +103,7 @@ class Plan:
             kept_columns=list(options.keep_columns),
             training_data=facts.origin(rewriter.model.training_data),
             versions=facts.versions(),
-            codebook=facts.codebook_facts(rewriter.mechanism, dim),
+            codebook=self.codebook,
             model_sha256=facts.model_sha256(rewriter.model),
             output_sha256=output_sha256,
             date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
@@ -124,6 +131,10 @@ def plan_release(
     if options.labels == "joint" and not rewriter.tokenizer.labels:
         raise ConfigurationError(
             "labels must not be joint for a model that writes no labels: train one with labels=joint"
+        )
+    if options.labels == "joint" and isinstance(rewriter.mechanism, Description):
+        raise ConfigurationError(
+            "labels must not be joint for mechanism=description, which describes text alone: use randomized_response"
         )
     if options.denoise:
         denoisable(rewriter.mechanism)

@@ -13,7 +13,7 @@ from tiny import tiny_config
 from adept.cli import train
 from adept.data.files import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
-from adept.mechanisms import Identity, LearnedCodebook, OriginalLaplace, RandomizedResponse, SqrtNLaplace
+from adept.mechanisms import Description, Identity, LearnedCodebook, OriginalLaplace, RandomizedResponse, SqrtNLaplace
 from adept.models.autoencoder import TrainingData
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
@@ -237,6 +237,15 @@ def test_joint_needs_a_model_that_writes_labels_and_labels_that_it_knows(
         release_file(joint, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions(labels="joint"))
     assert "intent_" not in str(caught.value)
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_description_says_no_label(joint_run: Path, tmp_path: Path) -> None:
+    described = Rewriter.from_pretrained(joint_run, mechanism=Description(epsilon=8.0))
+    air_travel_file(tmp_path / "in.jsonl", joint_run, records=3)
+    with pytest.raises(ConfigurationError, match="labels must not be joint for mechanism=description"):
+        release_file(
+            described, str(tmp_path / "in.jsonl"), str(tmp_path / "o.jsonl"), options=ReleaseOptions(labels="joint")
+        )
 
 
 def test_joint_labels_are_written_for_text_that_has_none(joint_run: Path, tmp_path: Path) -> None:

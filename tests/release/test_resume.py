@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms import LearnedCodebook, RandomizedResponse, SqrtNLaplace
+from adept.mechanisms import Description, LearnedCodebook, RandomizedResponse, SqrtNLaplace
+from adept.models.codec import Codec
 from adept.models.decoding import DecodingConfig
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
@@ -311,6 +312,22 @@ def test_resuming_draws_nothing_for_what_is_in_the_journal(
     )
     release_file(sampler, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
     assert released == [f"a fare to {i}" for i in range(8, 12)]
+
+
+def test_a_release_of_descriptions_is_continued_and_its_codec_is_known(tiny_run: Path, tmp_path: Path) -> None:
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=Description(epsilon=8.0), batch_size=4)
+    target = interrupted(rewriter, tmp_path)
+    held = [text for entry in drawn(Path(f"{target}.journal")) for text in entry["texts"]]  # type: ignore[index]
+    codec = rewriter.model.codec
+    assert codec is not None
+    arguments = {"options": OPTIONS["plain"], "resume": True, "key": KEY}
+    rewriter.model.codec = Codec(codec.model, codec.weigh, codec.utterances[1:])
+    with pytest.raises(DataError, match="codebook was"):
+        release_file(rewriter, str(tmp_path / "in.jsonl"), str(target), **arguments)  # type: ignore[arg-type]
+    rewriter.model.codec = codec
+    statement = release_file(rewriter, str(tmp_path / "in.jsonl"), str(target), **arguments)  # type: ignore[arg-type]
+    assert [row["text"] for row in rows(target)][:8] == held
+    assert len(str(statement.to_json()["codebook_sha256"])) == 64
 
 
 def test_resume_without_anything_to_resume_begins(sampler: Rewriter, tmp_path: Path) -> None:
