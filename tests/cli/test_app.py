@@ -67,14 +67,17 @@ def test_standard_streams_carry_records_and_nothing_else(adept: Run, tiny_l1_run
     assert json.loads((tmp_path / "s.json").read_text())["records"] == 2
 
 
-def test_a_failure_half_way_puts_nothing_on_standard_output(adept: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+def test_a_failure_half_way_leaves_whole_rows_on_standard_output_and_a_journal_to_continue(
+    adept: Run, tiny_l1_run: Path, tmp_path: Path
+) -> None:
     done = adept(
         "rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", f"statement={tmp_path}/s.json", HARMLESS,
         input='{"text": "a"}\n' * 300 + "{}\n",
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stdout == ""
-    assert list(tmp_path.iterdir()) == []
+    assert "record 301" in done.stderr
+    assert [set(json.loads(line)) for line in done.stdout.splitlines()] == [{"text"}] * 256
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json.journal"]
 
 
 def test_no_privacy_is_warned_about(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
