@@ -91,7 +91,7 @@ class Codec:
         texts = self._search.near(record, bits=math.log2(sized.code.size) + LUCK)
         nearer = [found for found in texts if self.weigh.distance(record, found.words) < distance]
         for found in nearer[:TRIES]:
-            number = sized.code.number(span for step in found.steps for span in step.spans)
+            number = sized.code.number(found.spans)
             if number is not None:
                 return sized.first + number
         return None

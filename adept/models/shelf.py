@@ -26,6 +26,7 @@ class Weights:
 
     def __init__(self, holders: Counter[str], texts: int) -> None:
         self.holders, self.texts = holders, texts
+        self._known: dict[str, int] = {}
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> "Weights":
@@ -34,7 +35,15 @@ class Weights:
 
     def __call__(self, word: str) -> int:
         """The weight of a word; unknown words are the heaviest."""
-        return round(FINE * math.sqrt(math.log((self.texts + 1) / (self.holders.get(word, 0) + 0.5))))
+        holders = self.holders.get(word, 0)
+        if not holders:
+            return self._of(0)
+        if word not in self._known:
+            self._known[word] = self._of(holders)
+        return self._known[word]
+
+    def _of(self, holders: int) -> int:
+        return round(FINE * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
 
     def added(self, word: str) -> int:
         """What a word weighs that a text adds to a record."""

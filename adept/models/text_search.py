@@ -14,7 +14,8 @@ from adept.models.ngrams import BITS, Context
 from adept.models.word_model import END, UNKNOWN, Span, WordModel
 
 UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
-KEPT = 3  # texts kept for each whole number of bits
+KEPT = 2, 4  # texts kept for each whole number of bits, below MANY_BITS and above
+MANY_BITS = 26.0
 INSERTED = 4  # likely words that are tried between two words of the record
 LARGEST_MEMORY = 200_000
 
@@ -35,15 +36,20 @@ class Found(NamedTuple):
     distance: int
     cost: int
     words: tuple[str, ...]
-    steps: tuple[Step, ...]
+    spans: list[Span]
 
 
 class _State(NamedTuple):
     cost: int
     distance: int
     history: Context
-    words: tuple[str, ...]
-    steps: tuple[Step, ...]
+    said: "_Said | None"  # the last word, and through it those before
+
+
+class _Said(NamedTuple):
+    before: "_Said | None"
+    word: str
+    step: Step
 
 
 class TextSearch:
@@ -62,17 +68,17 @@ class TextSearch:
 
     def near(self, words: Sequence[str], *, bits: float) -> list[Found]:
         """Texts of at most ``bits`` bits near a record, by distance and then by cost."""
-        most = int(bits * UNIT)
-        beam = [_State(0, 0, self.model.start, (), ())]
+        most, kept = int(bits * UNIT), KEPT[bits >= MANY_BITS]
+        beam = [_State(0, 0, self.model.start, None)]
         for word in words:
-            beam = _pruned(beam + self._inserted(beam, most), most)
+            beam = _pruned(beam + self._inserted(beam, most), most, kept)
             left_out = self.weigh(word)
             skipped = [state._replace(distance=state.distance + left_out) for state in beam]
             said = [self._said(state, word, 0, most) for state in beam]
-            beam = _pruned([*skipped, *(state for state in said if state)], most)
+            beam = _pruned([*skipped, *(state for state in said if state)], most, kept)
         closed = [self._said(state, END, 0, most) for state in beam + self._inserted(beam, most)]
-        found = [Found(state.distance, state.cost, state.words[:-1], state.steps) for state in closed if state]
-        return sorted(found, key=lambda text: (text.distance, text.cost, text.words))
+        nearest = sorted((state for state in closed if state), key=lambda state: (state.distance, state.cost))
+        return [_found(state) for state in nearest]
 
     def _inserted(self, beam: list[_State], most: int) -> list[_State]:
         states = [
@@ -87,13 +93,8 @@ class TextSearch:
         step = self._step(state.history, word)
         if step is None or state.cost + step.cost > most:
             return None
-        return _State(
-            state.cost + step.cost,
-            state.distance + distance,
-            step.history,
-            (*state.words, word),
-            (*state.steps, step),
-        )
+        said = _Said(state.said, word, step)
+        return _State(state.cost + step.cost, state.distance + distance, step.history, said)
 
     def _step(self, history: Context, word: str) -> Step | None:
         key = history, word
@@ -126,22 +127,35 @@ def _cost(span: Span) -> int:
     return round(UNIT * (BITS - math.log2(span[1] - span[0])))
 
 
-def _pruned(states: list[_State], most: int) -> list[_State]:
-    """For each whole number of bits the KEPT nearest texts that cost no more; of two with one history, the nearer."""
+def _found(state: _State) -> Found:
+    """The text of a closed state: its words, the end left out, and all its shares."""
+    words: list[str] = []
+    steps: list[Step] = []
+    said = state.said
+    while said:
+        words.append(said.word)
+        steps.append(said.step)
+        said = said.before
+    spans = [span for step in reversed(steps) for span in step.spans]
+    return Found(state.distance, state.cost, tuple(words[:0:-1]), spans)
+
+
+def _pruned(states: list[_State], most: int, kept: int) -> list[_State]:
+    """For each whole number of bits the ``kept`` nearest texts that cost no more; of two with one history, the nearer."""
     best: dict[tuple[Context, int], _State] = {}
     for state in states:
         key = state.history, state.cost // UNIT
         known = best.get(key)
-        if known is None or (state.distance, state.cost, state.words) < (known.distance, known.cost, known.words):
+        if known is None or (state.distance, state.cost) < (known.distance, known.cost):
             best[key] = state
     counts = [0] * (most // UNIT + 1)
-    kept = []
-    for state in sorted(best.values(), key=lambda state: (state.distance, state.cost, state.words)):
+    left = []
+    for state in sorted(best.values(), key=lambda state: (state.distance, state.cost)):
         bucket = state.cost // UNIT
-        if counts[bucket] < KEPT:
-            kept.append(state)
+        if counts[bucket] < kept:
+            left.append(state)
             for place in range(bucket, len(counts)):
                 counts[place] += 1
-                if counts[place] > KEPT + 1:
-                    break
-    return kept
+                if counts[place] > kept:
+                    break  # and so are all that cost more
+    return left

@@ -135,20 +135,24 @@ class WordModel:
     def _below(self, state: tuple[list[Branch], list[Branch]], number: int) -> int:
         """The strictly increasing distribution function of the mixture, from 0 to ONE."""
         size = len(self.vocabulary.words)
-        if number >= size:
-            return ONE
-        own = self.vocabulary.classes[number]
+        return ONE if number >= size else self._edges(state, number, number)[0]
+
+    def _edges(self, state: tuple[list[Branch], list[Branch]], number: int, *numbers: int) -> list[int]:
+        """The mixture's distribution function at words of one class, or at the first word of the next, ``number`` being of it."""
+        own, sums, size = self.vocabulary.classes[number], self.vocabulary.sums, len(self.vocabulary.words)
         first, last = self.vocabulary.first[own], self.vocabulary.first[own + 1]
-        sums = self.vocabulary.sums
         low, high = self.classes.below(state[1], own), self.classes.below(state[1], own + 1)
-        inside = low + (high - low) * (sums[number] - sums[first]) // (sums[last] - sums[first])
-        mixed = ((ONE - CLASS_SHARE) * self.words.below(state[0], number) + CLASS_SHARE * inside) >> BITS
-        return (mixed * (ONE - size) >> BITS) + number
+        edges = []
+        for word in numbers:
+            inside = low + (high - low) * (sums[word] - sums[first]) // (sums[last] - sums[first])
+            mixed = ((ONE - CLASS_SHARE) * self.words.below(state[0], word) + CLASS_SHARE * inside) >> BITS
+            edges.append((mixed * (ONE - size) >> BITS) + word)
+        return edges
 
     def span(self, history: Context, number: int) -> Span:
         """The share of texts with this history that go on with a word."""
-        state = self._state(history)
-        return self._below(state, number), self._below(state, number + 1)
+        low, high = self._edges(self._state(history), number, number, number + 1)
+        return low, high
 
     def find(self, history: Context, point: int) -> tuple[int, Span]:
         """The word whose share holds a point of [0, ONE), and its share."""
