@@ -77,7 +77,7 @@ def open_rewriter(
         ReleaseRefused: the release would promise what it cannot keep.
     """
     model, tokenizer = load_model(model_dir)
-    choice = mechanism or MechanismChoice(best_exact(model))
+    choice = mechanism or MechanismChoice(best_exact(model, epsilon=budget.of_record(budget.epsilon)))
     choice = replace(choice, epsilon=budget.of_record(choice.budget(budget.epsilon)))
     return Rewriter(
         model,

@@ -11,6 +11,7 @@ import torch
 
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import Codebook, Description, L1Laplace, LearnedCodebook, Mechanism
+from adept.mechanisms.choice import Kind
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder, TrainingData
 from adept.models.batching import pad
@@ -19,6 +20,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.described import codec_of
 
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
+DESCRIBED = 10.0  # nats from which a description is released unless another mechanism is asked for
 
 
 def check_release(
@@ -83,10 +85,16 @@ def with_codewords(mechanism: Mechanism | Description, model: Autoencoder) -> Me
     return mechanism.with_codewords(model.codebooks)
 
 
-def best_exact(model: Autoencoder) -> type[Mechanism]:
-    """Return the exact private mechanism with the best measured utility among those that a model serves."""
+def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
+    """Return the exact private mechanism with the best measured utility among those that a model serves, at a record's budget.
+
+    From DESCRIBED on, descriptions say more than codewords do: on ATIS a classifier of one rewrite a record has .81 from codewords
+    at eps 8 and .84 at 32, from descriptions .78, .84 at 12 and .91 at 32. What writes labels writes them from latents alone.
+    """
     if model.clip == "l1":
         return L1Laplace
+    if model.codec and not model.labels and epsilon is not None and epsilon >= DESCRIBED:
+        return Description
     return LearnedCodebook if model.codebooks else Codebook
 
 

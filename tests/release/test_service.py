@@ -8,7 +8,7 @@ from tiny import tiny_config
 
 from adept.cli import train
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
-from adept.mechanisms import BY_NAME, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
+from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.choice import MechanismChoice
 from adept.release.columns import ReleaseOptions
 from adept.release.service import Budget, label_response, open_rewriter, release_file
@@ -56,6 +56,14 @@ def test_labels_get_their_share_too() -> None:
 def test_without_a_mechanism_the_best_exact_one_is_taken(tiny_run: Path, tiny_l1_run: Path) -> None:
     assert isinstance(open_rewriter(tiny_run, budget=Budget(epsilon=4.0)).mechanism, LearnedCodebook)
     assert isinstance(open_rewriter(tiny_l1_run, budget=Budget(epsilon=4.0)).mechanism, L1Laplace)
+
+
+def test_from_a_budget_of_ten_on_a_record_is_described(tiny_run: Path, tiny_l1_run: Path) -> None:
+    """What counts is a record's own share of the budget."""
+    shared = Budget(epsilon=16.0, per="person", max_records_per_person=4)
+    assert isinstance(open_rewriter(tiny_run, budget=Budget(epsilon=10.0)).mechanism, Description)
+    assert isinstance(open_rewriter(tiny_run, budget=shared).mechanism, LearnedCodebook)
+    assert isinstance(open_rewriter(tiny_l1_run, budget=Budget(epsilon=16.0)).mechanism, L1Laplace)
 
 
 def test_a_model_that_does_not_fit_is_refused(tiny_l1_run: Path) -> None:
