@@ -102,9 +102,14 @@ def _spent(trial: Trial, cell: Cell) -> dict[str, Any]:
     """A row's true budget, of text and label together, and its model."""
     if cell.mechanism == LOOKUP:
         return {"epsilon": cell.budget, "dim": LINEAR_DIM}
-    family, guarantee = family_in(cell), trial.rewriter(cell).guarantee
-    epsilon = guarantee.epsilon + (trial.config.label_epsilon or 0.0)
-    return {"epsilon": epsilon, "delta": guarantee.delta, "clip": family.clip, "content": family.content}
+    family, rewriter = family_in(cell), trial.rewriter(cell)
+    return {
+        "epsilon": rewriter.guarantee.epsilon + (trial.config.label_epsilon or 0.0),
+        "delta": rewriter.guarantee.delta,
+        "dim": rewriter.model.config.latent_dim,
+        "clip": family.clip,
+        "content": family.content,
+    }
 
 
 def _row(trial: Trial, cell: Cell, evaluation: Evaluation, **fields: Any) -> Row:

@@ -1,4 +1,4 @@
-"""The autoencoder: an LSTM encoder, a bounded latent, an LSTM decoder that sees nothing else.
+"""The autoencoder: an LSTM encoder or topics, a bounded latent, an LSTM decoder that sees nothing else.
 
 Shapes: B records, T tokens (at most max_length and the closing END), n latent dimensions, H hidden units, E embedding
 dimensions, V words. Both directions of the encoder run over plain padded tensors and are read at the record's last token. This is
@@ -25,6 +25,7 @@ from adept.models.decoding import DecodingConfig
 from adept.models.inference import Writer
 from adept.models.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
 from adept.models.saved import check_whole, corrupt, printable, read_json, read_tensors, tensor_names
+from adept.models.topic_encoder import TOPICS, TopicEncoder
 
 FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
@@ -46,8 +47,11 @@ class ModelConfig:
     word_dropout: float = (
         0.2  # share of the decoder's input words that are hidden in training, so that it uses the latent
     )
+    encoder: str = "lstm"  # lstm | topics: follows training.content.kind, and latent_dim follows where it is topics
 
     def __post_init__(self) -> None:
+        if self.encoder not in ("lstm", TOPICS):
+            raise ConfigurationError(f"model.encoder must be lstm or topics, got {printable(self.encoder)}")
         for name, most in LARGEST.items():
             check_whole(1, most, **{f"model.{name}": getattr(self, name)})
         for name in ("dropout", "word_dropout"):
@@ -115,15 +119,23 @@ class Autoencoder(nn.Module):
         embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
         self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD)
         self.dropout = nn.Dropout(config.dropout)
-        self.encoder_forward = nn.LSTM(embedding, hidden, batch_first=True)
-        self.encoder_backward = nn.LSTM(embedding, hidden, batch_first=True)
-        self.to_latent = nn.Linear(2 * hidden, latent)
+        if config.encoder == TOPICS:
+            self.topics = TopicEncoder(vocabulary_size, latent)
+        else:
+            self.encoder_forward = nn.LSTM(embedding, hidden, batch_first=True)
+            self.encoder_backward = nn.LSTM(embedding, hidden, batch_first=True)
+            self.to_latent = nn.Linear(2 * hidden, latent)
         self.to_state = nn.Linear(latent, 2 * hidden)
         self.decoder = nn.LSTM(embedding + latent, hidden, batch_first=True)
         self.to_words = nn.Linear(hidden, vocabulary_size)
 
     def encode(self, tokens: Tensor) -> Tensor:
         """Return clipped latents (B, n) of tokens (B, T), each row closed by END and padded with PAD."""
+        latents: Tensor = self.topics(tokens) if self.config.encoder == TOPICS else self._read(tokens)
+        return clip_latents(latents, clip=self.clip, clip_norm=self.config.clip_norm)
+
+    def _read(self, tokens: Tensor) -> Tensor:
+        """Return what the LSTMs read (B, n)."""
         lengths = (tokens != PAD).sum(dim=1)  # (B,), at least 1
         words = self.dropout(self.embedding(tokens))  # (B, T, E)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
@@ -134,8 +146,8 @@ class Autoencoder(nn.Module):
             self.encoder_forward(words)[0][rows, last],  # (B, H)
             self.encoder_backward(reversed_words)[0][rows, last],  # (B, H)
         ]
-        latents: Tensor = self.to_latent(torch.cat(states, dim=1))  # (B, n)
-        return clip_latents(latents, clip=self.clip, clip_norm=self.config.clip_norm)
+        latents: Tensor = self.to_latent(torch.cat(states, dim=1))
+        return latents
 
     def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
         """Return logits (B, T, V) of tokens (B, T), each position given the latent (B, n) and the tokens before it."""

@@ -17,7 +17,7 @@ class DecodingConfig:
     temperature: float = 1.0  # below 1 sharpens, above 1 flattens; sampling only
     top_k: int = 0  # sample among the k likeliest words; 0: among all
     top_p: float = 1.0  # sample among the likeliest words that together reach this probability
-    candidates: int = 1  # texts sampled for each one that is kept: the likeliest of them under the decoder
+    candidates: int = 1  # texts sampled for each one that is kept: the one that fits the latent best
     pool: int = 20  # where releases repeat: texts sampled once for each codeword, which all its records share; 0: none
 
     def __post_init__(self) -> None:

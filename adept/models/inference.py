@@ -21,6 +21,7 @@ from adept.mechanisms.grid import clip_latents
 from adept.models.batching import pad
 from adept.models.decoding import DecodingConfig, choose
 from adept.models.pipeline import END, FIRST_LABEL, PAD, START
+from adept.models.topic_encoder import TOPICS
 
 if TYPE_CHECKING:
     from adept.models.autoencoder import Autoencoder
@@ -77,6 +78,29 @@ class Reader:
         latents = torch.addmm(self._bias, torch.cat([hidden[0], hidden[1]], dim=1), self._to_latent)
         latents = latents[:, : self._model.config.latent_dim].contiguous()  # (B, n)
         return clip_latents(latents, clip=self._model.clip, clip_norm=self._model.config.clip_norm)
+
+
+class TopicReader:
+    """The same for a model whose encoder is topics: sums over places, in chunks of one shape."""
+
+    def __init__(self, model: "Autoencoder") -> None:
+        self._model = model
+
+    @torch.inference_mode()
+    def __call__(self, rows: Sequence[list[int]]) -> Tensor:
+        """Return the latents (B, n) of B rows, each closed by END."""
+        device, length = self._model.topics.offset.device, self._model.config.max_length + 2
+        latents = self._model.topics.offset.new_empty(len(rows), self._model.config.latent_dim)
+        for start in range(0, len(rows), CHUNK):
+            some = list(rows[start : start + CHUNK])
+            tokens = pad(some + [[END]] * (CHUNK - len(some)), length=length).to(device)
+            latents[start : start + CHUNK] = self._model.encode(tokens)[: len(some)]
+        return latents
+
+
+def reader_of(model: "Autoencoder") -> Reader | TopicReader:
+    """Return what encodes for a model."""
+    return TopicReader(model) if model.config.encoder == TOPICS else Reader(model)
 
 
 class Writer:

@@ -18,6 +18,7 @@ from adept.models.tokenizer import PAD, UNKNOWN
 from adept.models.topics import ContentConfig
 
 HIDDEN_LABELS = 0.3
+BESIDE = 8  # codewords around a latent that its text may be written from in training
 
 
 @dataclass
@@ -56,7 +57,8 @@ class TrainingConfig:
 class AutoencoderTask(lightning.LightningModule):
     """Reconstruct tokens from their latent; ``mechanism(epsilon)`` builds the one whose noise the decoder is to live with.
 
-    Where batches bring content vectors the latent is also to point along them, and the decoder learns from blurred latents.
+    Where batches bring content vectors the latent is also to point along them, and the decoder learns from blurred latents. Where
+    the model has codebooks already, because its encoder was fitted before, the decoder learns from codewords.
     """
 
     def __init__(
@@ -95,6 +97,8 @@ class AutoencoderTask(lightning.LightningModule):
             low, high = map(math.log, self.config.budgets)
             epsilon = math.exp(low + (high - low) * torch.rand(()).item())
             return self.mechanism(epsilon).simulate(latents, None)
+        if self.model.codebooks:
+            return self._codewords(latents)
         if not content:
             return latents
         length = latents.norm(dim=1, keepdim=True)
@@ -102,6 +106,22 @@ class AutoencoderTask(lightning.LightningModule):
         blurred = latents + spread * torch.randn_like(latents) / latents.shape[1] ** 0.5
         rescaled: Tensor = blurred * (length / blurred.norm(dim=1, keepdim=True).clamp(min=1e-9))
         return rescaled
+
+    def _codewords(self, latents: Tensor) -> Tensor:
+        """A codeword for each latent, out of one codebook drawn at random: mostly the nearest, sometimes one beside it.
+
+        One draw in so many leaves the latents as they are, for whoever decodes without a codebook. So the decoder writes from a
+        codeword what the public texts around it say, and meets at release nothing that it has not met in training.
+        """
+        books = list(self.model.codebooks.values())
+        drawn = int(torch.randint(len(books) + 1, ()))
+        if drawn == len(books):
+            return latents
+        words = books[drawn].to(latents)
+        near = (latents @ words.T).topk(min(BESIDE, len(words)), dim=1).indices
+        place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1
+        chosen: Tensor = words[near.gather(1, place.clamp(max=near.shape[1] - 1))[:, 0]]
+        return chosen * self.model.config.clip_norm
 
     def _hide_labels(self, tokens: Tensor) -> Tensor:
         """Hide some labels from the encoder in training, so that it serves unlabelled text as well."""

@@ -4,6 +4,7 @@ A latent that is trained only to spell its sentence back spends its directions o
 sentence was about. A content vector has the commonest *topics* of the public text as its directions, each with the same
 variance (whitened), so that equal noise on all directions costs each topic the same. Kinds:
 
+- ``topics``: the encoder itself is the topics, as many as the text supports (``adept.models.topic_encoder``). No labels.
 - ``words``: TF-IDF of words and word pairs, its first singular directions, whitened. No labels.
 - ``classes``: the same over word classes instead of words (``adept.models.word_classes``), without the names, dates and polite
   words that fill a question but are not what is asked. No labels.
@@ -31,7 +32,7 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError
 from adept.models.word_classes import class_spelling
 
-KINDS = ("none", "words", "classes", "labels", "air_travel")
+KINDS = ("none", "topics", "words", "classes", "labels", "air_travel")
 UNSUPERVISED = ("words", "classes")
 TEACHER_SIZE, WORDS_BESIDE_LABELS = 8000, 0.6
 
@@ -43,9 +44,8 @@ Encoder = Callable[[Sequence[str]], Vectors]
 class ContentConfig:
     """How much a latent is to say what its utterance is about."""
 
-    kind: str = (
-        "auto"  # auto | none | words | classes | labels | air_travel; auto: words for mechanism=learned_codebook
-    )
+    kind: str = "auto"  # auto | none | topics | words | classes | labels | air_travel; auto: topics for mechanism=learned_codebook
+    topics: int = 400  # at most so many, and one for every eight public texts; kind=topics only
     weight: float = 5.0  # of one minus the cosine between latent and content vector, beside the reconstruction loss
     spread: float = 1.5  # the decoder's latents are blurred by up to this many of their lengths, as codewords are
     grammar_texts: int = 0  # unlabelled utterances of the bundled grammar beside the public text, for text about travel
@@ -57,6 +57,8 @@ class ContentConfig:
             raise ConfigurationError(
                 f"training.content.grammar_texts needs kind {' or '.join(UNSUPERVISED)}, got {self.kind}: it is text without labels"
             )
+        if self.topics < 2:
+            raise ConfigurationError(f"training.content.topics must be at least 2, got {self.topics}")
         for name in ("weight", "spread", "grammar_texts"):
             if not 0 <= getattr(self, name) < 1e6:
                 raise ConfigurationError(
@@ -86,7 +88,7 @@ def fit_content(corpus: Corpus, *, kind: str, dim: int, seed: int = 0, grammar_t
             teacher = corpus if kind == "labels" else _grammar(TEACHER_SIZE)
             return _unit(_label_directions(teacher, corpus.texts, dim=dim, seed=seed))
         case _:
-            raise ConfigurationError(f"training.content.kind must be one of {', '.join(KINDS)}, got {kind}")
+            raise ConfigurationError(f"training.content.kind must be one of {', '.join(KINDS[2:])}, got {kind}")
 
 
 def _unit(encode: Encoder) -> Encoder:

@@ -14,13 +14,14 @@ from adept.data.corpus import Corpus
 from adept.mechanisms import Description, LearnedCodebook
 from adept.mechanisms.choice import Kind
 from adept.mechanisms.learned_codebook import learn_codebooks
-from adept.models.autoencoder import Autoencoder
+from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.batching import token_loader
 from adept.models.codec_training import learn_codec
-from adept.models.inference import Reader
+from adept.models.inference import reader_of
 from adept.models.resuming import BEST, LAST, TrainSpec, continued, origin_of
 from adept.models.task import AutoencoderTask, TrainingConfig
 from adept.models.tokenizer import Tokenizer
+from adept.models.topic_encoder import TOPICS, supported_topics
 from adept.models.topics import ContentConfig, fit_content
 from adept.models.trainer import TrainerConfig, make_trainer, quiet_lightning
 
@@ -41,10 +42,10 @@ class FitResult:
 
 
 def for_mechanism(config: TrainingConfig, kind: Kind) -> TrainingConfig:
-    """Say what ``content.kind=auto`` stands for: words where codebook or codec are learned, and none elsewhere."""
+    """Say what ``content.kind=auto`` stands for: topics where codebook or codec are learned, and none elsewhere."""
     if config.content.kind != "auto":
         return config
-    chosen = "words" if issubclass(kind, LearnedCodebook | Description) else "none"
+    chosen = TOPICS if issubclass(kind, LearnedCodebook | Description) else "none"
     return replace(config, content=replace(config.content, kind=chosen))
 
 
@@ -59,7 +60,7 @@ def train_model(
         DataError: the checkpoint is damaged, or of another run: other text, clip, labels or sizes.
         ConfigurationError: no epoch is left to train.
     """
-    spec, _ = continued(spec, train, resume)
+    spec, _ = continued(replace(spec, model=_sizes(spec, texts=len(train))), train, resume)
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
     model = Autoencoder(
@@ -69,14 +70,24 @@ def train_model(
         training_data=spec.training_data,
         labels=len(tokenizer.labels),
     )
+    if model.config.encoder == TOPICS:
+        model.topics.fit(encode_corpus(tokenizer, train, max_length=model.config.max_length), seed=spec.seed)
+        model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
     fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
-    if spec.clip != "l1":
-        rows = encode_corpus(tokenizer, train, max_length=spec.model.max_length)
-        model.codebooks = learn_codebooks(Reader(model)(rows).cpu(), seed=spec.seed)
+    if spec.clip != "l1" and not model.codebooks:
+        model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
     model.codec = learn_codec(model, tokenizer, train, public=spec.training_data.public, seed=spec.seed)
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     return model, fitted
+
+
+def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
+    """Return the model's sizes: where content is topics the text decides how many there are, whatever was asked for."""
+    content = spec.training.content
+    if content.kind != TOPICS:
+        return replace(spec.model, encoder="lstm")
+    return replace(spec.model, encoder=TOPICS, latent_dim=supported_topics(texts, most=content.topics))
 
 
 def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Path | None) -> Tokenizer:
@@ -139,11 +150,17 @@ def _targets(
     train: Corpus, validation: Corpus, config: ContentConfig, *, dim: int, seed: int
 ) -> tuple[Tensor | None, Tensor | None]:
     """Content vectors (N, n) of the training and the validation text, fitted on the former."""
-    if config.kind in ("auto", "none"):
+    if config.kind in ("auto", "none", TOPICS):
         return None, None
     encode = fit_content(train, kind=config.kind, dim=dim, seed=seed, grammar_texts=config.grammar_texts)
     first, second = (torch.from_numpy(encode(corpus.texts)).to(torch.float32) for corpus in (train, validation))
     return first, second
+
+
+def _codebooks(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:
+    """Learn codebooks from the latents of a corpus."""
+    rows = encode_corpus(tokenizer, corpus, max_length=model.config.max_length)
+    return learn_codebooks(reader_of(model)(rows).cpu(), seed=seed)
 
 
 def encode_corpus(tokenizer: Tokenizer, corpus: Corpus, *, max_length: int) -> list[list[int]]:

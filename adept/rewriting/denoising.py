@@ -20,7 +20,6 @@ is written from the drawn codeword, and a randomised label becomes the drawn lab
 Of pure noise nothing can be learned: where Q(v|u) does not depend on u, the posterior of u is pi for every label but for chance.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,7 +29,8 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms import LearnedCodebook, RandomizedResponse
 
-STEPS, RIDGE = 50, 1.0
+STEPS = 50
+RIDGE, LENGTH = 1.0, 4.0  # of a codeword in the regression: the ridge means the same whatever the dimension
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def fit(
 
 def _linear_estimate(counts: Tensor, codewords: Tensor, forward: Tensor, answer: Tensor) -> Tensor:
     """Return the joint weights (L, k), linear in the codewords, that explain how often each released pair (L, k) was met."""
-    features = codewords.to(torch.float64) * math.sqrt(codewords.shape[1])
+    features = codewords.to(torch.float64) * LENGTH
     features = torch.cat([features, torch.ones((len(features), 1), dtype=torch.float64)], dim=1)
     slopes = torch.zeros((features.shape[1], len(counts)), dtype=torch.float64)
     slopes[-1] = (counts.sum(dim=1) + 0.5).log()

@@ -23,7 +23,7 @@ from adept.mechanisms import Description, LearnedCodebook, Mechanism, Randomized
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder
 from adept.models.decoding import DecodingConfig
-from adept.models.inference import Reader, Writer
+from adept.models.inference import Reader, TopicReader, Writer, reader_of
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting import denoising
 from adept.rewriting.described import Describer, packed
@@ -210,30 +210,37 @@ class Rewriter:
         """Write one text and, where the model writes labels, its label from each released latent."""
         generator = torch.Generator(self._device)
         generator.seed()
-        parts = (self._likeliest(part, generator).tolist() for part in torch.split(released, WRITTEN_ROWS))
+        parts = (self._fittest(part, generator).tolist() for part in torch.split(released, WRITTEN_ROWS))
         rows = [row for part in parts for row in part]
         labels: Sequence[str | None] = (
             self.tokenizer.decode_labels(rows) if self.tokenizer.labels else [None] * len(rows)
         )
         return list(zip(self.tokenizer.decode(rows), labels, strict=True))
 
-    def _likeliest(self, released: Tensor, generator: torch.Generator) -> Tensor:
-        """Write token ids (B, T): of as many candidates as are asked for, the likeliest given the released latent alone."""
+    def _fittest(self, released: Tensor, generator: torch.Generator) -> Tensor:
+        """Write token ids (B, T): of as many candidates as are asked for, the one that fits the released latent best."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
         tokens = self._writer(latents, self.decoding, generator)
         if count == 1:
             return tokens
-        best = self.model.likelihood(latents, tokens).reshape(-1, count).argmax(dim=1)
+        best = self._fit(latents, tokens).reshape(-1, count).argmax(dim=1)
         return tokens[best + count * torch.arange(len(best), device=best.device)]
 
     @cached_property
-    def _reader(self) -> Reader:
-        return Reader(self.model)
+    def _reader(self) -> Reader | TopicReader:
+        return reader_of(self.model)
 
     @cached_property
     def _writer(self) -> Writer:
         return Writer(self.model)
+
+    @torch.inference_mode()
+    def _fit(self, latents: Tensor, tokens: Tensor) -> Tensor:
+        """How well written tokens (B, T) fit their latents (B, n): by their own topics or, without topics, their likelihood."""
+        if self.model.config.encoder == "topics":
+            return torch.nn.functional.cosine_similarity(self.model.encode(tokens), latents)
+        return self.model.likelihood(latents, tokens)
 
     @property
     def _device(self) -> torch.device:

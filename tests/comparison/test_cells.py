@@ -22,10 +22,10 @@ def test_every_model_has_its_references_before_its_mechanisms() -> None:
         ("random", None, "l1"),
         ("l1", 2.0, "l1"),
         ("l1", 8.0, "l1"),
-        ("identity", None, "sphere-words"),
-        ("random", None, "sphere-words"),
-        ("learned_codebook", 2.0, "sphere-words"),
-        ("learned_codebook", 8.0, "sphere-words"),
+        ("identity", None, "sphere-topics"),
+        ("random", None, "sphere-topics"),
+        ("learned_codebook", 2.0, "sphere-topics"),
+        ("learned_codebook", 8.0, "sphere-topics"),
     ]
 
 

@@ -219,11 +219,11 @@ def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list
             (name, decoder, kind)
             for name in REFERENCES
             for decoder in ("lstm", "latents")
-            for kind in ("none", "words")
+            for kind in ("none", "topics")
         ),
         ("sqrt_n", "lstm", "none"),
         ("sqrt_n", "latents", "none"),
-        *(("learned_codebook", decoder, "words") for decoder in ("lstm", "nearest", "latents")),
+        *(("learned_codebook", decoder, "topics") for decoder in ("lstm", "nearest", "latents")),
     }
 
 
@@ -233,9 +233,9 @@ def test_each_record_is_released_once_whatever_reads_the_release(with_baselines:
     released = {path.stem for path in (directory / "releases").iterdir()}
     assert released == {
         "lookup-64.0-seed0",
-        "learned_codebook-64.0-sphere-words-seed0",
+        "learned_codebook-64.0-sphere-topics-seed0",
         "sqrt_n-64.0-l2-seed0",
-        *(f"{name}-{family}-seed0" for name in REFERENCES for family in ("l2", "sphere-words")),
+        *(f"{name}-{family}-seed0" for name in REFERENCES for family in ("l2", "sphere-topics")),
     }
 
 
@@ -285,8 +285,8 @@ def test_denoising_reads_the_very_same_releases_and_may_correct_labels(tmp_path:
     assert set(denoised) == {"learned_codebook", "random"}
     assert (denoised["learned_codebook"].epsilon, denoised["random"].epsilon) == (ours.epsilon, 2.0)
     assert len(list((tmp_path / "run" / "releases").glob("learned_codebook*"))) == 1
-    as_released = kept_texts(tmp_path / "run", "learned_codebook-64.0-sphere-words-lstm")["labels"]
-    corrected = kept_texts(tmp_path / "run", "learned_codebook-64.0-sphere-words-denoised")["labels"]
+    as_released = kept_texts(tmp_path / "run", "learned_codebook-64.0-sphere-topics-lstm")["labels"]
+    corrected = kept_texts(tmp_path / "run", "learned_codebook-64.0-sphere-topics-denoised")["labels"]
     labels = json.loads((tmp_path / "run" / "releases" / "labels-seed0.json").read_text())
     assert as_released == [label for label in labels for _ in range(2)]
     assert len(corrected) == len(as_released)

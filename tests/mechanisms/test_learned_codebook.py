@@ -47,7 +47,8 @@ def test_learned_codewords_of_another_dimension_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "count", "top"), [(0.5, 32, 12), (2.0, 32, 4), (4.0, 64, 1), (8.0, 256, 1), (64.0, 1024, 1)]
+    ("epsilon", "count", "top"),
+    [(0.5, 32, 10), (2.0, 64, 6), (4.0, 256, 4), (8.0, 1024, 2), (10.0, 1024, 1), (64.0, 1024, 1)],
 )
 def test_the_size_and_the_heavy_set_follow_the_budget_alone(epsilon: float, count: int, top: int) -> None:
     mechanism = LearnedCodebook(epsilon=epsilon)
@@ -70,7 +71,7 @@ def test_frequencies_of_released_codewords_are_those_of_the_proof() -> None:
 
 def test_a_model_brings_the_largest_codebook_that_the_budget_allows(unit_rows) -> None:
     books = {size: unit_rows(size, 8) for size in (32, 64, 256)}
-    assert LearnedCodebook(epsilon=6.0).with_codewords(books).count == 64
+    assert LearnedCodebook(epsilon=2.0).with_codewords(books).count == 64
     assert LearnedCodebook(epsilon=20.0).with_codewords(books).count == 256
     assert LearnedCodebook(epsilon=20.0, size=40).with_codewords(books).count == 32
     own = LearnedCodebook(epsilon=8.0, codewords=torch.eye(8))
@@ -87,7 +88,7 @@ def test_learned_codewords_are_nearer_to_clustered_latents_than_random_ones(unit
     assert all(
         words.shape == (size, 16) and words.norm(dim=1).allclose(torch.ones(size)) for size, words in books.items()
     )
-    learned = LearnedCodebook(epsilon=6.0).with_codewords(books).privatize(latents)
+    learned = LearnedCodebook(epsilon=6.0, size=64).with_codewords(books).privatize(latents)
     random = Codebook(epsilon=6.0).privatize(latents)
     cosine = torch.nn.functional.cosine_similarity
     assert cosine(learned, latents).mean() > cosine(random, latents).mean() + 0.2

@@ -327,7 +327,7 @@ def test_content_first_training_points_latents_along_the_content_of_unseen_text(
     assert cosines["words"] > 0.5 > 0.25 > cosines["none"]
 
 
-@pytest.mark.parametrize(("kind", "expected"), [(LearnedCodebook, "words"), (SqrtNLaplace, "none")])
+@pytest.mark.parametrize(("kind", "expected"), [(LearnedCodebook, "topics"), (SqrtNLaplace, "none")])
 def test_auto_content_is_for_learned_codebooks(kind: type[Mechanism], expected: str) -> None:
     assert for_mechanism(TrainingConfig(), kind).content.kind == expected
     asked = TrainingConfig(content=ContentConfig(kind="classes"))

@@ -12,6 +12,7 @@ from tiny import TINY_MODEL, tiny_config
 from adept.cli import train
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Codebook, Identity, L1Laplace, LearnedCodebook, Mechanism, Random, SqrtNLaplace
+from adept.mechanisms.choice import MechanismChoice
 from adept.models.autoencoder import ModelConfig
 from adept.models.decoding import DecodingConfig
 from adept.rewriting.loading import best_exact, load_model
@@ -145,7 +146,7 @@ def test_a_latent_is_bit_for_bit_the_same_alone_and_among_others(rewriter: Rewri
 
 def test_records_with_the_same_codeword_share_one_pool_of_texts(tiny_run: Path) -> None:
     decoding = DecodingConfig(pool=6, temperature=2.0)
-    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=2.0), decoding=decoding)
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=2.0, size=32), decoding=decoding)
     released = rewriter.release(["fare to boston"] * 300)
     texts = [text for text, _ in rewriter.write(released, samples=6)]
     pools: dict[bytes, list[str]] = {}
@@ -188,7 +189,7 @@ def test_texts_are_pooled_only_where_releases_repeat(
 def test_a_learned_codebook_is_the_models_and_a_model_without_one_says_so(tiny_run: Path) -> None:
     model, tokenizer = load_model(tiny_run)
     rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=4.0))
-    assert {tuple(row) for row in rewriter.release(TEXTS).tolist()} <= {tuple(w) for w in model.codebooks[64].tolist()}
+    assert {tuple(row) for row in rewriter.release(TEXTS).tolist()} <= {tuple(w) for w in model.codebooks[128].tolist()}
     assert best_exact(model) is LearnedCodebook
     model.codebooks = {}
     assert best_exact(model) is Codebook
@@ -239,7 +240,7 @@ def test_only_a_codebook_can_be_denoised(rewriter: Rewriter) -> None:
         rewriter.write_denoised(rewriter.release(TEXTS), ["x"] * len(TEXTS), known=("x", "y"))
 
 
-def test_the_likeliest_candidate_is_kept(tiny_run: Path) -> None:
+def test_the_fittest_candidate_is_kept(tiny_run: Path) -> None:
     """Of twenty candidates the one kept is likelier than a single sample nearly always, and reads the latent alone."""
     mechanism = SqrtNLaplace(epsilon=64.0)
     plain, chosen = (
@@ -251,11 +252,11 @@ def test_the_likeliest_candidate_is_kept(tiny_run: Path) -> None:
     released = plain.release(["fare to boston"] * 50)
     generator = torch.Generator().manual_seed(3)
     single, best = (
-        plain.model.likelihood(released, rewriter._likeliest(released, generator)) for rewriter in (plain, chosen)
+        plain.model.likelihood(released, rewriter._fittest(released, generator)) for rewriter in (plain, chosen)
     )
     assert float((best > single).double().mean()) > 0.9
     assert torch.allclose(
-        plain.model.likelihood(released[:1], chosen._likeliest(released[:1], torch.Generator().manual_seed(3))),
+        plain.model.likelihood(released[:1], chosen._fittest(released[:1], torch.Generator().manual_seed(3))),
         max(
             plain.model.likelihood(released[:1], row[None])
             for row in plain.model.decode(
@@ -264,3 +265,29 @@ def test_the_likeliest_candidate_is_kept(tiny_run: Path) -> None:
         ),
         atol=1e-4,
     )
+
+
+@pytest.fixture(scope="module")
+def topics_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model whose latents are topics, as they are for a learned codebook."""
+    config = tiny_config(tmp_path_factory.mktemp("topics") / "run", epochs=1)
+    config.mechanism = MechanismChoice(LearnedCodebook)
+    train.run(config)
+    return Path(config.output_dir)
+
+
+def test_where_latents_are_topics_the_candidate_kept_is_about_what_the_latent_is_about(topics_run: Path) -> None:
+    """Of twenty candidates the one kept is nearer to the released latent, by its own topics, than a single sample is."""
+    plain, chosen = (
+        Rewriter.from_pretrained(
+            topics_run, mechanism=LearnedCodebook(epsilon=64.0), decoding=DecodingConfig(candidates=n, pool=0)
+        )
+        for n in (1, 20)
+    )
+    released = plain.release(TEXTS * 20)
+
+    def nearness(rewriter: Rewriter) -> torch.Tensor:
+        tokens = rewriter._fittest(released, torch.Generator().manual_seed(3))
+        return torch.nn.functional.cosine_similarity(rewriter.model.encode(tokens), released)
+
+    assert float((nearness(chosen) > nearness(plain)).double().mean()) > 0.8

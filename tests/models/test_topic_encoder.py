@@ -1,0 +1,132 @@
+"""Topics are a linear map of a record's own words, fitted on public text before any training."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from torch import Tensor
+
+from adept.data.corpus import Corpus, DataConfig, load
+from adept.errors import DataError
+from adept.mechanisms import LearnedCodebook
+from adept.models.autoencoder import Autoencoder, ModelConfig
+from adept.models.batching import pad
+from adept.models.pipeline import END, PAD, UNKNOWN
+from adept.models.resuming import TrainSpec
+from adept.models.task import AutoencoderTask, TrainingConfig
+from adept.models.tokenizer import Tokenizer
+from adept.models.topic_encoder import TopicEncoder, supported_topics
+from adept.models.trainer import TrainerConfig
+from adept.models.training import for_mechanism, train_model
+
+
+@pytest.fixture(scope="module")
+def splits() -> dict[str, Corpus]:
+    return load(DataConfig(sizes=[1500, 10, 300], balanced=True))
+
+
+@pytest.fixture(scope="module")
+def fitted(splits: dict[str, Corpus]) -> tuple[TopicEncoder, Tokenizer]:
+    tokenizer = Tokenizer.train(splits["train"].texts)
+    encoder = TopicEncoder(len(tokenizer), 64)
+    encoder.fit(tokenizer.encode(splits["train"].texts, max_length=40), seed=0)
+    return encoder, tokenizer
+
+
+def topics(fitted: tuple[TopicEncoder, Tokenizer], texts: list[str]) -> Tensor:
+    encoder, tokenizer = fitted
+    return torch.nn.functional.normalize(encoder(pad(tokenizer.encode(texts, max_length=40), length=42)), dim=1)
+
+
+def test_neighbours_share_their_intent(splits: dict[str, Corpus], fitted: tuple[TopicEncoder, Tokenizer]) -> None:
+    train, test = splits["train"], splits["test"]
+    nearest = (topics(fitted, test.texts) @ topics(fitted, train.texts).T).argmax(dim=1).tolist()
+    guesses = [(train.labels or [])[i] for i in nearest]
+    assert np.mean([a == b for a, b in zip(guesses, test.labels or [], strict=True)]) > 0.7
+
+
+def test_the_words_of_a_text_are_weighted_as_tf_idf_does(
+    splits: dict[str, Corpus], fitted: tuple[TopicEncoder, Tokenizer]
+) -> None:
+    """Directions that keep every word apart show the weights themselves: they are scikit-learn's."""
+    _, tokenizer = fitted
+    texts = [" ".join(text.lower().split()[:12]) for text in splits["train"].texts]
+    texts = [text.translate(str.maketrans("", "", ".,;:!?()[]\"'")) for text in texts] + ["to to to denver to denver"]
+    encoder = TopicEncoder(len(tokenizer), len(tokenizer))
+    encoder.fit(tokenizer.encode(texts, max_length=40), seed=0)
+    encoder.directions.copy_(torch.eye(len(tokenizer)))
+    encoder.offset.zero_()
+    weights = encoder(pad(tokenizer.encode(texts[-1:], max_length=40), length=42))[0]
+    oracle = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\S+", min_df=2).fit(texts)
+    expected = oracle.transform(texts[-1:])
+    for word in ("to", "denver"):
+        assert float(weights[tokenizer.vocabulary[word]]) == pytest.approx(
+            expected[0, oracle.vocabulary_[word]], abs=1e-3
+        )
+    assert int((weights != 0).sum()) == 2
+
+
+def test_a_text_counts_for_itself_alone(fitted: tuple[TopicEncoder, Tokenizer], splits: dict[str, Corpus]) -> None:
+    encoder, tokenizer = fitted
+    rows = tokenizer.encode(splits["test"].texts[:40], max_length=40)
+    together, alone = encoder(pad(rows, length=42)), encoder(pad(rows[7:8], length=42))
+    assert torch.equal(together[7], alone[0])
+    assert torch.allclose(encoder(pad(rows[7:8])), alone, atol=1e-6)  # nor does padding count
+
+
+def test_texts_without_known_words_point_along_the_first_axis(fitted: tuple[TopicEncoder, Tokenizer]) -> None:
+    encoder, _ = fitted
+    latents = encoder(torch.tensor([[END, PAD, PAD], [UNKNOWN, UNKNOWN, END]]))
+    assert torch.equal(latents, torch.eye(64)[:1].expand(2, -1))
+
+
+@pytest.mark.parametrize(("texts", "number"), [(5, 2), (80, 10), (3000, 375), (9000, 400)])
+def test_one_topic_for_every_eight_texts(texts: int, number: int) -> None:
+    assert supported_topics(texts, most=400) == number
+
+
+def test_topics_that_the_text_does_not_have_stay_zero() -> None:
+    encoder = TopicEncoder(9, 6)
+    encoder.fit([[4, 5, END], [5, 6, END], [4, 6, END], [8, END]], seed=0)  # the word 8 stands in one text
+    assert encoder.directions[:, :2].any()
+    assert not encoder.directions[:, 2:].any()
+    assert float(encoder.rarity[8]) == 0
+
+
+def test_text_that_shares_no_words_is_refused() -> None:
+    with pytest.raises(DataError, match="texts that share words"):
+        TopicEncoder(9, 3).fit([[4, END], [5, END], [END]], seed=0)
+
+
+def test_content_is_topics_for_a_learned_codebook_and_they_are_saved_with_the_model(tmp_path: Path) -> None:
+    """The encoder is fitted before the decoder is trained, and training leaves it as it was."""
+    splits = load(DataConfig(sizes=[400, 60, 60]))
+    sizes = ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=5)
+    training = for_mechanism(TrainingConfig(), LearnedCodebook)
+    spec = TrainSpec(clip="sphere", model=sizes, training=training, trainer=TrainerConfig(max_epochs=1))
+    model, _ = train_model(splits["train"], splits["validation"], spec, output_dir=tmp_path)
+    assert (model.config.encoder, model.config.latent_dim) == ("topics", 50)
+    assert sorted(model.codebooks) == [32, 64, 128]
+    again = TopicEncoder(model.vocabulary_size, 50)
+    rows = Tokenizer.from_pretrained(tmp_path / "model").encode(splits["train"].texts, max_length=40)
+    again.fit(rows, seed=0)
+    loaded = Autoencoder.from_pretrained(tmp_path / "model")
+    assert torch.equal(loaded.encode(pad(rows)), model.encode(pad(rows)))
+    assert torch.equal(loaded.topics.directions, again.directions)
+
+
+def test_a_decoder_learns_from_codewords_near_its_text() -> None:
+    model = Autoencoder(ModelConfig(latent_dim=8, clip_norm=2.0), vocabulary_size=20, clip="sphere")
+    words, latents = torch.nn.functional.normalize(torch.randn(3064, 8), dim=1).split([64, 3000])
+    model.codebooks = {64: words}
+    task = AutoencoderTask(model, TrainingConfig())
+    drawn = [task._noisy(2 * latents, content=False) for _ in range(40)]  # all latents or all codewords: 2^-39
+    assert any(torch.equal(some, 2 * latents) for some in drawn)
+    met = next(some for some in drawn if not torch.equal(some, 2 * latents))
+    places = (met[:, None] / 2 == model.codebooks[64]).all(dim=2).long().argmax(dim=1)
+    ranks = (latents @ model.codebooks[64].T).argsort(dim=1, descending=True).argsort(dim=1)
+    chosen = ranks.gather(1, places[:, None])[:, 0]
+    assert int(chosen.max()) <= 7
+    assert abs(float((chosen == 0).float().mean()) - 0.5) < 8 * 0.5 / 3000**0.5  # a false alarm in 1e15
