@@ -13,6 +13,7 @@ from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
 from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.batching import pad
+from adept.models.inference import reader_of
 from adept.models.pipeline import END, PAD, UNKNOWN
 from adept.models.resuming import TrainSpec
 from adept.models.task import AutoencoderTask, TrainingConfig
@@ -130,3 +131,18 @@ def test_a_decoder_learns_from_codewords_near_its_text() -> None:
     chosen = ranks.gather(1, places[:, None])[:, 0]
     assert int(chosen.max()) <= 7
     assert abs(float((chosen == 0).float().mean()) - 0.5) < 8 * 0.5 / 3000**0.5  # a false alarm in 1e15
+
+
+def test_what_is_released_depends_on_its_own_record_alone_to_the_last_bit(
+    fitted: tuple[TopicEncoder, Tokenizer], splits: dict[str, Corpus]
+) -> None:
+    encoder, tokenizer = fitted
+    sizes = ModelConfig(latent_dim=64, encoder="topics")
+    model = Autoencoder(sizes, vocabulary_size=len(tokenizer), clip="sphere").eval()
+    model.topics = encoder
+    rows = tokenizer.encode([*splits["test"].texts[:70], "", "zebra"], max_length=40)
+    read = reader_of(model)
+    together = read(rows)
+    assert torch.equal(together.flip(0), read(rows[::-1]))
+    assert all(torch.equal(together[i : i + 1], read(rows[i : i + 1])) for i in range(0, 72, 7))
+    assert torch.allclose(together, model.encode(pad(rows)), atol=1e-6)
