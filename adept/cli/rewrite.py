@@ -21,7 +21,7 @@ from adept.release.ledger import Ledger
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.rewriter import BATCH_SIZE
+from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
 
 @dataclass
@@ -78,21 +78,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         accept_inexact=config.accept_inexact,
         accept_private_model=config.accept_private_model,
     )
-    randomised = config.labels == "randomized_response"
-    options = ReleaseOptions(
-        text_column=config.text_column,
-        label_column=config.label_column,
-        labels=config.labels,
-        label_response=label_response(budget, config.label_set or rewriter.tokenizer.labels) if randomised else None,
-        keep_columns=config.keep_columns,
-        samples=config.samples,
-        denoise=config.denoise,
-        format=config.format,
-        person_column=config.person_column,
-        max_records_per_person=config.max_records_per_person,
-        card=config.card,
-        flush_every=config.flush_every,
-    )
+    options = _options(config, budget, rewriter)
     if config.dry_run:
         return preview_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
     key = _key(config)
@@ -111,6 +97,25 @@ def run(config: RewriteConfig) -> PrivacyStatement:
             ledger=ledger,
             progress=written,
         )
+
+
+def _options(config: RewriteConfig, budget: Budget, rewriter: Rewriter) -> ReleaseOptions:
+    """What of the file reaches the output."""
+    randomised = config.labels == "randomized_response"
+    return ReleaseOptions(
+        text_column=config.text_column,
+        label_column=config.label_column,
+        labels=config.labels,
+        label_response=label_response(budget, config.label_set or rewriter.tokenizer.labels) if randomised else None,
+        keep_columns=config.keep_columns,
+        samples=config.samples,
+        denoise=config.denoise,
+        format=config.format,
+        person_column=config.person_column,
+        max_records_per_person=config.max_records_per_person,
+        card=config.card,
+        flush_every=config.flush_every,
+    )
 
 
 def _key(config: RewriteConfig) -> bytes | None:

@@ -90,14 +90,9 @@ class Description:
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
         """Return what one release guarantees; ``dim`` is there for the contract's sake and plays no part."""
-        return Guarantee(
-            claimed_epsilon=self.epsilon,
+        return Guarantee.pure(
             epsilon=self.epsilon,
-            delta=0.0,
-            holds=True,
             exact=True,
-            sensitivity=None,
-            scale=None,
             text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records: one number below "
             f"{_size_in_words(self.count)}, which is the record's own {_often(self.keep_probability)} and any other one "
             "otherwise.",

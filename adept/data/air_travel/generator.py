@@ -16,6 +16,7 @@ from adept.data.air_travel.flight_questions import FLIGHT_QUESTIONS
 from adept.data.air_travel.grammar import Grammar
 from adept.data.air_travel.lexicon import WORD_LISTS
 from adept.data.air_travel.phrases import PHRASES
+from adept.data.air_travel.trip_questions import TRIP_QUESTIONS
 from adept.errors import ConfigurationError
 
 SHARES: dict[str, float] = {
@@ -50,6 +51,7 @@ _GRAMMAR = Grammar(
     rules=PHRASES
     | FLIGHT_QUESTIONS
     | DESK_QUESTIONS
+    | TRIP_QUESTIONS
     | {f"say_{intent}": f"[/.2/ <opening>] <ask_{intent}> [/.15/ <closing>]" for intent in INTENTS},
     word_lists=WORD_LISTS,
 )

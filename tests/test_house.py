@@ -1,0 +1,53 @@
+"""The house stays walkable: short modules and functions, few parameters, a short import contract."""
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted((ROOT / "adept").rglob("*.py"))
+LINES, FUNCTION_LINES, PARAMETERS, CONTRACT_LINES, FLOORS = 260, 45, 9, 20, 8
+
+
+def functions(path: Path) -> list[ast.FunctionDef]:
+    """The functions and methods of a module."""
+    return [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
+
+
+def code_lines(function: ast.FunctionDef) -> int:
+    """How long a function is below its docstring."""
+    return (function.end_lineno or 0) - (
+        function.body[0].end_lineno or 0 if ast.get_docstring(function) else function.lineno - 1
+    )
+
+
+def parameters(function: ast.FunctionDef) -> int:
+    """How many parameters a caller may give."""
+    given = function.args
+    names = [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return len([name for name in names if name not in ("self", "cls")])
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_and_no_function_is_long(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= LINES
+    long = [f.name for f in functions(path) if code_lines(f) > FUNCTION_LINES]
+    many = [f.name for f in functions(path) if parameters(f) > PARAMETERS and not f.name.startswith("_")]
+    assert (long, many) == ([], [])
+
+
+def test_what_would_be_too_much_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "long.py"
+    path.write_text(f"def f({', '.join(f'a{i}' for i in range(10))}):\n" + "    pass\n" * 50)
+    (function,) = functions(path)
+    assert parameters(function) == 10
+    assert code_lines(function) == 51
+
+
+def test_the_import_contract_is_short_and_has_at_most_eight_floors() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    (floors,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    assert len(floors) <= FLOORS
+    assert len(floors) + 3 <= CONTRACT_LINES
