@@ -23,11 +23,12 @@ from collections.abc import Sequence
 
 from adept.errors import ConfigurationError
 from adept.models.pipeline import PUNCTUATION
-from adept.models.shelf import Shelf, Weights
+from adept.models.shelf import ADDED, Shelf, Weights
 from adept.models.text_code import MAX_WORDS, TextCode
 from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
+SPELLED = 1 << 25  # numbers from which on words outside the vocabulary are spelled: one costs about 20 bits
 POOL = 4096  # numbers of the code whose texts are candidates for every record, where there are no utterances
 LUCK = 5.0  # bits beyond those of K at which a text may still have a number
 TRIES = 50  # texts of the search that are asked for their number
@@ -47,7 +48,10 @@ class Codec:
 
     def __init__(self, model: WordModel, weigh: Weights, utterances: Sequence[Words]) -> None:
         self.model, self.weigh, self.utterances = model, weigh, list(utterances)
-        self._search = TextSearch(model, weigh=lambda word: 10 * weigh(word), weigh_added=lambda word: 4 * weigh(word))
+        self.searches = [
+            TextSearch(said, weigh=lambda word: ADDED[1] * weigh(word), weigh_added=lambda word: ADDED[0] * weigh(word))
+            for said in (model.unspelled(), model)
+        ]
         self._sizes: dict[int, _Sized] = {}
 
     @classmethod
@@ -88,7 +92,7 @@ class Codec:
         """The number of a text that is nearer to the record than ``distance``; None if the search finds none."""
         if not distance or not sized.searches:
             return None
-        texts = self._search.near(record, bits=math.log2(sized.code.size) + LUCK)
+        texts = sized.search.near(record, bits=math.log2(sized.code.size) + LUCK)
         nearer = [found for found in texts if self.weigh.distance(record, found.words) < distance]
         for found in nearer[:TRIES]:
             number = sized.code.number(found.spans)
@@ -123,7 +127,8 @@ class _Sized:
 
     def __init__(self, codec: Codec, size: int) -> None:
         self.first = min(len(codec.utterances), size)
-        self.code = TextCode(codec.model, max(1, size - self.first))
+        self.search = codec.searches[size >= SPELLED]
+        self.code = TextCode(self.search.model, max(1, size - self.first))
         pool = 0 if codec.utterances else min(POOL, size)
         self.searches = size > self.first + pool
         written = {number: codec.utterances[number] for number in range(self.first)}

@@ -81,7 +81,9 @@ def load_codec(directory: Path) -> Codec:
     parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
     weigh = Weights(Counter(stored["holders"]), stored["texts"])
     utterances = [tuple(text.split(" ")) for text in stored["utterances"]]
-    return Codec(WordModel(vocabulary, **parts, alphabet=stored["alphabet"]), weigh, utterances)
+    return Codec(
+        WordModel(vocabulary, parts["words"], parts["classes"], parts["letters"], stored["alphabet"]), weigh, utterances
+    )
 
 
 def _wrong(stored: dict[str, Any]) -> str:

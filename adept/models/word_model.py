@@ -88,12 +88,23 @@ class WordModel:
         classes: n-grams of their classes.
         letters: n-grams of the letters' numbers, 0 being a word's end.
         alphabet: the letters by number, from 1 on.
+        spells: whether words outside the vocabulary can be said; where they cannot, the others share what they would have.
     """
 
-    def __init__(self, vocabulary: Vocabulary, words: Ngrams, classes: Ngrams, letters: Ngrams, alphabet: str) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        words: Ngrams,
+        classes: Ngrams,
+        letters: Ngrams,
+        alphabet: str,
+        *,
+        spells: bool = True,
+    ) -> None:
         self.vocabulary, self.words, self.classes = vocabulary, words, classes
         self.letters, self.alphabet = letters, alphabet
         self._letter_numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
+        self.spells = spells
         self._spelled: dict[str, list[Span] | None] = {}
 
     @classmethod
@@ -121,6 +132,10 @@ class WordModel:
             alphabet,
         )
 
+    def unspelled(self) -> "WordModel":
+        """Return the same model without words outside the vocabulary."""
+        return WordModel(self.vocabulary, self.words, self.classes, self.letters, self.alphabet, spells=False)
+
     @property
     def start(self) -> Context:
         """The history before the first word: CLASS_ORDER - 1 numbers, the longest that any part looks at."""
@@ -139,14 +154,23 @@ class WordModel:
 
     def _edges(self, state: tuple[list[Branch], list[Branch]], number: int, *numbers: int) -> list[int]:
         """The mixture's distribution function at words of one class, or at the first word of the next, ``number`` being of it."""
-        own, sums, size = self.vocabulary.classes[number], self.vocabulary.sums, len(self.vocabulary.words)
+        size, edges = len(self.vocabulary.words), self._mixed(state, number, *numbers)
+        if not self.spells:
+            low, high = self._mixed(state, 1, 1, 2)
+            left = ONE - (high - low)  # what the others share when nothing is spelled
+            edges = [
+                (edge - (high - low) * (word > 1)) * ONE // left for word, edge in zip(numbers, edges, strict=True)
+            ]
+        return [(edge * (ONE - size) >> BITS) + word for word, edge in zip(numbers, edges, strict=True)]
+
+    def _mixed(self, state: tuple[list[Branch], list[Branch]], number: int, *numbers: int) -> list[int]:
+        own, sums = self.vocabulary.classes[number], self.vocabulary.sums
         first, last = self.vocabulary.first[own], self.vocabulary.first[own + 1]
         low, high = self.classes.below(state[1], own), self.classes.below(state[1], own + 1)
         edges = []
         for word in numbers:
             inside = low + (high - low) * (sums[word] - sums[first]) // (sums[last] - sums[first])
-            mixed = ((ONE - CLASS_SHARE) * self.words.below(state[0], word) + CLASS_SHARE * inside) >> BITS
-            edges.append((mixed * (ONE - size) >> BITS) + word)
+            edges.append(((ONE - CLASS_SHARE) * self.words.below(state[0], word) + CLASS_SHARE * inside) >> BITS)
         return edges
 
     def span(self, history: Context, number: int) -> Span:
@@ -169,7 +193,9 @@ class WordModel:
         return low, (below, above)
 
     def spelling(self, word: str) -> list[Span] | None:
-        """The shares of a word's letters and their end, one after the other; None if a letter is not in the alphabet."""
+        """The shares of a word's letters and their end, one after the other; None if it cannot be spelled."""
+        if not self.spells:
+            return None
         if word not in self._spelled:
             numbers = [self._letter_numbers.get(letter) for letter in word]
             known = [number for number in numbers if number is not None]

@@ -232,3 +232,19 @@ def test_sizes_and_texts_are_checked(codec: Codec) -> None:
 def test_no_text_holds_the_marks_of_the_model() -> None:
     assert END not in words_of("a  b")
     assert UNKNOWN not in words_of("a \x00 b")
+
+
+def test_a_model_that_does_not_spell_shares_all_among_known_words(codec: Codec) -> None:
+    plain = codec.model.unspelled()
+    numbers = range(len(plain.vocabulary.words))
+    spans = [plain.span(plain.start, number) for number in numbers]
+    assert [low for low, _ in spans] == [0, *(high for _, high in spans[:-1])]
+    assert spans[-1][1] == 2**30
+    unknown = plain.vocabulary.numbers[UNKNOWN]
+    assert spans[unknown][1] - spans[unknown][0] == 1
+    assert spans[0][1] > codec.model.span(plain.start, 0)[1]
+    for point in range(0, 2**30, 2**30 // 97):
+        symbol, (low, high) = plain.find(plain.start, point)
+        assert (low, high) == spans[symbol]
+        assert low <= point < high
+    assert plain.spelling("kyzburg") is None
