@@ -8,7 +8,7 @@ record's neighbours in the batch, to the last bit.
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms.base import CLIP_NORMS, check_positive
 from adept.mechanisms.grid import NORM_ORDER, clip_latents
 from adept.models.codec import Codec
 from adept.models.codec_files import DESCRIPTION, load_codec, save_codec
@@ -25,60 +24,14 @@ from adept.models.decoding import DecodingConfig
 from adept.models.inference import Writer
 from adept.models.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
 from adept.models.saved import check_whole, corrupt, printable, read_json, read_tensors, tensor_names
+from adept.models.sizes import ModelConfig, TrainingData
 from adept.models.topic_encoder import TOPICS, TopicEncoder
+
+__all__ = ["Autoencoder", "ModelConfig", "TrainingData"]
 
 FORMAT_VERSION = 1
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
-LARGEST = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
-MOST_RECORDS, LONGEST_NAME = 10**12, 200
 MOST_CODEBOOKS, LARGEST_CODEBOOK = 20, 1 << 16
-
-
-@dataclass
-class ModelConfig:
-    """Sizes of the autoencoder; the defaults are the project's "default size"."""
-
-    embedding_dim: int = 96
-    hidden_dim: int = 256
-    latent_dim: int = 32
-    clip_norm: float = 1.0  # radius C of the set of latents
-    max_length: int = 40  # tokens of a record that are read, and at most written
-    dropout: float = 0.1  # of embeddings and of the decoder's output, in training
-    word_dropout: float = (
-        0.2  # share of the decoder's input words that are hidden in training, so that it uses the latent
-    )
-    encoder: str = "lstm"  # lstm | topics: follows training.content.kind, and latent_dim follows where it is topics
-
-    def __post_init__(self) -> None:
-        if self.encoder not in ("lstm", TOPICS):
-            raise ConfigurationError(f"model.encoder must be lstm or topics, got {printable(self.encoder)}")
-        for name, most in LARGEST.items():
-            check_whole(1, most, **{f"model.{name}": getattr(self, name)})
-        for name in ("dropout", "word_dropout"):
-            value = getattr(self, name)
-            if not (isinstance(value, float | int) and 0 <= value < 1):
-                raise ConfigurationError(f"model.{name} must be in [0, 1), got {printable(value)}")
-        check_positive(**{"model.clip_norm": self.clip_norm})
-        if not CLIP_NORMS[0] <= self.clip_norm <= CLIP_NORMS[1]:
-            raise ConfigurationError(f"model.clip_norm must be between 1e-6 and 1e6, got {self.clip_norm}")
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Where a model's weights and vocabulary come from: no local guarantee covers them."""
-
-    name: str = "unknown"
-    public: bool = False
-    records: int = 0
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.public, bool):
-            raise ConfigurationError(f"training_data.public must be true or false, got {printable(self.public)}")
-        if not (isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= LONGEST_NAME):
-            raise ConfigurationError(
-                f"training_data.name must be a line of at most {LONGEST_NAME} characters, got {printable(self.name)}"
-            )
-        check_whole(0, MOST_RECORDS, **{"training_data.records": self.records})
 
 
 class Autoencoder(nn.Module):
