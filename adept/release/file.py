@@ -54,9 +54,7 @@ def release_file(
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
     inputs = Inputs.of(source, options.format)
     publication = Publication.of(target, statement_path, card=options.card)
-    if not publication.journal.exists():
-        publication.check_names()
-        publication.check_leftovers()
+    publication.check_free()
     plan, records = plan_release(rewriter, inputs, target, options)
     publication.make_directories()
     with Journal(publication.journal) as journal:

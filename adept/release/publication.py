@@ -65,6 +65,12 @@ class Publication:
         temporary = [Path(name + PARTIAL) for name in self.names]
         return [path for path in (*temporary, self.journal) if os.path.lexists(path)]
 
+    def check_free(self) -> None:
+        """Refuse names that are taken, unless a journal tells that a run of this release was interrupted."""
+        if not self.journal.exists():
+            self.check_names()
+            self.check_leftovers()
+
     def check_names(self) -> None:
         """Refuse to overwrite; everything that stands in the way is named at once."""
         if taken := [name for name in self.names if os.path.lexists(name)]:
