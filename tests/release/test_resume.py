@@ -155,6 +155,16 @@ def test_a_release_that_is_killed_a_hundred_times_is_continued(
     killed_often(rewriter, OPTIONS[kind], tmp_path, records=4000, kills=100, streaming=streaming)
 
 
+def dying(count: list[int], step: Callable[..., object]) -> Callable[..., object]:
+    def run(*arguments: object, **options: object) -> object:
+        count[0] -= 1
+        if count[0] < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*arguments, **options)
+
+    return run
+
+
 STEPS = [(os, "fsync"), (os, "link"), (Path, "unlink"), (Journal, "_write")]
 
 
@@ -162,15 +172,6 @@ def test_a_kill_before_any_step_on_the_disk_loses_nothing_and_leaves_nothing_tha
     sampler: Rewriter, tmp_path: Path
 ) -> None:
     """The n-th step that synchronises, links, unlinks or writes the journal is where the process dies, for every n."""
-
-    def dying(count: list[int], step: Callable[..., object]) -> Callable[..., object]:
-        def run(*arguments: object, **options: object) -> object:
-            count[0] -= 1
-            if count[0] < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return step(*arguments, **options)
-
-        return run
 
     step, ended = 0, False
     while not ended:
@@ -202,6 +203,39 @@ def test_a_kill_before_any_step_on_the_disk_loses_nothing_and_leaves_nothing_tha
         assert before in (None, target.read_bytes())
         left = {"in.jsonl", "out.jsonl", "out.jsonl.privacy.json", "out.jsonl.card.md"}
         assert {path.name for path in directory.iterdir()} == left
+        step += 1
+    assert step > 15
+
+
+def test_a_stream_that_dies_at_any_step_comes_again_row_by_row_and_goes_on(sampler: Rewriter, tmp_path: Path) -> None:
+    """What was on standard output when the process died is what a resumption writes first, for every step."""
+    step, ended = 0, False
+    options = ReleaseOptions(keep_columns=["id"], format="jsonl", flush_every=2)
+    while not ended:
+        directory = tmp_path / str(step)
+        directory.mkdir()
+        given, statement = records_file(directory / "in.jsonl", 6), directory / "s.json"
+
+        def release(given: Path = given, statement: Path = statement) -> PrivacyStatement:
+            place = {"statement_path": str(statement), "resume": True, "key": KEY}
+            return release_file(sampler, str(given), "-", options=options, **place)  # type: ignore[arg-type]
+
+        def die(step: int = step, release: Callable[[], PrivacyStatement] = release) -> None:
+            count = [step]
+            for owner, name in [*STEPS, (os, "write")]:
+                setattr(owner, name, dying(count, getattr(owner, name)))
+            release()
+
+        ended = forked(die, stdout=directory / "first")
+        seen = (directory / "first").read_bytes()
+        if not (statement.exists() and not Path(f"{statement}.journal").exists()):
+            assert forked(release, stdout=directory / "second")
+            complete = (directory / "second").read_bytes()
+            assert complete.startswith(seen)
+            assert [json.loads(line)["id"] for line in complete.splitlines()] == list(range(6))
+        else:
+            assert [json.loads(line)["id"] for line in seen.splitlines()] == list(range(6))
+        assert {path.name for path in directory.iterdir()} - {"first", "second"} == {"in.jsonl", "s.json"}
         step += 1
     assert step > 15
 
