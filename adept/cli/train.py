@@ -14,7 +14,8 @@ from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
 from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
-from adept.models.tokenizer import TokenizerConfig
+from adept.models.survival import Survival, survival
+from adept.models.tokenizer import Tokenizer, TokenizerConfig
 from adept.models.training import (
     CHECKPOINTS,
     LAST,
@@ -72,6 +73,7 @@ class TrainResult:
     train_records: int
     parameters: int
     fit: FitResult
+    survival: Survival | None  # of held-out words, without any noise
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
@@ -109,6 +111,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         train_records=model.training_data.records,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         fit=fitted,
+        survival=survival(model, Tokenizer.from_pretrained(directory / MODEL), splits["validation"].texts),
     )
     (directory / MODEL / "README.md").write_text(_card(model, result), "utf-8")
     write_json(result, directory / "result.json")
@@ -197,5 +200,7 @@ def main() -> int:
             ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
         ]
         show(f"model in {result.model_dir}", rows)
+        if result.survival and result.survival.warning:
+            show("", [("note", result.survival.warning)], stderr=True)
 
     return execute("train", TrainConfig, command)
