@@ -98,7 +98,7 @@ class Journal:
         """Write down the terms of a release of which nothing was drawn yet, or raise where a begun one had others.
 
         Raises:
-            DataError: naming the first difference.
+            DataError: naming the first difference, or the journal cannot be written.
         """
         terms = json.loads(json.dumps(terms))
         if self.begun:
@@ -109,10 +109,14 @@ class Journal:
                         f"{self._terms.get(name)!r}, and is {terms.get(name)!r}: restore it"
                     )
             return
-        self._stream.seek(0)
-        self._stream.truncate(0)
-        self._begin = self._end = self._write({"journal": VERSION, "run": self.run, "terms": terms})
-        self.sync()
+        try:
+            self._stream.seek(0)
+            self._stream.truncate(0)
+            self._begin = self._end = self._write({"journal": VERSION, "run": self.run, "terms": terms})
+            self.sync()
+        except OSError as error:
+            self.remove()  # half a first line would be taken for somebody else's file
+            raise DataError(f"cannot write {self.path}: {error.strerror}: mend that, and run again") from None
         _sync_directory(self.path.parent)
 
     def entries(self) -> Iterator[Entry]:

@@ -6,6 +6,7 @@ The kills are real: a forked process, SIGKILL. A default run makes a few, and on
 import json
 import os
 import random
+import resource
 import signal
 import time
 from collections.abc import Callable
@@ -410,6 +411,27 @@ def test_a_full_disk_keeps_what_was_drawn(sampler: Rewriter, tmp_path: Path, mon
     held = [text for entry in drawn(Path(f"{target}.journal")) for text in entry["texts"]]  # type: ignore[index]
     release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
     assert [row["text"] for row in rows(target)][:8] == held
+
+
+@pytest.mark.parametrize("most", [10, 1500, 2500, 3000, 4000])
+def test_no_room_is_one_line_and_what_was_drawn_is_continued(sampler: Rewriter, tmp_path: Path, most: int) -> None:
+    """A limit on the size of files stands for a disk that is full: at the journal's first line, or later in any of the files."""
+    given, target = records_file(tmp_path / "in.jsonl", 40), tmp_path / "out.jsonl"
+
+    def release() -> PrivacyStatement:
+        return release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+
+    def without_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        with pytest.raises(DataError, match=r"cannot write .*: File too large: mend that"):
+            release()
+
+    assert forked(without_room)
+    held = [text for entry in drawn(Path(f"{target}.journal")) for text in entry["texts"]]  # type: ignore[index]
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"in.jsonl"} | ({"out.jsonl.journal"} if held else set())
+    assert release().records == 40
+    assert [row["text"] for row in rows(target)][: len(held)] == held
 
 
 def test_a_name_that_is_taken_at_the_end_is_left_alone_and_nothing_that_was_drawn_is_lost(
