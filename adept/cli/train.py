@@ -1,6 +1,7 @@
 """``adept train``: fit an autoencoder whose latents fit a mechanism, and save it as a model directory."""
 
 import json
+import math
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,8 @@ from adept.cli.console import show, write_json
 from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
-from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
+from adept.models.autoencoder import ModelConfig, TrainingData
+from adept.models.card import model_card
 from adept.models.survival import Survival, survival
 from adept.models.tokenizer import Tokenizer, TokenizerConfig
 from adept.models.training import (
@@ -113,7 +115,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         fit=fitted,
         survival=survival(model, Tokenizer.from_pretrained(directory / MODEL), splits["validation"].texts),
     )
-    (directory / MODEL / "README.md").write_text(_card(model, result), "utf-8")
+    (directory / MODEL / "README.md").write_text(model_card(model, metrics=_metrics(fitted)), "utf-8")
     write_json(result, directory / "result.json")
     return result
 
@@ -141,23 +143,9 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     return directory, checkpoint
 
 
-def _card(model: Autoencoder, result: TrainResult) -> str:
-    """The model directory's README: what it is, where it comes from, what no guarantee covers."""
-    origin = "declared public" if model.training_data.public else "PRIVATE: do not hand this directory out"
-    return f"""\
----
-library_name: adept
-tags: [differential-privacy, text-rewriting]
----
-# An `adept` autoencoder
-
-LSTM encoder and decoder with a latent of {result.latent_dim} dimensions, clipped in {model.clip} to {model.config.clip_norm}.
-Trained for {result.fit.epochs} epochs on {model.training_data.records} records of `{model.training_data.name}` ({origin}).
-
-- `config.json`: sizes, clip and training data; `model.safetensors`: weights; `tokenizer.json`: vocabulary.
-- The vocabulary holds words of the training text, and the weights were fitted to it: no local guarantee covers either.
-- Rewrite with it: `adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`.
-"""
+def _metrics(fitted: FitResult) -> dict[str, float]:
+    """What the model's card says of its training."""
+    return {"loss (nats per token)": fitted.validation_loss, "perplexity": math.exp(min(700.0, fitted.validation_loss))}
 
 
 def _keep(overrides: list[str], directory: Path) -> None:

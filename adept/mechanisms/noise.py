@@ -17,15 +17,17 @@ from fractions import Fraction
 from functools import cache, lru_cache
 
 import numpy as np
-import opendp.prelude as opendp
 import torch
 from numpy.typing import NDArray
-from opendp.mod import Measurement
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_laplace
+from opendp.metrics import l1_distance, l2_distance
+from opendp.mod import Measurement, enable_features
 from torch import Tensor
 
 from adept.errors import ConfigurationError
 
-opendp.enable_features("contrib")
+enable_features("contrib")  # these modules and not OpenDP's prelude, which imports scikit-learn and pandas
 
 ODDS_BITS = 64
 
@@ -50,8 +52,8 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
 
 @cache
 def _laplace_measurement(scale: float) -> Measurement:
-    space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l1_distance(T="i64")
-    return opendp.m.make_laplace(*space, scale=scale)
+    space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
+    return make_laplace(*space, scale=scale)
 
 
 def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
@@ -73,8 +75,8 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
 
 @cache
 def _gaussian_measurement(scale: float) -> Measurement:
-    space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.l2_distance(T="i64")
-    return opendp.m.make_gaussian(*space, scale=scale)
+    space = vector_domain(atom_domain(T="i64")), l2_distance(T="i64")
+    return make_gaussian(*space, scale=scale)
 
 
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:

@@ -12,8 +12,6 @@ records with one codeword say the same, so that their labels average out, text b
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,14 +25,15 @@ from adept.models.inference import Reader, TopicReader, Writer, reader_of
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting import denoising
 from adept.rewriting.described import Describer, packed
-from adept.rewriting.loading import check_fit, check_release, load_model, with_codewords
+from adept.rewriting.loading import check_fit, check_release, with_codewords
 from adept.rewriting.pool import Pools
+from adept.rewriting.sharing import Shared
 
 BATCH_SIZE = 1024  # enough to fill the chunks of every length class
 WRITTEN_ROWS = 256  # more at once are not faster, and the logits of a large vocabulary take much memory
 
 
-class Rewriter:
+class Rewriter(Shared):
     """Writes private text from text, with one model and one mechanism.
 
     Args:
@@ -87,14 +86,6 @@ class Rewriter:
         self.decoding = _resolved(decoding or DecodingConfig(), repeats=isinstance(mechanism, LearnedCodebook))
         self.batch_size = batch_size
         self._pools = Pools(self.decoding.pool)
-
-    @classmethod
-    def from_pretrained(
-        cls, directory: str | Path, *, mechanism: Mechanism | Description, **options: Any
-    ) -> "Rewriter":
-        """Load a model directory, or the ``model/`` inside a run's directory; ``options`` are those of the constructor."""
-        model, tokenizer = load_model(directory)
-        return cls(model, tokenizer, mechanism=mechanism, **options)
 
     @classmethod
     def for_measurement(

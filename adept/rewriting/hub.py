@@ -1,0 +1,98 @@
+"""A model on the Hugging Face Hub: its directory, as ``huggingface_hub`` saves, fetches and publishes it.
+
+This module alone imports ``huggingface_hub``, and is imported only when the Hub is asked for something.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
+from huggingface_hub.errors import HfHubHTTPError
+
+from adept.errors import ModelError, ReleaseRefused
+from adept.models.autoencoder import Autoencoder
+from adept.models.card import TAGS, model_card
+from adept.models.saved import printable
+from adept.models.tokenizer import Tokenizer
+from adept.rewriting.loading import load_model
+
+FILES = ["config.json", "tokenizer.json", "README.md", "*.safetensors", "codec.json"]  # nothing else is fetched
+
+
+class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
+    """A model and its tokenizer as the Hub's library wants them: ``save_pretrained``, ``from_pretrained``, ``push_to_hub``."""
+
+    def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
+        self.model, self.tokenizer = model, tokenizer
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        self.model.save_pretrained(save_directory)
+        self.tokenizer.save_pretrained(save_directory)
+
+    @classmethod
+    def _from_pretrained(
+        cls,
+        *,
+        model_id: str,
+        revision: str | None,
+        cache_dir: str | Path | None,
+        force_download: bool,
+        local_files_only: bool,
+        token: str | bool | None,
+        **_: Any,
+    ) -> "HubModel":
+        directory: str | Path = model_id
+        if not Path(model_id).is_dir():
+            directory = snapshot_download(
+                model_id,
+                revision=revision,
+                cache_dir=cache_dir,
+                force_download=force_download,
+                local_files_only=local_files_only,
+                token=token,
+                allow_patterns=FILES,
+            )
+        return cls(*load_model(directory))
+
+    def generate_model_card(self, *_: Any, **metrics: float) -> ModelCard:
+        """Return the card that training writes, without measurements where none are given."""
+        return ModelCard(model_card(self.model, metrics=metrics))
+
+
+def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
+    """Load a model by its name on the Hub; ``options`` are those of ``ModelHubMixin.from_pretrained``.
+
+    Raises:
+        ModelError: there is neither such a directory nor such a model, or the Hub cannot be reached.
+    """
+    with _explained(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
+        loaded = HubModel.from_pretrained(name, **options)
+    return loaded.model, loaded.tokenizer
+
+
+def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
+    """Push a model to the Hub; ``options`` are those of ``ModelHubMixin.push_to_hub``. Returns the commit's address.
+
+    Raises:
+        ReleaseRefused: the model was trained on text that was not declared public, and that was not accepted.
+        ModelError: the Hub cannot be reached, or refuses.
+    """
+    if not model.training_data.public and not accept_private_model:
+        raise ReleaseRefused(
+            "the model was trained on text that was not declared public, and can write that text: "
+            "publish one of public text, or add accept_private_model=True"
+        )
+    with _explained(f"cannot publish {printable(name)} on the Hub"):
+        return str(HubModel(model, tokenizer).push_to_hub(name, **options))
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Turn what the Hub's library raises into one line."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, httpx2.HTTPError, HfHubHTTPError) as error:
+        raise ModelError(f"{what} ({type(error).__name__}): check the name, the network and your token") from None
