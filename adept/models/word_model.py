@@ -12,8 +12,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,9 @@ class Vocabulary:
         numbers = {label: place for place, label in enumerate(sorted(set(found.values())), start=2)}
         classes = [0, 1, *(numbers[found[word]] for word in order[2:])]
         return cls(order, classes, [len(texts), max(1, rare), *(seen[word] for word in order[2:])])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary, (self.words, self.classes, self.counts)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -105,20 +109,20 @@ class WordModel:
         self.letters, self.alphabet = letters, alphabet
         self._letter_numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
         self.spells = spells
-        self._spelled: dict[str, list[Span] | None] = {}
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "WordModel":
-        """Learn from texts, given as words; n-grams of words seen less than ``least`` times are forgotten."""
+        """Learn from texts, given as words; n-grams and spellings of words seen less than ``least`` times are forgotten."""
         vocabulary = Vocabulary.of(texts, seed=seed)
         rows = [vocabulary.encode(text) for text in texts]
         size = vocabulary.classes[-1] + 1
         classes = [[vocabulary.classes[number] for number in row] for row in rows]
-        alphabet = "".join(sorted({letter for text in texts for word in text for letter in word}))
         seen = Counter(word for text in texts for word in text)
+        kept = [(word, count) for word, count in sorted(seen.items()) if count >= least]
+        alphabet = "".join(sorted({letter for word, _ in kept for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
         # Names are what has to be spelled: words seen once count twice.
-        spelled = [word for word, count in sorted(seen.items()) for _ in range(1 + (count < LEAST_SEEN))]
+        spelled = [word for word, count in kept for _ in range(1 + (count < LEAST_SEEN))]
         return cls(
             vocabulary,
             Ngrams.of(rows, order=ORDER, size=len(vocabulary.words), least=least),
@@ -127,7 +131,6 @@ class WordModel:
                 [[*(numbers[letter] for letter in word), 0] for word in spelled],
                 order=LETTER_ORDER,
                 size=len(alphabet) + 1,
-                least=least,
             ),
             alphabet,
         )
@@ -135,6 +138,11 @@ class WordModel:
     def unspelled(self) -> "WordModel":
         """Return the same model without words outside the vocabulary."""
         return WordModel(self.vocabulary, self.words, self.classes, self.letters, self.alphabet, spells=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles hold what it was made of, and nothing that describing records left behind."""
+        parts = (self.vocabulary, self.words, self.classes, self.letters, self.alphabet)
+        return partial(WordModel, spells=self.spells), parts
 
     @property
     def start(self) -> Context:
@@ -194,13 +202,9 @@ class WordModel:
 
     def spelling(self, word: str) -> list[Span] | None:
         """The shares of a word's letters and their end, one after the other; None if it cannot be spelled."""
-        if not self.spells:
-            return None
-        if word not in self._spelled:
-            numbers = [self._letter_numbers.get(letter) for letter in word]
-            known = [number for number in numbers if number is not None]
-            self._spelled[word] = self._letter_spans([*known, 0]) if len(known) == len(numbers) else None
-        return self._spelled[word]
+        numbers = [self._letter_numbers.get(letter) for letter in word]
+        known = [number for number in numbers if number is not None]
+        return self._letter_spans([*known, 0]) if self.spells and len(known) == len(numbers) else None
 
     def _letter_spans(self, numbers: list[int]) -> list[Span]:
         context, spans = self.letter_start, []
