@@ -20,6 +20,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 from adept.errors import ConfigurationError
 from adept.models.pipeline import PUNCTUATION
@@ -54,9 +55,14 @@ class Codec:
         ]
         self._sizes: dict[int, _Sized] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles hold what it was made of: what describing a record left in memory is as secret as the record."""
+        return Codec, (self.model, self.weigh, self.utterances)
+
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, written: Sequence[str] = (), seed: int = 0) -> "Codec":
-        """Learn from texts. Unless they are public, no utterance is kept, and no sequence of words that was seen only once.
+        """Learn from texts. Unless they are public, no utterance is kept, and nothing that was seen only once: no sequence of
+        words, no word, and not how it is spelled.
 
         Args:
             texts: the training text.

@@ -13,8 +13,8 @@ leaves it non-decreasing, and the weights of one level sum to one exactly.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 BITS = 30
 ONE = 1 << BITS
 THOUSAND = 1000  # discounts are in thousandths
+LARGEST_MEMORY = 200_000  # contexts, or steps of a search, that are remembered: it only saves time
 DISCOUNTS = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
 
 Context = tuple[int, ...]
@@ -51,6 +52,10 @@ class Ngrams:
         self.rows, self.counts, self.size = rows, counts, size
         self._found: dict[Context, list[Branch]] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles hold what was counted, and no context that was asked for."""
+        return partial(Ngrams, size=self.size), (self.rows, self.counts)
+
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
         """Count the n-grams of sequences, each closed by its own end symbol; those seen less than ``least`` times are left out."""
@@ -77,6 +82,8 @@ class Ngrams:
                 if branch is None:
                     break
                 found.append(branch)
+            if len(self._found) >= LARGEST_MEMORY:
+                self._found.clear()
             self._found[context] = found
         return found
 

@@ -10,6 +10,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -27,6 +28,10 @@ class Weights:
     def __init__(self, holders: Counter[str], texts: int) -> None:
         self.holders, self.texts = holders, texts
         self._known: dict[str, int] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles hold what was counted, and no word that was weighed."""
+        return Weights, (self.holders, self.texts)
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> "Weights":

@@ -10,14 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from adept.models.ngrams import BITS, Context
+from adept.models.ngrams import BITS, LARGEST_MEMORY, Context
 from adept.models.word_model import END, UNKNOWN, Span, WordModel
 
 UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
 KEPT = 2, 4  # texts kept for each whole number of bits, below MANY_BITS and above
 MANY_BITS = 26.0
 INSERTED = 4  # likely words that are tried between two words of the record
-LARGEST_MEMORY = 200_000
 
 Weigh = Callable[[str], int]
 
@@ -98,12 +97,12 @@ class TextSearch:
 
     def _step(self, history: Context, word: str) -> Step | None:
         key = history, word
-        if key not in self._steps:
-            if len(self._steps) > LARGEST_MEMORY:  # it only saves time
-                self._steps.clear()
-                self._likely.clear()
-            self._steps[key] = self._make_step(history, word)
-        return self._steps[key]
+        steps = self._steps
+        if key not in steps:
+            if len(steps) >= LARGEST_MEMORY:
+                steps = self._steps = {}  # another thread may read the old one
+            steps[key] = self._make_step(history, word)
+        return steps[key]
 
     def _make_step(self, history: Context, word: str) -> Step | None:
         vocabulary = self.model.vocabulary
@@ -117,10 +116,13 @@ class TextSearch:
         return Step(sum(map(_cost, spans)), spans, (*history[1:], number))
 
     def _likely_words(self, history: Context) -> list[str]:
-        if history not in self._likely:
+        likely = self._likely
+        if history not in likely:
+            if len(likely) >= LARGEST_MEMORY:
+                likely = self._likely = {}
             words = [self.model.vocabulary.words[number] for number in self.model.likely(history, INSERTED + 2)]
-            self._likely[history] = [word for word in words if word not in (END, UNKNOWN)][:INSERTED]
-        return self._likely[history]
+            likely[history] = [word for word in words if word not in (END, UNKNOWN)][:INSERTED]
+        return likely[history]
 
 
 def _cost(span: Span) -> int:

@@ -1,8 +1,9 @@
 """Rewriting inside other people's pipelines: a callable for ``datasets.Dataset.map``, and what scikit-learn's transformer calls.
 
-Every call is a release: its noise is new, and rows that go through twice are released twice. ``Dataset.map`` keeps its results
-and reads them again, which costs nothing; cross-validation, by contrast, transforms again for each fold. With ``ledger=`` such a
-second release is refused, and counted where it is wanted (``again=True``).
+Every call is a release: its noise is new, and rows that go through twice are released twice. ``Dataset.map`` keeps the results
+of a data set that lies in files and reads them again, which costs nothing; of one in memory (``from_dict``) it releases again, as
+does cross-validation for each fold. With ``ledger=`` such a second release is refused, and counted where it is wanted
+(``again=True``).
 """
 
 import secrets

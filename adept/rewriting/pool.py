@@ -9,6 +9,7 @@ which costs no budget.
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,6 +30,10 @@ class Pools:
     def __init__(self, size: int) -> None:
         self.size = size
         self.texts: dict[bytes, dict[int, Pair]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are empty pools."""
+        return Pools, (self.size,)
 
     def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
         """Draw ``samples`` texts for each released codeword (B, n), each place of its pool once before any comes again."""

@@ -97,10 +97,7 @@ class Rewriter(Shared):
         decoding: DecodingConfig | None = None,
         batch_size: int = BATCH_SIZE,
     ) -> "Rewriter":
-        """Return a rewriter that refuses nothing: for reference rows and broken claims, which are there to be measured.
-
-        What it writes never leaves: ``adept.release`` refuses such a rewriter.
-        """
+        """Return a rewriter that refuses nothing, for what is there to be measured alone: ``adept.release`` refuses it."""
         every = {"accept_broken_claim": True, "accept_inexact": True, "accept_private_model": True}
         rewriter = cls(model, tokenizer, mechanism=mechanism, decoding=decoding, batch_size=batch_size, **every)
         rewriter.measurement = True
@@ -118,15 +115,12 @@ class Rewriter(Shared):
     def rewrite_pairs(
         self, texts: Sequence[str], labels: Sequence[str | None] | None = None, *, samples: int = 1
     ) -> list[tuple[str, str | None]]:
-        """Release every record once and write ``samples`` pairs of text and label from each release.
+        """Release every record once and write ``samples`` pairs of text and label, or None without labels, from each release.
 
         Args:
             texts: the records' texts.
             labels: their labels, for a model that writes labels; each record's latent then speaks of the pair.
             samples: pairs from each released latent, consecutively in the result.
-
-        Returns:
-            Pairs whose label is None where the model writes none.
         """
         if isinstance(texts, str):
             raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
@@ -217,6 +211,10 @@ class Rewriter(Shared):
             return tokens
         best = self._fit(latents, tokens).reshape(-1, count).argmax(dim=1)
         return tokens[best + count * torch.arange(len(best), device=best.device)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles hold nothing that a call left behind, so that a rewriter that was used is the one it was."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_reader", "_writer")}
 
     @cached_property
     def _reader(self) -> Reader | TopicReader:

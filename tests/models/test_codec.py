@@ -1,7 +1,9 @@
 """Claims about the codec: total, one record at a time, the same everywhere, and more words for more numbers."""
 
+import copy
 import json
 import math
+import pickle
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,6 +177,31 @@ def test_a_codec_of_private_text_keeps_no_utterance(texts: list[str], tmp_path: 
     assert not {"secret", "qwzzk", "nobuddy"} & {*stored["words"], *stored["holders"]}
     assert min(private.model.words.counts) >= 2
     assert private.write(private.describe(["a flight to boston"], size=300), size=300)
+
+
+def test_a_codec_of_private_text_does_not_spell_words_that_were_seen_once(texts: list[str]) -> None:
+    """The letters' table is read like a stranger would: a name that stands in one record must not be in it."""
+    private = Codec.of([*texts, "call wojciechøwski"], public=False)
+    letters = "\n" + private.model.alphabet + " "  # by number: a word's end, the letters, what is before the start
+    grams = {"".join(letters[number] for number in row) for row in private.model.letters.rows.tolist()}
+    assert "ø" not in private.model.alphabet
+    assert "   bos" in grams  # of a word that many say
+    assert not {gram for gram in grams if "wojc" in gram or "echow" in gram}
+
+
+def test_copies_and_pickles_hold_nothing_of_records_that_were_described(texts: list[str]) -> None:
+    codec = Codec.of(texts, public=True)
+    before = pickle.dumps(codec)
+    record = ["call wojciechowski about flights to boston"]
+    described = codec.describe(record, size=2**41)
+    assert "wojciechowski" in repr(codec._search._steps)  # it is in memory
+    for copied in (pickle.loads(pickle.dumps(codec)), copy.deepcopy(codec)):
+        assert not copied._search._steps
+        assert not copied.model.words._found
+        assert copied.describe(record, size=2**41) == described
+    after = pickle.dumps(codec)
+    assert b"wojciechowski" not in after
+    assert len(after) == len(before)
 
 
 def damage(codec: Codec, directory: Path, field: str, value: object) -> None:

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from adept.cli.ledger import LedgerConfig, run
 from adept.errors import ConfigurationError, ReleaseRefused
-from adept.mechanisms import Identity, SqrtNLaplace
+from adept.mechanisms import Description, Identity, LearnedCodebook, SqrtNLaplace
 from adept.release.adapters import DatasetRewriter
 from adept.release.transformer import PrivateText
 from adept.rewriting.loading import load_model
@@ -40,6 +40,23 @@ def test_a_data_set_is_mapped_and_only_rewritten_text_is_left(rewriter: Rewriter
     assert not set(private["text"]) & set(TEXTS)
     with pytest.raises(ConfigurationError, match="text_column must be a column"):
         DatasetRewriter(rewriter, text_column="utterance")({"text": TEXTS})
+
+
+@pytest.mark.parametrize("mechanism", [Description(epsilon=12.0), LearnedCodebook(epsilon=4.0)])
+def test_a_data_set_in_files_is_released_once_however_often_it_is_mapped(
+    mechanism: Description | LearnedCodebook, tiny_run: Path, tmp_path: Path
+) -> None:
+    """What a first call leaves in memory must not make the rewriter another one, for which nothing is cached."""
+    import datasets
+
+    datasets.disable_progress_bars()
+    texts = [f"a fare to boston {i} wojciechowski" for i in range(40)]
+    datasets.Dataset.from_dict({"text": texts}).save_to_disk(tmp_path / "given")
+    given = datasets.load_from_disk(tmp_path / "given")
+    rewrite = DatasetRewriter(Rewriter.from_pretrained(tiny_run, mechanism=mechanism))
+    first, second = (list(given.map(rewrite, batched=True)["text"]) for _ in range(2))
+    assert second == first
+    assert b"wojciechowski" not in pickle.dumps(rewrite)
 
 
 def test_it_can_be_copied_as_pipelines_do(rewriter: Rewriter) -> None:
