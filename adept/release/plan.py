@@ -78,6 +78,7 @@ class Plan:
             "label_written": self.label_column,
             **plain,
             **facts.label_facts(options.response),
+            "label_epsilon": options.response.epsilon if options.response else None,
             "mechanism": rewriter.mechanism.name,
             "mechanism_options": facts.mechanism_options(rewriter.mechanism),
             "codebook": self.codebook,

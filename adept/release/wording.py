@@ -25,7 +25,7 @@ def statement_text(statement: PrivacyStatement) -> str:
         )
     if statement.samples > 1 and not statement.denoised:
         parts.append(
-            f"The {statement.samples} rewrites of a record share one released latent and cost no further budget."
+            f"The {statement.samples} rewrites of a record share one released {_kind(statement)} and cost no further budget."
         )
     if statement.denoised:
         parts.append(_denoised(statement))
@@ -33,7 +33,7 @@ def statement_text(statement: PrivacyStatement) -> str:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     parts.append(
         "Not hidden: that someone took part, how many records there are, their order, and the time that a record takes to be "
-        "rewritten, which may depend on its length."
+        "rewritten, which may depend on its length and its words."
     )
     parts.append(_origin(statement))
     if statement.simulated:
@@ -66,15 +66,21 @@ def card(statement: PrivacyStatement, title: str) -> str:
     return (
         "---\ntags: [differential-privacy, synthetic]\n---\n"
         f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
-        "Every text here was written by a decoder from randomised vectors. It is not what anyone said, and it may be wrong.\n"
+        f"Every text here was written from a randomised {_kind(statement)}, not copied from its record. It may be wrong, and it "
+        "may also be, word for word, what its record, or somebody else, said.\n"
     )
+
+
+def _kind(statement: PrivacyStatement) -> str:
+    """What is released: a description has no latent, and so no dimensions."""
+    return "description" if statement.dim is None else "latent"
 
 
 def _origin(statement: PrivacyStatement) -> str:
     name, public = plain_name(statement.training_data.get("name")), statement.training_data.get("public") is True
     declared, warning = ("public", "") if public else ("PRIVATE", ", and the model can write sentences of it")
     return (
-        f'The model\'s weights and vocabulary come from text named "{name}", declared {declared}; '
+        f'The model\'s weights, vocabulary and codes come from text named "{name}", declared {declared}; '
         f"this guarantee does not cover the text they were trained on{warning}."
     )
 

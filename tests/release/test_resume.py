@@ -21,8 +21,11 @@ from adept.models.decoding import DecodingConfig
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
+from adept.release.inputs import Inputs
 from adept.release.journal import Journal
 from adept.release.output import STDOUT
+from adept.release.plan import plan_release
+from adept.release.publication import Publication
 from adept.release.secret import secret_key
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
@@ -323,6 +326,22 @@ def test_another_input_other_options_another_model_or_key_are_refused_and_the_jo
     given.write_text(content)
     release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
     assert [row["id"] for row in rows(target)] == list(range(12))
+
+
+def test_another_budget_of_labels_is_another_release_where_both_keep_nearly_every_label(
+    sampler: Rewriter, tmp_path: Path
+) -> None:
+    """Otherwise labels of epsilon 100 would stand under a statement of 40: as floats their keep probabilities are both 1."""
+    given = records_file(tmp_path / "in.jsonl", 1)
+    target = str(tmp_path / "out.jsonl")
+
+    def terms(epsilon: float) -> dict[str, object]:
+        response = RandomizedResponse(epsilon=epsilon, labels=LABELS)
+        options = ReleaseOptions(labels="randomized_response", label_response=response)
+        plan, _ = plan_release(sampler, Inputs.of(str(given), None), target, options)
+        return plan.terms(Publication.of(target, None, card=False))
+
+    assert terms(100.0) != terms(40.0)
 
 
 def test_a_smaller_batch_may_continue_what_a_larger_one_began(sampler: Rewriter, tmp_path: Path) -> None:

@@ -96,6 +96,17 @@ def test_samples_are_said_to_share_one_release() -> None:
     assert "share one released latent" in statement(samples=3).text
 
 
+def test_a_card_of_descriptions_does_not_say_that_nobody_said_so() -> None:
+    """At a large budget a description writes its record word for word, most of the time."""
+    from adept.mechanisms import Description
+
+    described = statement(mechanism="description", guarantee=Description(epsilon=32.0).guarantee(), dim=None, samples=2)
+    assert "not what anyone said" not in wording.card(described, "out.txt")
+    assert "word for word" in wording.card(described, "out.txt")
+    assert "randomised description" in wording.card(described, "out.txt")
+    assert "latent" not in described.text
+
+
 def test_what_is_copied_tells_neighbours_apart() -> None:
     assert statement().neighbours == "any two records"
     assert statement(kept_columns=["time"]).neighbours == "any two records with the same time"
