@@ -194,9 +194,9 @@ def test_copies_and_pickles_hold_nothing_of_records_that_were_described(texts: l
     before = pickle.dumps(codec)
     record = ["call wojciechowski about flights to boston"]
     described = codec.describe(record, size=2**41)
-    assert "wojciechowski" in repr(codec._search._steps)  # it is in memory
+    assert "wojciechowski" in repr(codec.searches[1]._steps)  # it is in memory
     for copied in (pickle.loads(pickle.dumps(codec)), copy.deepcopy(codec)):
-        assert not copied._search._steps
+        assert not copied.searches[1]._steps
         assert not copied.model.words._found
         assert copied.describe(record, size=2**41) == described
     after = pickle.dumps(codec)
