@@ -12,6 +12,7 @@ records with one codeword say the same, so that their labels average out, text b
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
