@@ -23,7 +23,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
-from sklearn.cluster import KMeans, MiniBatchKMeans
 from torch import Tensor
 
 from adept.errors import ConfigurationError
@@ -153,6 +152,8 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0) -> dict[int, Tensor]:
 
 
 def _k_means(points: Tensor, size: int, *, seed: int) -> Tensor:
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # training alone needs scikit-learn, which takes long to import
+
     kind = KMeans if len(points) <= FULL_BATCH else MiniBatchKMeans
     restarts = RESTARTS[size > 256]
     centres = torch.from_numpy(kind(size, n_init=restarts, random_state=seed).fit(points.numpy()).cluster_centers_)

@@ -17,8 +17,6 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from scipy.sparse import csr_matrix
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfTransformer
 from torch import Tensor, nn
 
 from adept.errors import DataError
@@ -66,6 +64,9 @@ class TopicEncoder(nn.Module):
         Raises:
             DataError: there are no two words that two texts share.
         """
+        from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
+        from sklearn.feature_extraction.text import TfidfTransformer
+
         counts = _counts(rows, vocabulary_size=len(self.rarity))
         known = np.asarray(counts.getnnz(axis=0) > 0)
         found = min(self.directions.shape[1], int(known.sum()) - 1, len(rows) - 1)

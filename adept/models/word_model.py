@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from adept.models.ngrams import BITS, ONE, Branch, Context, Ngrams
-from adept.models.word_classes import company_classes
 
 END, UNKNOWN = "", "\x00"  # no word is empty, and no text holds a zero byte: normalising takes it out
 ORDER, CLASS_ORDER, LETTER_ORDER = 4, 5, 6
@@ -237,6 +236,8 @@ class WordModel:
 
 def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int], *, seed: int) -> dict[str, int]:
     """The class of each known word: one of a class for every few words, by its neighbours in the texts."""
+    from adept.models.word_classes import company_classes  # learning alone needs scikit-learn, slow to import
+
     count = min(LARGEST_CLASSES, len(known) // WORDS_PER_CLASS)
     if count < 2:
         return dict.fromkeys(known, 0)

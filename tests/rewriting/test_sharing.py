@@ -126,3 +126,9 @@ def test_the_hubs_library_is_not_imported_before_it_is_needed() -> None:
     code = "import sys, adept.rewriting.rewriter; print('huggingface_hub.hub_mixin' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_rewriting_imports_no_scikit_learn_and_no_pandas() -> None:
+    code = "import sys, adept.rewriting.rewriter; print([m for m in ('sklearn', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
