@@ -123,20 +123,21 @@ class Run:
         prefix = Prefix(self.key)
         for entry in self.journal.entries():
             batch = list(islice(records, entry["records"]))
-            for digest in self._digests(batch):
+            digests = self._digests(batch)
+            for digest in digests:
                 prefix.add(digest)
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
                 raise DataError(
                     "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
                     "as nothing else can be continued"
                 )
+            self._claim_as_read(digests)  # the run that drew them may have had no ledger
             yield batch, entry
         for batch in self._parts(records):
             digests = self._digests(batch)
             for digest in digests:
                 prefix.add(digest)
-            if self.ledger and not self.plan.inputs.repeatable:
-                self._claim(iter([digests]))
+            self._claim_as_read(digests)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **batches.draw(batch)}
             self.journal.append(entry, durable=self.publication.streaming)
             yield batch, entry
@@ -146,6 +147,11 @@ class Run:
 
     def _digests(self, batch: Sequence[Record]) -> list[bytes]:
         return [row_digest(self.key, record) for record in batch]
+
+    def _claim_as_read(self, digests: list[bytes]) -> None:
+        """Claim a batch of what can be read but once; all else was claimed before anything was drawn."""
+        if not self.plan.inputs.repeatable:
+            self._claim(iter([digests]))
 
     def _claim(self, parts: Iterator[list[bytes]]) -> None:
         if self.ledger:

@@ -3,8 +3,10 @@
 import json
 import multiprocessing
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +182,22 @@ def test_a_pipe_with_a_name_is_read_once(rewriter: Rewriter, tmp_path: Path) -> 
         )
         assert (released.records, ledger.sum().rows) == (9, 9)
     os.waitpid(child, 0)
+
+
+def test_what_a_run_without_a_ledger_drew_is_claimed_by_its_resumption(rewriter: Rewriter, tmp_path: Path) -> None:
+    pipe = tmp_path / "in.jsonl"
+    os.mkfifo(pipe)
+
+    def release(**options: Any) -> None:
+        with ThreadPoolExecutor() as writer:
+            writer.submit(pipe.write_text, "".join(json.dumps({"text": f"a fare to {i}"}) + "\n" for i in range(12)))
+            release_file(rewriter, str(pipe), str(tmp_path / "out.jsonl"), options=ReleaseOptions(), key=KEY, **options)
+
+    def interrupt(records: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        release(progress=interrupt)
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        release(ledger=ledger, resume=True)
+        assert ledger.sum().rows == 12
