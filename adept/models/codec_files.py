@@ -48,7 +48,7 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "counts": vocabulary.counts,
         "alphabet": model.alphabet,
         "texts": codec.weigh.texts,
-        "holders": {word: n for word, n in codec.weigh.holders.items() if n > 1},
+        "holders": dict(codec.weigh.holders),
         "utterances": [" ".join(words) for words in codec.utterances],
     }
     parts = {"words": model.words, "classes": model.classes, "letters": model.letters}

@@ -35,8 +35,9 @@ class Weights:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> "Weights":
-        """Count in how many texts each word stands."""
-        return cls(Counter(word for text in texts for word in set(text)), len(texts))
+        """Count in how many texts each word stands; a word of one text weighs what an unknown one does, and is forgotten."""
+        holders = Counter(word for text in texts for word in set(text))
+        return cls(Counter({word: count for word, count in holders.items() if count > 1}), len(texts))
 
     def __call__(self, word: str) -> int:
         """The weight of a word; unknown words are the heaviest."""

@@ -189,6 +189,17 @@ def test_a_codec_of_private_text_does_not_spell_words_that_were_seen_once(texts:
     assert not {gram for gram in grams if "wojc" in gram or "echow" in gram}
 
 
+def test_a_codec_from_files_describes_as_the_one_that_was_saved(texts: list[str], tmp_path: Path) -> None:
+    """Words of a single text included: one digest must not stand for two codecs."""
+    once = ["zebra", "quokka", "wombat", "numbat", "dingo"]
+    saved = Codec.of([*texts, *(f"flights to {word} please" for word in once)], public=True)
+    save_codec(saved, tmp_path)
+    loaded = load_codec(tmp_path)
+    assert [loaded.weigh(word) for word in (*once, "boston")] == [saved.weigh(word) for word in (*once, "boston")]
+    records = [f"{word} flights to boston from {word}" for word in once]
+    assert loaded.describe(records, size=2**41) == saved.describe(records, size=2**41)
+
+
 def test_copies_and_pickles_hold_nothing_of_records_that_were_described(texts: list[str]) -> None:
     codec = Codec.of(texts, public=True)
     before = pickle.dumps(codec)
