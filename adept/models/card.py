@@ -44,7 +44,10 @@ Trained on {data.records} records of `{data.name}` ({origin}).
   the budget is chosen by who rewrites, and every output states it.
 - The weights and the vocabulary were fitted to the training text, word by word: no local guarantee covers that text, and a rewrite
   can contain its sentences.
-- A rewrite is worded as the training text is, whatever the record says. It is made for training classifiers, not for reading.
+- A rewrite of a latent is worded as the training text is, whatever the record says. A rewrite of a description
+  (`mechanism=description`) may repeat its record word for word, and does so often at large budgets.
+- Codebooks and codec were learned from the training text too. Where it was declared public, `codec.json` holds its utterances as
+  they stand; where not, words and short sequences of words that were seen at least twice.
 - Who takes part, how many records there are and in which order is not hidden.
 
 ## Use
@@ -52,7 +55,7 @@ Trained on {data.records} records of `{data.name}` ({origin}).
 `adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`, or in Python `Rewriter.from_pretrained(DIR, mechanism=...)`.
 
 Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, where there
-are any), `tokenizer.json` (vocabulary). None of them is code.
+are any), `tokenizer.json` (vocabulary), `codec.json` and `codec.safetensors` (descriptions). None of them is code.
 """
 
 
