@@ -88,9 +88,22 @@ def _mendable(action: Callable[[], int]) -> int:
     except MissingMandatoryValue as error:
         reason = f"{error.full_key} must be given, got nothing: add {error.full_key}=..."
     except (HydraException, OmegaConfBaseException) as error:
-        message = str(error.__cause__ or error).split("\nConfig search path")[0].split("\nSee https")[0]
-        reason = f"{message}: see --help for the overrides"
+        reason = _plain(" ".join(str(error.__cause__ or error).split()))
     raise ConfigurationError(reason)
+
+
+def _plain(message: str) -> str:
+    """What Hydra says, in the words of our own errors where it has a message that users meet often."""
+    if unknown := re.search(
+        r"Could not find '(.+)/(.+)' Available options in '.+?': (.+?)(?: Config search path| See|$)", message
+    ):
+        group, given, known = unknown.groups()
+        return f"{group} must be one of {', '.join(known.split())}, got {given}"
+    if misspelt := re.search(r"Key '(.+?)' not in '.+?' full_key: (\S+)", message):
+        return f"this command has no option {misspelt[2]}: see --help for the overrides"
+    if absent := re.search(r"Could not override '(.+?)'. No match in the defaults list", message):
+        return f"this command has no option {absent[1]}: see --help for the overrides"
+    return f"{message.split(' Config search path')[0].split(' See https')[0]}: see --help for the overrides"
 
 
 def _check_flags(arguments: list[str]) -> None:
