@@ -50,6 +50,19 @@ def make_rows() -> list[Row]:
     return rows
 
 
+def make_kept(*, slots: bool = True) -> list[Row]:
+    """The mixed rows with what their text keeps of a record: more with the budget, slots (where there are such) before words."""
+
+    def measured(row: Row) -> Row:
+        if row.decoder in (None, "latents"):
+            return row
+        words = min(1.0, row.accuracy * min(row.epsilon, 64.0) / 64)
+        found = {"words": words, "words_other": 0.1, "exact": words / 4, "exact_other": 0.01, "fluency": 0.75}
+        return replace(row, **found, **({"slots": words / 2, "slots_other": 0.05} if slots else {}))
+
+    return [measured(row) for row in make_mixed()]
+
+
 def make_mixed() -> list[Row]:
     """The same beside what must not be mixed with it: a second model, other decoders, a look-up and a second classifier."""
     light = {"clip": "sphere", "content": "labels"}

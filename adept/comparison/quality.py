@@ -2,27 +2,47 @@
 
 A new one is a column here and a field of that name in ``adept.comparison.results.Row``. A comparison that kept texts before the
 column came measures them when it is run again. What a text only says about the corpus and not about its own record shows where
-another record's rewrite has the same figure (``verbatim_chance``): give a new column such a partner.
+another record's rewrite has the same figure (``verbatim_chance`` and all that end in ``_other``): give a new column such a partner.
 """
 
 from collections.abc import Sequence
 
-from adept.evaluation.metrics import BigramModel, bleu, distinct_ratio, token_overlap, verbatim
+from adept.data.corpus import Corpus
+from adept.evaluation.metrics import (
+    BigramModel,
+    TrigramModel,
+    bleu,
+    dealt_to_others,
+    distinct_ratio,
+    exact,
+    slots_kept,
+    token_overlap,
+    verbatim,
+    word_f1,
+)
 
-COLUMNS = ("overlap", "bleu", "distinct", "perplexity", "verbatim_own", "verbatim_chance", "verbatim_public")
+KEPT = ("slots", "words", "exact")  # of a record in its own rewrite; each has a partner for another record's
+OTHER = "_other"
+COLUMNS = (
+    *("overlap", "bleu", "distinct", "perplexity", "verbatim_own", "verbatim_chance", "verbatim_public"),
+    *(name + end for name in KEPT for end in ("", OTHER)),
+    "fluency",
+)
 
 
 def measure(
-    records: Sequence[str], rewrites: Sequence[str], *, public: Sequence[str], language: BigramModel
+    private: Corpus, rewrites: Sequence[str], *, public: Sequence[str], language: BigramModel, other: TrigramModel
 ) -> dict[str, float | None]:
     """Return every column for the first rewrite of each record; None is what does not apply.
 
     Args:
-        records: the private texts.
+        private: the records.
         rewrites: one text for each.
         public: the rewriter's training texts.
         language: a model of the private texts.
+        other: a model of public text that is neither.
     """
+    records, strangers = private.texts, dealt_to_others(rewrites)
     repeated = verbatim(records, rewrites, set(public))
     return {
         "overlap": token_overlap(records, rewrites),
@@ -32,4 +52,15 @@ def measure(
         "verbatim_own": repeated.own,
         "verbatim_chance": repeated.chance,
         "verbatim_public": repeated.public,
+        **_kept(private, rewrites),
+        **{name + OTHER: value for name, value in _kept(private, strangers).items()},
+        "fluency": other.perplexity(rewrites) / other.perplexity(records),
     }
+
+
+def _kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | None]:
+    """What of each record stands in the text that it was given; None where it was given none."""
+    if texts is None:
+        return dict.fromkeys(KEPT)
+    slots = None if private.slots is None else slots_kept(private.slots, texts)
+    return {"slots": slots, "words": word_f1(private.texts, texts), "exact": exact(private.texts, texts)}

@@ -22,7 +22,7 @@ class Row:
     data: str
     protocol: str
     mechanism: str
-    decoder: str | None = None  # lstm, denoised, nearest or latents
+    decoder: str | None = None  # lstm, codec, denoised, nearest or latents
     claimed_epsilon: float | None  # None: the row has no budget
     epsilon: float  # true, of text and label together where labels are randomised
     label_epsilon: float | None = None
@@ -47,6 +47,13 @@ class Row:
     verbatim_own: float | None = None
     verbatim_chance: float | None = None
     verbatim_public: float | None = None
+    slots: float | None = None  # share of the slot values of a record that stand in its rewrite
+    slots_other: float | None = None  # the same in another record's rewrite, as all that end so
+    words: float | None = None  # F1 of a rewrite's words with its record's
+    words_other: float | None = None
+    exact: float | None = None  # word for word, case and white space aside
+    exact_other: float | None = None
+    fluency: float | None = None  # perplexity under a trigram model of other public text, relative to the records' own
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON can hold them."""

@@ -93,7 +93,9 @@ def _quality(trial: Trial, cell: Cell) -> dict[str, Any]:
 
     def make() -> dict[str, float | None]:
         rewrites = _written(trial, cell).texts[:: trial.config.samples]
-        return quality.measure(trial.private.texts, rewrites, public=trial.public.texts, language=trial.language)
+        return quality.measure(
+            trial.private, rewrites, public=trial.public.texts, language=trial.language, other=trial.other
+        )
 
     return trial.store.quality(cell, quality.COLUMNS, make)
 

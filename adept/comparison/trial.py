@@ -13,7 +13,7 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.families import Family, trained
 from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
-from adept.evaluation.metrics import BigramModel
+from adept.evaluation.metrics import BigramModel, TrigramModel
 from adept.evaluation.nearest import PublicTexts, linear_latents
 from adept.mechanisms import BY_NAME, Description, Identity, Mechanism, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
@@ -87,6 +87,11 @@ class Trial:
     def language(self) -> BigramModel:
         """A model of the private texts."""
         return BigramModel(self.private.texts)
+
+    @cached_property
+    def other(self) -> TrigramModel:
+        """A model of text that is neither private nor what the rewriter was trained on."""
+        return TrigramModel([*self.validation.texts, *self.test.texts])
 
     @cached_property
     def linear(self) -> Encoder:

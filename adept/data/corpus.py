@@ -5,9 +5,11 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from adept.data import air_travel
 from adept.data.files import FORMATS, Record, read_records
+from adept.data.slots import SLOTS_COLUMN, slot_values
 from adept.errors import ConfigurationError, DataError
 
 SPLITS = ("train", "validation", "test")
@@ -15,18 +17,20 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts and, where there are any, their labels: ``labels`` is None or as long as ``texts``."""
+    """Texts and, where there are any, their labels and the values of their slots: each is None or as long as ``texts``."""
 
     texts: list[str]
     labels: list[str] | None = None
+    slots: list[list[str]] | None = None  # to measure with, never to train on or to write
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def take(self, indices: Sequence[int], *, labelled: bool = True) -> "Corpus":
-        """Return the records at ``indices``, without their labels on request."""
+        """Return the records at ``indices``, without their labels and slots on request."""
         labels = [self.labels[i] for i in indices] if labelled and self.labels is not None else None
-        return Corpus([self.texts[i] for i in indices], labels)
+        slots = [self.slots[i] for i in indices] if labelled and self.slots is not None else None
+        return Corpus([self.texts[i] for i in indices], labels, slots)
 
 
 @dataclass(kw_only=True)
@@ -70,16 +74,18 @@ def find_label_column(record: Record, label_column: str | None) -> str | None:
 
 
 def read_corpus(location: str, *, text_column: str = "text", label_column: str | None = None) -> Corpus:
-    """Read a file's texts and labels into memory."""
+    """Read a file's texts, labels and slots into memory."""
     texts: list[str] = []
     labels: list[str] = []
+    tags: list[object] = []
     for number, record in enumerate(read_records(location), start=1):
         if number == 1:
             label_column = find_label_column(record, label_column)
         texts.append(text_of(record, text_column, number=number))
         if label_column:
             labels.append(text_of(record, label_column, number=number))
-    return Corpus(texts, labels if label_column else None)
+        tags.append(record.get(SLOTS_COLUMN))
+    return Corpus(texts, labels if label_column else None, slot_values(texts, tags))
 
 
 def samples_of(location: str) -> int:
@@ -162,11 +168,13 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
             f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
             f"give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
         ) from error
-    return {
-        split: Corpus(list(rows[config.hub_text_column]), list(rows[config.hub_label_column]))
-        for split, rows in loaded.items()
-        if split in SPLITS
-    }
+    return {split: _hub_split(rows, config) for split, rows in loaded.items() if split in SPLITS}
+
+
+def _hub_split(rows: Any, config: DataConfig) -> Corpus:
+    texts = list(rows[config.hub_text_column])
+    tags = rows[SLOTS_COLUMN] if SLOTS_COLUMN in rows.column_names else [None] * len(texts)
+    return Corpus(texts, list(rows[config.hub_label_column]), slot_values(texts, tags))
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:

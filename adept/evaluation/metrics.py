@@ -95,6 +95,50 @@ def verbatim(records: Sequence[str], rewrites: Sequence[str], public: Collection
     )
 
 
+def plain(text: str) -> str:
+    """Return a text in lower case with single spaces: what the figures below compare."""
+    return " ".join(text.lower().split())
+
+
+def slots_kept(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
+    """Return the share of all records' slot values that stand in their rewrites, word beside word; None without any value."""
+    kept = [
+        f" {plain(value)} " in f" {plain(rewrite)} "
+        for own, rewrite in zip(values, rewrites, strict=True)
+        for value in own
+    ]
+    return float(np.mean(kept)) if kept else None
+
+
+def word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
+    """Return the mean F1 of the words of each rewrite with its record's, repeated words counted; two empty texts have 1.
+
+    That is 2 |A and B| / (|A| + |B|) of the multisets A and B, the harmonic mean of precision and recall.
+    """
+    pairs = [
+        (Counter(plain(record).split()), Counter(plain(rewrite).split()))
+        for record, rewrite in zip(records, rewrites, strict=True)
+    ]
+    return float(np.mean([2 * (a & b).total() / (a.total() + b.total()) if a or b else 1.0 for a, b in pairs]))
+
+
+def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
+    """Return the share of rewrites that are their record word for word, case and white space aside."""
+    return float(np.mean([plain(a) == plain(b) for a, b in zip(records, rewrites, strict=True)]))
+
+
+def dealt_to_others(rewrites: Sequence[str]) -> list[str] | None:
+    """Return, for each record, another record's rewrite, the same for the same number of records; None for a single record.
+
+    All records stand in one fixed circle, shuffled since neighbours in a file may be alike; each gets its predecessor's rewrite.
+    """
+    if len(rewrites) < 2:
+        return None
+    circle = np.random.default_rng(0).permutation(len(rewrites))
+    origin = dict(zip(circle.tolist(), np.roll(circle, 1).tolist(), strict=True))
+    return [rewrites[origin[record]] for record in range(len(rewrites))]
+
+
 class BigramModel:
     """A bigram language model with Witten-Bell smoothing (Witten and Bell 1991, method C) over the words of ``texts``.
 
@@ -125,4 +169,34 @@ class BigramModel:
     def perplexity(self, texts: Sequence[str]) -> float:
         """Return the perplexity per word, ends of texts included."""
         logarithms = [math.log(self.probability(v, w)) for text in texts for v, w in self._pairs(text)]
+        return math.exp(-float(np.mean(logarithms)))
+
+
+class TrigramModel:
+    """The same with one word more to look back on: p(w | u, v) mixes with the bigram model's p(w | v) as that does with p(w).
+
+    Case and white space do not count. The word before a text's first is the empty one, as at both its ends.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._bigrams = BigramModel([plain(text) for text in texts])
+        self._seen = Counter(triple for text in texts for triple in self._triples(text))
+        self._before = Counter((u, v) for u, v, _ in self._seen.elements())
+        self._followers = Counter((u, v) for u, v, _ in self._seen)
+
+    @staticmethod
+    def _triples(text: str) -> list[tuple[str, str, str]]:
+        words = ["", "", *plain(text).split(), ""]
+        return list(zip(words, words[1:], words[2:], strict=False))
+
+    def probability(self, before: tuple[str, str], word: str) -> float:
+        """Return p(word | before)."""
+        less, followers = self._bigrams.probability(before[1], word), self._followers[before]
+        return (
+            (self._seen[(*before, word)] + followers * less) / (self._before[before] + followers) if followers else less
+        )
+
+    def perplexity(self, texts: Sequence[str]) -> float:
+        """Return the perplexity per word, ends of texts included."""
+        logarithms = [math.log(self.probability((u, v), w)) for text in texts for u, v, w in self._triples(text)]
         return math.exp(-float(np.mean(logarithms)))

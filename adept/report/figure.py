@@ -1,24 +1,31 @@
-"""The main figure: a panel for each thing that is measured, over the claimed epsilon, as one SVG file.
+"""The main figure: a panel for each thing that is measured, over the claimed or the true epsilon, as one SVG file.
 
 A new panel is an entry of ``PANELS``: its title, the columns of the frame that it needs (it is drawn where a comparison has them),
 and a function that draws it on an axis.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from adept.comparison.results import LOOKUP, REFERENCES
 from adept.mechanisms.guarantee import words
-from adept.report.table import MAJORITY, METRICS, at, budgets, curves, levels, of, texts
+from adept.report.table import KEPT, MAJORITY, METRICS, at, budgets, curves, levels, of, texts
 from adept.studies.figures import COLOURS, INK, drawing, legend, log_axis
+from adept.studies.limits import capacity
 
 LOOKUP_COLOUR = "#a08c00"
 LATENTS_DRAWN = 3  # more of them would hide the curves that count
 APART = 1.02  # neighbouring curves are drawn this factor apart, so that their bars do not hide each other
 PANEL_SIZE = (5.5, 5.2)
+KEPT_DASHES = {"slots": "-", "words": "--", "exact": ":"}
+GREY = "#888"
+TICKS = 10  # at most that many steps on an axis of powers of two
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,48 @@ def draw_metric(axis: Any, lines: pd.DataFrame, panel: Panel) -> None:
     _draw_true_axis(axis, lines)
 
 
-PANELS = tuple(Panel(title, (metric,), draw_metric) for metric, title in METRICS.items())
+def draw_kept(axis: Any, lines: pd.DataFrame, panel: Panel) -> None:
+    """Draw what of a record stands in its rewrite over the *true* epsilon, and above it how many bits that may tell at most.
+
+    A curve looks as in the other panels but for its dashes, which say what is kept; slots are drawn where the data have them, and
+    curves of no finite epsilon nowhere. Grey lines are what ``random`` keeps, which sees no record.
+    """
+    dashes = {name: dash for name, dash in KEPT_DASHES.items() if lines[name].notna().any()}
+    found = lines[np.isfinite(lines.epsilon)]
+    for curve, look in drawn_curves(found):
+        for name, dash in dashes.items() if look.marker else ():
+            axis.plot(curve.epsilon, curve[name], color=look.colour, ls=dash, lw=1.4, marker=look.marker, ms=4)
+    chosen = texts(lines)
+    for line in chosen[chosen.mechanism == "random"].itertuples():
+        for name, dash in dashes.items():
+            axis.axhline(getattr(line, name), color=GREY, ls=dash, lw=0.8, zorder=1)
+    log_axis(axis, _powers(found.epsilon[found.claimed_epsilon.notna()]), "true epsilon")
+    axis.set_ylabel(panel.title)
+    axis.set_ylim(0, 1.02)
+    _draw_bits_axis(axis)
+    keys = [Line2D([], [], color=INK, ls=dash, lw=1.4, label=KEPT[name]) for name, dash in dashes.items()]
+    keys.append(Line2D([], [], color=GREY, lw=0.8, label="random"))
+    axis.legend(handles=keys, loc="upper left", frameon=False, handlelength=3)
+
+
+def _powers(epsilons: pd.Series) -> list[float]:
+    """Powers of two that enclose the budgets, few enough to be read."""
+    low, high = math.floor(math.log2(epsilons.min())), math.ceil(math.log2(epsilons.max()))
+    return [2.0**power for power in range(low, high + 1, 1 + (high - low) // TICKS)]
+
+
+def _draw_bits_axis(axis: Any) -> None:
+    """How many bits a record a release with this epsilon tells at most, above (``adept.studies.limits.capacity``)."""
+    ticks = list(axis.get_xticks())
+    above = axis.secondary_xaxis("top")
+    above.set_xticks(ticks, [f"{capacity(epsilon=tick):.3g}" for tick in ticks])
+    above.set_xticks([], minor=True)
+    above.set_xlabel("capacity of eps-LDP, bits a record")
+
+
+METRIC_PANELS = [Panel(title, (metric,), draw_metric) for metric, title in METRICS.items()]
+KEPT_PANEL = Panel("share kept in the rewrite", ("words", "exact"), draw_kept)
+PANELS = (METRIC_PANELS[0], KEPT_PANEL, *METRIC_PANELS[1:])
 
 
 def drawn_curves(lines: pd.DataFrame) -> list[tuple[pd.DataFrame, Look]]:
@@ -122,8 +170,8 @@ def _level_looks(*, several: bool) -> dict[str, Look]:
     return {
         "none": Look("none", INK, width=1.2),
         "public_only": Look("public_only", INK, ":", 1.2),
-        "identity": Look(f"identity{each}", "#888", width=1.2),
-        "random": Look(f"random{each}", "#888", ":", 1.6),
+        "identity": Look(f"identity{each}", GREY, width=1.2),
+        "random": Look(f"random{each}", GREY, ":", 1.6),
         MAJORITY: Look(MAJORITY, "#bbb", "-.", 1.2),
     }
 

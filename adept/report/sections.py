@@ -16,6 +16,7 @@ from adept.report.table import (
     LIGHT_SUPERVISION,
     MAJORITY,
     METRICS,
+    OTHERS,
     QUALITY,
     READERS,
     REPEATS,
@@ -82,7 +83,7 @@ def _fair_line(line: Any, quality: list[str], *, even: bool) -> list[str]:
         *(getattr(line, metric).spread for metric in METRICS),
         ABSENT if line.above_random is None else line.above_random.spread,
         *[line.break_even or ABSENT] * even,
-        *(_mean_cell(getattr(line, name)) for name in quality),
+        *(_quality_cell(line, name) for name in quality),
     ]
 
 
@@ -121,6 +122,12 @@ def _section_title(clip: str, content: str) -> str:
 def _budget_cells(line: Any) -> list[str]:
     claimed = ABSENT if math.isnan(line.claimed_epsilon) else f"{line.claimed_epsilon:g}"
     return [line.title, claimed, words(line.epsilon) if line.epsilon else "0"]
+
+
+def _quality_cell(line: Any, name: str) -> str:
+    """A figure of a text's quality, with the same for another record's rewrite in brackets where there is such."""
+    other = getattr(line, OTHERS[name]) if name in OTHERS else math.nan
+    return _mean_cell(getattr(line, name)) + ("" if math.isnan(other) else f" ({_mean_cell(other)})")
 
 
 def _mean_cell(value: float) -> str:

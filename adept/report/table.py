@@ -4,8 +4,9 @@ Rows are averaged over seeds and over nothing else: a line of the frame is what 
 have at one claimed budget. A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier,
 taken seed by seed.
 
-A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``, and is shown where it was measured. A new decoder
-goes into ``READERS`` with the words that follow a mechanism's name, and into ``CURVES`` if the figure shall draw it.
+A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``, and is shown where it was measured; the same figure
+for another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new decoder goes into ``READERS`` with the
+words that follow a mechanism's name, and into ``CURVES`` if the figure shall draw it.
 """
 
 import math
@@ -18,12 +19,16 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
+from adept.comparison.quality import OTHER
 from adept.comparison.results import DENOISED, DESCRIBED, LATENTS, LOOKUP, LSTM, NEAREST, REFERENCES, Row
 from adept.mechanisms import BY_NAME
 from adept.studies.figures import NAMES
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
+KEPT = {"slots": "slots", "words": "words", "exact": "exact"}  # what of a record stands in its rewrite
 QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
+QUALITY |= KEPT | {"fluency": "fluency"}
+OTHERS = {name: f"{name}{OTHER}" for name in KEPT}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
 LIGHT_SUPERVISION = ("labels", "air_travel")  # topics that were learned from public labels
 READERS = {LSTM: "", DESCRIBED: "", DENOISED: ", denoised", NEAREST: ", nearest", LATENTS: ", latents"}
@@ -101,7 +106,7 @@ def _line(entry: dict[str, Any], group: pd.DataFrame, first: str) -> dict[str, A
         "majority": estimate(group.majority_accuracy),
         **{metric: estimate(group[metric]) for metric in METRICS},
         "above_random": estimate(known.accuracy - known.random, least=-1.0) if len(known) else None,
-        **{name: group[name].astype(float).mean() for name in (*QUALITY, *REPEATS)},
+        **{name: group[name].astype(float).mean() for name in (*QUALITY, *OTHERS.values(), *REPEATS)},
     }
 
 

@@ -8,14 +8,19 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from adept.evaluation.metrics import (
     BigramModel,
+    TrigramModel,
     accuracy,
     bleu,
     bootstrap,
     codes,
+    dealt_to_others,
     distinct_ratio,
+    exact,
     macro_f1,
+    slots_kept,
     token_overlap,
     verbatim,
+    word_f1,
 )
 
 RNG = np.random.default_rng(0)
@@ -83,3 +88,49 @@ def test_perplexity_is_lower_for_text_like_the_original() -> None:
     assert model.perplexity(["show me flights"]) < 3 < model.perplexity(["flights me show"])
     one = math.exp(-(math.log(model.probability("", "x")) + math.log(model.probability("x", ""))) / 2)
     assert model.perplexity(["x"]) == pytest.approx(one)
+
+
+def test_slots_are_kept_where_they_stand_word_beside_word() -> None:
+    values = [["New York", "may"], [], ["9 pm", "oslo", "oslo"]]
+    rewrites = ["to new  york  maybe", "anything", "9 in oslo pm"]
+    assert slots_kept(values, rewrites) == pytest.approx(3 / 5)
+    assert slots_kept([[], []], ["a", "b"]) is None
+
+
+def test_word_f1_counts_repeated_words_as_often_as_they_stand() -> None:
+    assert word_f1(["a a b"], ["a B c d d"]) == pytest.approx(2 * 2 / (3 + 5))
+    assert word_f1(["a  b", "x", "", "y"], ["b A", "z", " ", ""]) == pytest.approx((1 + 0 + 1 + 0) / 4)
+
+
+def test_exact_is_word_for_word_whatever_the_case_and_the_white_space() -> None:
+    assert exact(["Show  me", "a b", "a b", ""], ["show me ", "b a", "a b c", "\t"]) == 0.5
+
+
+def test_every_rewrite_is_dealt_to_one_other_record_and_not_to_the_next_in_the_file() -> None:
+    for count in (2, 3, 10, 101):
+        given = [int(text) for text in dealt_to_others([str(i) for i in range(count)]) or []]
+        assert sorted(given) == list(range(count))
+        assert all(given[i] != i for i in range(count))
+    assert sum(abs(given[i] - i) == 1 for i in range(count)) < 10
+    assert dealt_to_others(["a", "b", "c", "d"]) == dealt_to_others(["a", "b", "c", "d"])
+    assert dealt_to_others(["alone"]) is None
+
+
+def test_trigram_probabilities_are_a_law_that_looks_two_words_back() -> None:
+    texts = ["Show me  flights", "show fares", "flights please"]
+    model, less = TrigramModel(texts), BigramModel([text.lower() for text in texts])
+    vocabulary = ["show", "me", "flights", "fares", "please", ""]
+    for before in (("", ""), ("", "show"), ("show", "me"), ("me", "show"), ("never", "seen")):
+        total = sum(model.probability(before, word) for word in vocabulary) + model.probability(before, "unknown")
+        assert total == pytest.approx(1.0)
+    # after "show" at a text's start came two words once each: (1 + 2 p(me | show)) / (2 + 2)
+    assert model.probability(("", "show"), "me") == pytest.approx((1 + 2 * less.probability("show", "me")) / 4)
+    assert model.probability(("me", "show"), "me") == less.probability("show", "me")
+
+
+def test_perplexity_of_trigrams_is_the_geometric_mean_with_the_end() -> None:
+    model = TrigramModel(["a b c", "d b e"] * 20)
+    assert model.perplexity(["a b c"]) < model.perplexity(["a b e"])
+    steps = [(("", ""), "a"), (("", "a"), "b"), (("a", "b"), "")]
+    product = math.prod(model.probability(before, word) for before, word in steps)
+    assert model.perplexity(["A  b"]) == pytest.approx(product ** (-1 / 3))

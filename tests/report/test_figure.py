@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_rows import make_mixed, make_rows
+from made_rows import make_kept, make_mixed, make_rows
 from matplotlib import pyplot as plt
 
 from adept.comparison.results import REFERENCES, Row
@@ -13,6 +13,7 @@ from adept.mechanisms import BY_NAME
 from adept.report import figure as curves
 from adept.report.table import of, table
 from adept.studies.figures import COLOURS, legend
+from adept.studies.limits import capacity
 
 
 def test_the_figure_draws_a_line_for_each_mechanism_and_level() -> None:
@@ -62,6 +63,48 @@ def test_a_panel_is_drawn_where_the_comparison_has_its_columns(monkeypatch: pyte
     assert drawn == ["words kept"]
 
 
+def kept_axis(rows: list[Row]) -> Any:
+    """The axis on which the panel of what is kept is drawn."""
+    _, axis = plt.subplots()
+    curves.draw_kept(axis, table(rows), curves.KEPT_PANEL)
+    plt.close("all")
+    return axis
+
+
+def test_what_is_kept_stands_over_the_true_epsilon_under_the_bits_that_it_can_tell() -> None:
+    axis = kept_axis(make_kept())
+    drawn = {(line.get_color(), line.get_linestyle(), line.get_marker()): line for line in axis.get_lines()}
+    original = drawn[COLOURS["original"], "-", "o"]
+    assert list(original.get_xdata()) == [32.0, 256.0]
+    assert list(original.get_ydata()) == pytest.approx([0.81 * 32 / 64 / 2, 0.88 / 2])
+    ours = drawn[COLOURS["sqrt_n"], "--", "o"]
+    assert (list(ours.get_xdata()), list(ours.get_ydata())) == ([8.0, 64.0], pytest.approx([0.61 / 8, 0.7]))
+    assert list(drawn[COLOURS["sqrt_n"], ":", "o"].get_ydata()) == pytest.approx([0.61 / 32, 0.7 / 4])
+    assert {(curves.LOOKUP_COLOUR, "-", "s"), (COLOURS["learned_codebook"], "-", "D")} <= set(drawn)
+    [above] = axis.child_axes
+    ticks = [8.0, 16.0, 32.0, 64.0, 128.0, 256.0]
+    assert (list(axis.get_xticks()), list(above.get_xticks())) == (ticks, ticks)
+    assert [text.get_text() for text in above.get_xticklabels()] == [f"{capacity(epsilon=tick):.3g}" for tick in ticks]
+
+
+def test_only_what_was_measured_is_drawn_as_kept_and_random_is_a_level() -> None:
+    axis = kept_axis(make_kept(slots=False))
+    assert {line.get_linestyle() for line in axis.get_lines()} == {"--", ":"}
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["words", "exact", "random"]
+    levels = {
+        (line.get_linestyle(), line.get_ydata()[0]) for line in axis.get_lines() if line.get_color() == curves.GREY
+    }
+    assert levels == {("--", 0.0), (":", 0.0)}
+    endless = [replace(row, epsilon=float("inf")) if row.mechanism == "original" else row for row in make_kept()]
+    assert COLOURS["original"] not in {line.get_color() for line in kept_axis(endless).get_lines()}
+
+
+def test_the_second_panel_is_there_where_it_was_measured() -> None:
+    assert curves.PANELS[1] is curves.KEPT_PANEL
+    assert "capacity of eps-LDP" in curves.draw(table(make_kept()))
+    assert "capacity of eps-LDP" not in curves.draw(table(make_mixed()))
+
+
 def test_the_file_is_the_same_for_the_same_rows_and_fetches_nothing() -> None:
     svg = curves.draw(table(make_rows()))
     assert svg == curves.draw(table(make_rows()))
@@ -70,7 +113,7 @@ def test_the_file_is_the_same_for_the_same_rows_and_fetches_nothing() -> None:
     assert "http" not in svg[svg.index("<svg") :].replace("http://www.w3.org", "")
 
 
-@pytest.mark.parametrize("rows", [make_rows(), make_mixed()], ids=["short", "long"])
+@pytest.mark.parametrize("rows", [make_rows(), make_mixed(), make_kept()], ids=["short", "long", "kept"])
 def test_the_legend_is_as_wide_as_the_figure_at_most(rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> None:
     widths: list[float] = []
 

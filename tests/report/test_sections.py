@@ -77,6 +77,14 @@ def test_quality_of_the_text_has_columns_where_it_was_measured() -> None:
     assert "overlap" not in sections.fair(table(make_rows()), "tfidf").headings
 
 
+def test_what_is_kept_stands_before_the_same_for_another_record() -> None:
+    kept = {"slots": 0.5, "slots_other": 0.125, "words": 0.25, "words_other": 0.0625, "fluency": 0.75}
+    grid = sections.fair(table([BASE, made("random", 0.5, **kept)]), "tfidf")
+    assert grid.headings[-3:] == ["slots", "words", "fluency"]
+    assert line(grid.sections, "random")[-3:] == ["0.500 (0.125)", "0.250 (0.0625)", "0.750"]
+    assert line(grid.sections, "none")[-3:] == [ABSENT] * 3
+
+
 def test_word_for_word_repetitions_are_shares_of_rewrites() -> None:
     counts = {"verbatim_own": 0.02, "verbatim_chance": 0.005, "verbatim_public": 0.5}
     rows = [replace(row, **counts) if row.mechanism == "sqrt_n" else row for row in make_rows()]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from made_rows import BASE, made, make_mixed, make_rows
+from made_rows import BASE, made, make_kept, make_mixed, make_rows
 
 from adept.report import table as report
 from adept.report.table import table
@@ -63,6 +63,17 @@ def test_a_claim_is_false_where_more_is_spent_and_no_rounding_makes_it_so() -> N
     assert false(8.0, 8.1)
     assert not false(8.0, 8.0 * (1 + 1e-12))
     assert not false(None, float("inf"))
+
+
+def test_what_is_kept_has_a_column_beside_that_of_another_record() -> None:
+    rows = [replace(row, words=0.25 + 0.25 * row.seed) if row.mechanism == "sqrt_n" else row for row in make_kept()]
+    lines = table(rows)
+    [ours] = lines[
+        (lines.mechanism == "sqrt_n") & (lines.claimed_epsilon == 64) & (lines.classifier == "tfidf")
+    ].itertuples()
+    assert (ours.words, ours.words_other, ours.slots_other, ours.fluency) == pytest.approx((0.5, 0.1, 0.05, 0.75))
+    assert lines[lines.mechanism == "none"].words.isna().all()
+    assert set(report.OTHERS) <= set(report.QUALITY)
 
 
 def test_break_even_lies_between_two_tried_numbers_of_labelled_public_records() -> None:
