@@ -93,7 +93,7 @@ class Run:
                 if self.ledger:
                     self.ledger.forget(self.journal.run)
             if isinstance(error, OSError):
-                place = error.filename or self.publication.target
+                place = error.filename or ("standard output" if self.publication.streaming else self.publication.target)
                 raise DataError(
                     f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
                 ) from None

@@ -72,7 +72,7 @@ def test_a_failure_half_way_leaves_whole_rows_on_standard_output_and_a_journal_t
 ) -> None:
     done = adept(
         "rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", f"statement={tmp_path}/s.json", HARMLESS,
-        input='{"text": "a"}\n' * 300 + "{}\n",
+        "flush_every=256", input='{"text": "a"}\n' * 300 + "{}\n",
     )  # fmt: skip
     assert done.returncode == 2
     assert "record 301" in done.stderr

@@ -72,9 +72,10 @@ def test_an_interrupt_during_imports_is_one_line_and_130(number: int, module: st
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int) -> None:
-    sizes = [f"model.{name}={size}" for name, size in TINY_MODEL.items()]
+    sizes = [f"model.{name}={size}" for name, size in TINY_MODEL.items()] + ["data.sizes=[400,60,60]"]
+    long = ["trainer.max_epochs=1000", "training.patience=1000"]
     training = subprocess.Popen(
-        [*ADEPT, "train", f"output_dir={tmp_path}/run", "data.sizes=[400,60,60]", "trainer.max_epochs=1000", *sizes],
+        [*ADEPT, "train", f"output_dir={tmp_path}/run", *long, *sizes],
         stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     deadline = time.monotonic() + 120
@@ -84,7 +85,7 @@ def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int
     assert (training.communicate(timeout=60)[1], training.returncode) == ("adept: interrupted\n", 130)
 
 
-def test_an_interrupted_release_is_130_and_leaves_nothing(tiny_l1_run: Path, tmp_path: Path) -> None:
+def test_an_interrupted_release_is_130_and_leaves_a_journal_alone(tiny_l1_run: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     release = subprocess.Popen(
         [*ADEPT, "rewrite", f"model_dir={tiny_l1_run}", "input=-", "format=txt", f"output={tmp_path}/out/a.txt", "epsilon=8"],
@@ -98,7 +99,7 @@ def test_an_interrupted_release_is_130_and_leaves_nothing(tiny_l1_run: Path, tmp
         time.sleep(0.1)
     release.send_signal(signal.SIGTERM)
     assert (release.communicate(timeout=60)[1], release.returncode) == ("adept: interrupted\n", 130)
-    assert list((tmp_path / "out").iterdir()) == []
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {"a.txt.journal"}
 
 
 def rewrite_shell(
@@ -134,7 +135,7 @@ def test_records_that_standard_output_does_not_take_are_an_error(
 ) -> None:
     done = rewrite_shell(tiny_l1_run, tmp_path, "- format=txt", redirection)
     assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("adept: cannot write standard output")
+    assert done.stderr.startswith(("adept: cannot write standard output", "adept: standard output was closed"))
     assert done.stderr.count("\n") == 1
 
 
