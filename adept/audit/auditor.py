@@ -13,13 +13,15 @@ from adept.audit import calls, company, declared, floats
 from adept.audit.arena import FEWEST_TRIALS, Arena, Patience
 from adept.audit.arguments import check_arguments, check_mechanism, given_pairs
 from adept.audit.pairs import adversarial_pairs, company_pairs, lonely_pairs
+from adept.audit.repetition import repetition
 from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, Verdict, judge, judged
 from adept.audit.sight import SEES, not_looked_at
 from adept.audit.subject import Subject
 from adept.audit.value_audit import audit_values, given_values
 
 # Shares of alpha. What the certified games leave is split evenly over the tests with a p-value, which have power to spare.
-EVENT, SMALLER, ALONE, COMPANY, DTYPE = 0.5, 0.15, 0.06, 0.09, 0.02
+EVENT, SMALLER, ALONE, COMPANY, DTYPE, REPETITION = 0.5, 0.14, 0.06, 0.08, 0.02, 0.02
+GAMES = EVENT + SMALLER + ALONE + COMPANY + DTYPE + REPETITION
 TESTS = 11  # scale, shape, coordinates, batch, neighbours (at two dimensions each), seed, fork, lowest bit, representability
 SMALL_DIMS = (1, 2, 8)
 DIMENSIONS = (
@@ -45,7 +47,7 @@ def run(
     trials: int = 10_000,
     confidence: float = 0.999,
     source: str = "release",
-    pairs: Sequence[tuple[Tensor, Tensor]] | None = None,
+    pairs: Sequence[tuple[Any, Any]] | None = None,
     time_limit: float = 60.0,
     seed: int | None = None,
     progress: Progress | None = None,
@@ -141,7 +143,7 @@ class _Audit:
         subject, arena, share = (
             self.subject,
             self.arena,
-            (1 - EVENT - SMALLER - ALONE - COMPANY - DTYPE) * self.alpha / TESTS,
+            (1 - GAMES) * self.alpha / TESTS,
         )
         latent = (
             arena.pairs[-1].first
@@ -187,6 +189,7 @@ class _Audit:
         questions: dict[str, Question] = {}
         if subject.source == "release":
             questions["alone"] = lambda: self._in_calls("alone", LONELY_TRIALS, ALONE)
+            questions["repetition"] = lambda: repetition(subject, trials=self.trials, alpha=REPETITION * self.alpha)
             questions["company"] = lambda: self._in_calls("company", COMPANY_TRIALS, COMPANY)
         for dim in SMALL_DIMS:
             if (small := self._smaller(dim)) is not None:

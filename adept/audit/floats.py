@@ -58,7 +58,7 @@ def lowest_bit(subject: Subject, samples: list[PairSample], *, share: float) -> 
 
     Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with probability
     .4 to .6, whatever c. Let s be the finest step seen in the first half of the releases. If the noise lives on a grid, its true
-    step is at most s, and is s unless all of the first half are even multiples of it, which has probability at most .6^m, m numbers.
+    step is at most s, and is s unless all of the first half are even multiples of it, which has probability at most .6^m.
     So in the second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower tail is a p-value.
     Floats have their finest bit in few numbers only: hardly any is odd, whatever their precision. Rounded floats pass.
     """

@@ -3,7 +3,7 @@
 import copy
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -203,25 +203,25 @@ class Subject:
         largest = max(1, min(int(size), CALL_ELEMENTS // batch.numel()))
         for start in range(0, rows, largest):
             count = min(largest, rows - start)
-            released = self.release(batch.expand(count, -1).clone()) if together else self._in_calls(batch, count)
+            released = self.release(batch.expand(count, -1).clone()) if together else self.in_calls([batch] * count)
             yield np.nan_to_num(released, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
 
     def sample(self, record: Tensor, rows: int, *, alone: bool = False) -> Floats:
         """Return ``rows`` releases (rows, m) of one record, as `draw` reads it."""
         return np.concatenate(list(self.draw(record, rows, alone=alone)))
 
-    def _in_calls(self, batch: Tensor, calls: int) -> Floats:
-        """Release a batch in calls of its own, one after the other in one thread; returns (calls, B * m)."""
+    def in_calls(self, batches: Sequence[Tensor]) -> Floats:
+        """Release batches, each in a call of its own, one after the other in one thread; returns (calls, B * m)."""
         dialect = self.dialect
         here = replace(self, time_limit=math.inf, _dialect=dialect)  # no further thread for each call
 
-        def one() -> Floats:
+        def one(batch: Tensor) -> Floats:
             if not self.memoised:
                 return here._rows(batch.clone(), dialect)[0].ravel()
             fresh = replace(here, mechanism=copy.deepcopy(self.mechanism))
             return fresh._rows(batch + JITTER * self.clip_norm * torch.rand_like(batch), dialect)[0].ravel()
 
-        return self.call("privatize", lambda: np.stack([one() for _ in range(calls)]))
+        return self.call("privatize", lambda: np.stack([one(batch) for batch in batches]))
 
     @property
     def seconds_per_call(self) -> float:

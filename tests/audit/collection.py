@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms import SqrtNLaplace
-from adept.mechanisms.base import clip_latents
+from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.noise import fresh_gaussian, fresh_uniform
 
 EPSILON = 4.0
@@ -501,7 +501,7 @@ def declares(scale: Callable[[int], float], *, exact: bool = False, law: str = "
     def guarantee(dim: int) -> Any:
         return SimpleNamespace(scale=scale(dim), exact=exact)
 
-    return {"noise": law, "guarantee": guarantee, "project": ball}
+    return {"noise": law, "guarantee": guarantee, "project": SqrtNLaplace(epsilon=EPSILON).project}
 
 
 def right_scale(dim: int) -> float:
