@@ -235,7 +235,8 @@ class _Audit:
     def _smaller(self, dim: int) -> Subject | None:
         """The same mechanism at a smaller dimension, unless it knows one dimension only."""
         subject = self.subject
-        if dim >= subject.dim or any(isinstance(getattr(subject.mechanism, name, None), int) for name in DIMENSIONS):
+        knows = any(isinstance(getattr(subject.mechanism, name, None), int) for name in DIMENSIONS)
+        if knows or dim not in SMALL_DIMS or dim >= subject.dim:
             return None
         return Subject(
             subject.mechanism,

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adept.audit.statistics import statistics
+
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 Statistic = Callable[[Array], Floats]
@@ -34,10 +36,11 @@ def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | N
     if ours.dtype == object or theirs.dtype == object:
         yield from _of_objects(ours, theirs, first, second)
     else:
-        yield from _of_numbers(ours, theirs, first, second)
+        yield from _of_numbers(sample)
 
 
-def _of_numbers(ours: Floats, theirs: Floats, first: Any, second: Any) -> Iterator[tuple[str, Statistic]]:
+def _of_numbers(sample: Any) -> Iterator[tuple[str, Statistic]]:
+    (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
     yield "outcome", _table(ours, theirs, _rows)
     if ours.shape[1] == 1:
         yield "value", _number
@@ -51,6 +54,8 @@ def _of_numbers(ours: Floats, theirs: Floats, first: Any, second: Any) -> Iterat
         present = _columns(_presence(ours, size), _presence(theirs, size))
         yield "numbers anywhere", lambda z: present(_presence(z, size))
     yield "sum", lambda z: np.round(z.sum(axis=1), 9)
+    if len(np.unique(whole)) > FEW_VALUES * whole.shape[1]:
+        yield from statistics(sample, clip_norm=1.0)
 
 
 def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator[tuple[str, Statistic]]:

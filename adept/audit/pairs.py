@@ -45,7 +45,7 @@ class Pair:
 
     @property
     def antipodal(self) -> bool:
-        return bool(torch.equal(self.first, -self.second))
+        return isinstance(self.first, Tensor) and bool(torch.equal(self.first, -self.second))
 
 
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[Pair]:

@@ -3,8 +3,8 @@
 Releases of many records are drawn, and remembered with their record; then fresh releases of the same records are looked up. Let
 D_i be the set of outputs remembered for record i and for no other, m the number of records, and w the chance that a fresh release
 of a record drawn at random is in its own set, c that it is in another's. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP
-P_j[D_i] >= e^-eps P_i[D_i] for all i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint, so
-a fresh release is a hit of its own, a hit of another's, or none, and given that it hits, it hits its own with probability at most
+P_j[D_i] >= e^-eps P_i[D_i] for all i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint,
+so a fresh release is a hit of its own, a hit of another's, or none; given that it hits, it hits its own with probability at most
 1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong
 with probability at most alpha. It is far stronger than a game of two records, since a few hits of one's own and none of another's
 suffice, and for a sound mechanism, discrete or not, it is as true as any other. (For delta > 0 nothing is certified here.)
@@ -60,7 +60,8 @@ def _records(subject: Subject) -> Tensor:
     generator = torch.Generator().manual_seed(2023)
     directions = torch.randn(RECORDS, subject.dim, dtype=torch.float64, generator=generator)
     sizes = torch.linspace(0.1, 1.0, RECORDS, dtype=torch.float64)[:, None] * subject.clip_norm
-    return directions * (sizes / torch.linalg.vector_norm(directions, dim=1, keepdim=True))
+    records: Tensor = directions * (sizes / torch.linalg.vector_norm(directions, dim=1, keepdim=True))
+    return records
 
 
 def _hits(subject: Subject, records: Tensor, most: int, *, alone: bool) -> tuple[int, int, int]:
@@ -76,7 +77,11 @@ def _hits(subject: Subject, records: Tensor, most: int, *, alone: bool) -> tuple
     chunk = CHUNK_CALLS if alone else CHUNK_ROWS
     for start in range(0, rows * RECORDS, chunk):
         sides = np.random.default_rng().integers(RECORDS, size=min(chunk, rows * RECORDS - start))
-        fresh = subject.in_calls(records[sides].split(1)) if alone else subject.release(records[sides])
+        fresh = (
+            subject.in_calls([records[side][None] for side in sides.tolist()])
+            if alone
+            else subject.release(records[sides])
+        )
         found = [owners.get(key, -1) for key in _keys(np.nan_to_num(fresh), subject.clip_norm)]
         own += sum(owner == side for owner, side in zip(found, sides.tolist(), strict=True))
         other += sum(owner not in (-1, side) for owner, side in zip(found, sides.tolist(), strict=True))

@@ -164,14 +164,15 @@ def hashable(outcome: Any) -> Any:
 def alphabet_of(mechanism: Any) -> list[Any] | None:
     """Return values of the finite alphabet that a mechanism declares, or None: all of them, or some of a large one.
 
-    An ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or an integer ``size`` if there is no ``project`` and no ``clip``.
+    An ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or an integer ``size`` or ``count`` if it releases lists of integers.
     """
     declared = getattr(mechanism, "alphabet", None)
     vectors = hasattr(mechanism, "project") or isinstance(getattr(mechanism, "clip", None), str)
     if declared is None and not vectors:
         declared = getattr(mechanism, "labels", None)
-        size = getattr(mechanism, "size", None)
-        declared = size if declared is None and isinstance(size, int) and not isinstance(size, bool) else declared
+        sizes = (getattr(mechanism, name, None) for name in ("size", "count"))
+        size = next((size for size in sizes if isinstance(size, int) and not isinstance(size, bool)), None)
+        declared = size if declared is None and size is not None and _takes(mechanism, [0, size - 1]) else declared
     if declared is None:
         return None
     if isinstance(declared, int):
@@ -181,6 +182,15 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
     if not isinstance(declared, Sequence) or len(declared) < 2:
         raise ConfigurationError(f"alphabet must be an integer of at least 2 or a list of values, got {declared!r}")
     return list(declared)[: 4 * VALUES]
+
+
+def _takes(mechanism: Any, values: list[Any]) -> bool:
+    """Does a mechanism release these values; one with a ``size`` may also be one on latents."""
+    try:
+        as_outcomes(mechanism.privatize(values), rows=len(values), objects=False)
+    except Exception:  # noqa: BLE001 - foreign code: whatever it raises, these are not its records
+        return False
+    return True
 
 
 def value_pairs(values: Sequence[Any]) -> list[Pair]:

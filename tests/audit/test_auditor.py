@@ -27,9 +27,10 @@ SOUND = sorted(set(BY_NAME) - {"original", "dptext", "identity"})
 
 
 @pytest.fixture(autouse=True)
-def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
+def _one_dimension_and_all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an audit certifies must not depend on how busy this machine is."""
     monkeypatch.setattr(auditor, "PATIENCE", math.inf)
+    monkeypatch.setattr(auditor, "SMALL_DIMS", ())  # tests/audit/test_collection.py tries them
     for module, names in (
         (arena, ("SCREENING_SECONDS", "CHOOSING_SECONDS")),
         (auditor, ("SECONDS",)),
