@@ -89,4 +89,4 @@ def _hits(subject: Subject, records: Tensor, most: int, *, alone: bool) -> tuple
 
 
 def _keys(releases: Floats, unit: float) -> list[bytes]:
-    return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)).astype(np.int64)]
+    return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]

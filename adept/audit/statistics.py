@@ -184,8 +184,7 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
 
 
 def _keys(releases: Floats, unit: float) -> list[bytes]:
-    whole = np.round(releases / (RESOLUTION * unit)).astype(np.int64)
-    return [row.tobytes() for row in whole]
+    return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 
 
 def _trailing(z: Floats, unit: float) -> Floats:

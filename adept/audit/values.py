@@ -136,7 +136,7 @@ def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
         numbers.dtype.kind == "f" or not numbers.size or abs(numbers).max() < 2**53
     )
     if small and len(numbers) == rows and not objects:
-        return np.nan_to_num(numbers.reshape(rows, -1).astype(np.float64), nan=2e6, posinf=1e300, neginf=-1e300)
+        return np.nan_to_num(numbers.reshape(rows, -1).astype(np.float64), nan=2e99, posinf=1e99, neginf=-1e99)
     things = np.empty(rows, dtype=object)
     things[:] = [hashable(outcome) for outcome in outcomes]
     return things

@@ -98,7 +98,8 @@ def foreign(config: AuditConfig) -> Claim:
     """
     name = config.foreign or ""
     module, _, attribute = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
     try:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
@@ -107,6 +108,8 @@ def foreign(config: AuditConfig) -> Claim:
         raise ConfigurationError(
             f"mechanism must be MODULE:ATTRIBUTE that can be imported, got {name} ({error})"
         ) from None
+    finally:
+        sys.path.remove(here)
     if isinstance(found, type):
         try:
             found = found() if config.epsilon is None else found(epsilon=config.epsilon)

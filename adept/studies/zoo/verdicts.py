@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from adept import audit
 from adept.audit import Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
-from adept.studies.zoo.exhibits import Exhibit, Reading, exhibits
+from adept.studies.zoo import sentence_exhibits, word_exhibits
+from adept.studies.zoo.exhibit import Exhibit, Reading
 
 TRIALS = 20_000
+NAMES = (
+    *("ADePT", "DPText", "DP-BART", "DP-Rewrite, program", "DP-Prompt", "DP-Prompt, length of the record"),
+    *("SanText", "CMP", "Mahalanobis", "Vickrey", "TEM", "SanText+", "CusText", "RANTEXT"),
+)
 CONFIDENCE = 0.999
 
 
@@ -39,7 +44,12 @@ class ZooRow:
         return self.verdict == ("not refuted" if self.expected == "holds" else "violated")
 
 
-def run(*, mechanisms: tuple[str, ...] = (), trials: int = TRIALS) -> Iterator[ZooRow]:
+def exhibits() -> tuple[Exhibit, ...]:
+    """Return all exhibits."""
+    return sentence_exhibits.exhibits() + word_exhibits.exhibits()
+
+
+def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
     """Audit every reading at confidence 0.999.
 
     Args:
@@ -52,7 +62,7 @@ def run(*, mechanisms: tuple[str, ...] = (), trials: int = TRIALS) -> Iterator[Z
     known = {exhibit.name: exhibit for exhibit in exhibits()}
     if unknown := set(mechanisms) - known.keys():
         raise ConfigurationError(f"mechanisms must be of {', '.join(known)}, got {', '.join(sorted(unknown))}")
-    for exhibit in (known[name] for name in mechanisms or known):
+    for exhibit in (known[name] for name in mechanisms):
         for reading in exhibit.readings:
             yield _row(exhibit, reading, trials)
 
