@@ -174,6 +174,15 @@ def status(results: list[AuditResult]) -> int:
     return int(any(result.violated for result in results))
 
 
+def foreign_overrides(arguments: list[str]) -> list[str]:
+    """Write ``mechanism=MODULE:ATTRIBUTE`` as ``foreign=...``: Hydra would look for a file of that name in conf/mechanism."""
+    named = [argument.partition("=") for argument in arguments]
+    return [
+        f"foreign='{value}'" if key == "mechanism" and ":" in value else f"{key}{is_}{value}"
+        for key, is_, value in named
+    ]
+
+
 def main() -> int:
     """Run ``adept audit`` from ``sys.argv``."""
 
@@ -193,10 +202,5 @@ def main() -> int:
         sys.stdout.write("".join(f"not looked at: {line}\n" for line in unseen))
         return results
 
-    # Hydra would look for a file of that name in conf/mechanism.
-    named = [argument.partition("=") for argument in sys.argv]
-    sys.argv = [
-        f"foreign='{value}'" if key == "mechanism" and ":" in value else f"{key}{is_}{value}"
-        for key, is_, value in named
-    ]
+    sys.argv = foreign_overrides(sys.argv)
     return execute("audit", AuditConfig, command, status=status)
