@@ -71,8 +71,8 @@ class Arena:
         counts, delta = score.counts, source.delta
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
         evidence = (
-            f"guessed the input from the {game.name}, pair {game.pair.name}: {counts.right} right and {counts.wrong} wrong of "
-            f"{counts.rounds}; so many certify {ceiling:.3g} at most"
+            f"guessed the input from the {score.guess.name}, pair {score.pair.name}: {counts.right} right and {counts.wrong} wrong "
+            f"of {counts.rounds}; so many certify {ceiling:.3g} at most"
         )
         return Finding(
             failed=score.bound > source.epsilon * (1 + 1e-9),

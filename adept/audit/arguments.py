@@ -44,8 +44,10 @@ def check_arguments(
 
 def check_whole(name: str, value: object, *, least: int) -> None:
     """Raise ConfigurationError unless ``value`` is an integer of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise ConfigurationError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ConfigurationError(f"{name} must be an integer, got {value!r}")
+    if int(value) < least:
+        raise ConfigurationError(f"{name} must be at least {least}, got {value}")
 
 
 def _number(value: object) -> bool:

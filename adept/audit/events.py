@@ -6,15 +6,15 @@ define the rule (post-processing). What is left is to find a good one.
 
 - Choosing: for each pair of inputs and each *statistic* (a real function of a release), thresholds define rules: high values
   say one input, low values the other, those between say nothing. Few releases of every pair screen pairs and statistics; more of
-  the most promising pairs find two rules, as `adept.audit.rules` explains. Nothing here needs to be right, only good.
-- Certifying: those two rules are scored on fresh releases, twice: after a tenth of them, and after all.
+  the most promising pairs find three rules, as `adept.audit.rules` explains. Nothing here needs to be right, only good.
+- Certifying: those rules are scored on fresh releases, at three looks: after few of them, after more, and after all.
 
-Claim: the larger of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
-and with them both rules; the certifying releases are independent of them, so right and wrong rounds of either rule are
-counts of fixed events, whose bound errs with probability at most its share of alpha (`game_lower_bound`): a twentieth each at the
-first look, nine twentieths each at the last, all together at most alpha (union bound, whether the last is taken or not). That
-holds for every outcome of the choosing releases, hence on average. Pairs, statistics, thresholds and directions cost nothing,
-however many were tried. It would be false if a certifying release had been looked at before.
+Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
+and with them all rules; the certifying releases are independent of them, so right and wrong rounds of any rule are
+counts of fixed events, whose bound errs with probability at most its share of alpha (`game_lower_bound`). The shares of all
+rules at all looks add up to alpha (union bound, whether a look is taken or not). That holds for every outcome of the choosing
+releases, hence on average. Pairs, statistics, thresholds and directions cost nothing, however many were tried.
+It would be false if a certifying release had been looked at before.
 """
 
 import math
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from adept.audit.bounds import GameCounts
 from adept.audit.pairs import Pair, PairSample, Sampler, Source, Statistic
 from adept.audit.result import MechanismFailure
-from adept.audit.rules import THRESHOLD_ALPHA, Rule, chance_of_first, counted_rule, fitted_rule, promising
+from adept.audit.rules import THRESHOLD_ALPHA, Rule, chance_of_first, counted_rule, fitted_rule, promising, rare_rule
 from adept.audit.statistics import RESOLUTION
 
 Floats = NDArray[np.float64]
@@ -42,20 +42,28 @@ LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # share of the certifying rele
 
 
 @dataclass(frozen=True, kw_only=True)
+class Guess:
+    """A statistic and a rule on it."""
+
+    name: str
+    statistic: Statistic
+    rule: Rule
+
+
+@dataclass(frozen=True, kw_only=True)
 class Game:
     """Everything that is fixed before a rule is scored."""
 
     pair: Pair
-    name: str
-    statistic: Statistic
-    rules: tuple[Rule, ...]
+    guesses: tuple[Guess, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
     """What a game certified."""
 
-    game: Game
+    pair: Pair
+    guess: Guess
     counts: GameCounts
     bound: float  # on epsilon, wrong with probability at most ``alpha`` over all rules and looks
     alpha: float  # the share of this rule at this look
@@ -73,22 +81,33 @@ def choosing_rows(trials: int, *, dim: int) -> int:
 
 
 def choose(source: Source, samples: list[PairSample], *, trials: int, certifying: int) -> Game:
-    """Return the game to certify on ``certifying`` releases per input, from the screening releases and others, drawn here."""
+    """Return the game to certify on ``certifying`` releases per input, from the screening releases and others, drawn here.
+
+    Three guesses are made of the best pair: on its best statistic by counts and by a fitted curve, and the one that was hardly ever
+    wrong, on any statistic, if it is right often enough to be certified by so many releases: rare events are found by it.
+    """
     sampler = Sampler(source, choosing_rows(trials, dim=source.numbers(samples[0].pair.first)))
-    trial = _best(_trials(source, [sampler(pair) for pair in screen(source, samples)]))
+    tried = _trials(source, [sampler(pair) for pair in screen(source, samples, certifying=certifying)], certifying)
+    trial = _best(tried)
     options = {"gap": 1.5 * RESOLUTION * source.clip_norm, "delta": source.delta, "alpha": THRESHOLD_ALPHA}
     counted = counted_rule(trial.first, trial.second, **options)[1]
     fitted = fitted_rule(trial.first, trial.second, rounds=2 * certifying, **options)[1]
-    return Game(pair=trial.pair, name=trial.name, statistic=trial.statistic, rules=(counted, fitted))
+    guesses = [Guess(name=trial.name, statistic=trial.statistic, rule=rule) for rule in (counted, fitted)]
+    rare = max((t for t in tried if t.pair is trial.pair), key=lambda t: t.hope)
+    _, rule = rare_rule(rare.first, rare.second, rounds=2 * certifying, gap=options["gap"], delta=source.delta)
+    return Game(pair=trial.pair, guesses=(*guesses, Guess(name=rare.name, statistic=rare.statistic, rule=rule)))
 
 
-def screen(source: Source, samples: list[PairSample]) -> list[Pair]:
-    """Return the most promising pairs, the best first: learned on half of the screening releases, scored on the rest."""
-    rest, chosen = _trials(source, samples), list[Pair]()
+def screen(source: Source, samples: list[PairSample], *, certifying: int) -> list[Pair]:
+    """Return the most promising pairs, the best first: learned on half of the screening releases, scored on the rest.
+
+    One more is the pair on which a guess was hardly ever wrong.
+    """
+    rest, chosen = _trials(source, samples, certifying), list[Pair]()
     while rest and len(chosen) < FINALISTS:
         chosen.append(_best(rest).pair)
         rest = [trial for trial in rest if trial.pair is not chosen[-1]]
-    return chosen
+    return [*chosen, max(rest, key=lambda trial: trial.hope).pair] if rest else chosen
 
 
 @dataclass(frozen=True)
@@ -102,16 +121,17 @@ class _Trial:
     second: Floats
     score: float  # about the bound of the best rule
     wrong: float  # how often that rule is wrong
+    hope: float  # the bound of a rule that is hardly ever wrong, if that goes on
     options: dict[str, float]
 
     @cached_property
     def promise(self) -> float:
         """The score that a curve fitted to all values promises."""
         values = np.concatenate([self.first, self.second])
-        return promising(values, chance_of_first(self.first, self.second), rounds=len(values), **self.options)[0]
+        return promising(values, chance_of_first(self.first, self.second), **self.options)[0]
 
 
-def _trials(source: Source, samples: list[PairSample]) -> list[_Trial]:
+def _trials(source: Source, samples: list[PairSample], certifying: int) -> list[_Trial]:
     """Try each pair with each statistic, learned on half of its releases, on the other half."""
     options = {"gap": 1.5 * RESOLUTION * source.clip_norm, "delta": source.delta}
     trials = []
@@ -122,8 +142,8 @@ def _trials(source: Source, samples: list[PairSample]) -> list[_Trial]:
         own = np.repeat([1.0, 0.0], [len(first) - half, len(second) - half])
         for name, statistic in source.statistics(learn):
             sides = statistic(first[half:]), statistic(second[half:])
-            score, wrong = promising(np.concatenate(sides), own, rounds=len(own), **options)
-            trials.append(_Trial(sample.pair, name, statistic, *sides, score, wrong, options))
+            judged = promising(np.concatenate(sides), own, rounds=2 * certifying, **options)
+            trials.append(_Trial(sample.pair, name, statistic, *sides, *judged, options))
     return trials
 
 
@@ -154,17 +174,18 @@ def certify(
         enough: told the score of the first look and the share of releases drawn; if it says yes, the rest is not drawn.
     """
     rounds, done, best = 2 * trials, 0, None
-    right, wrong = np.zeros(len(game.rules), int), np.zeros(len(game.rules), int)
+    guesses = game.guesses
+    right, wrong = np.zeros(len(guesses), int), np.zeros(len(guesses), int)
     for share, part in LOOKS:
         more = max(1, round(rounds * share)) - done
         done += more
         tally = _play(source, game, more, advance)
         right, wrong = right + tally[0], wrong + tally[1]
-        for r, w, rule in zip(right.tolist(), wrong.tolist(), game.rules, strict=True):
-            counts = GameCounts(right=r, wrong=w, rounds=done, answers=rule.answers)
-            each = part * alpha / len(game.rules)
+        for r, w, guess in zip(right.tolist(), wrong.tolist(), guesses, strict=True):
+            counts = GameCounts(right=r, wrong=w, rounds=done, answers=guess.rule.answers)
+            each = part * alpha / len(guesses)
             bound = counts.certified_epsilon(delta=source.delta, alpha=each)
-            score = Score(game=game, counts=counts, bound=bound, alpha=each, tests=len(game.rules))
+            score = Score(pair=game.pair, guess=guess, counts=counts, bound=bound, alpha=each, tests=len(guesses))
             best = score if best is None or (bound, done) >= (best.bound, best.counts.rounds) else best
         if best is not None and share < 1 and enough(best, share):
             break
@@ -177,12 +198,12 @@ def _play(
     source: Source, game: Game, rounds: int, advance: Callable[[int], None]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     heads = int(np.random.default_rng().binomial(rounds, 0.5))
-    right, wrong = np.zeros(len(game.rules), np.int64), np.zeros(len(game.rules), np.int64)
+    right, wrong = np.zeros(len(game.guesses), np.int64), np.zeros(len(game.guesses), np.int64)
     for side, (record, rows) in enumerate(((game.pair.first, heads), (game.pair.second, rounds - heads))):
         for releases in source.draw(record, rows, alone=game.pair.alone):
-            values = game.statistic(releases)
-            right += [rule.says(values, side) for rule in game.rules]
-            wrong += [rule.says(values, 1 - side) for rule in game.rules]
+            values = {id(guess.statistic): guess.statistic(releases) for guess in game.guesses}
+            right += [guess.rule.says(values[id(guess.statistic)], side) for guess in game.guesses]
+            wrong += [guess.rule.says(values[id(guess.statistic)], 1 - side) for guess in game.guesses]
             advance(len(releases))
     return right, wrong
 

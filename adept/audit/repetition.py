@@ -36,7 +36,7 @@ def repetition(subject: Subject, *, trials: int, alpha: float) -> Finding:
         raise MechanismFailure("a claim with delta forgives repetitions")
     records = _records(subject)
     results = [
-        _hits(subject, records, min(most, 2 * trials), alone=alone) for alone, most in ((True, CALLS), (False, ROWS))
+        _hits(subject, records, min(most, 3 * trials), alone=alone) for alone, most in ((True, CALLS), (False, ROWS))
     ]
     bounds = [_bound(own, other, alpha=alpha / 2) for own, other, _ in results]
     bound = max(bounds)

@@ -22,7 +22,8 @@ from adept.errors import ConfigurationError
 
 EVENT, ALONE = 0.8, 0.1
 TESTS = 4  # counts, batch, neighbours, seed
-ROWS = 2048
+ROWS = 4096
+CALLS = 16  # between which outcomes are compared
 LONELY_TRIALS = 3000
 
 
@@ -123,16 +124,20 @@ class _ValueAudit:
 
 
 def batch(subject: ValueSubject, value: Any, *, share: float) -> Finding:
-    """Are outcomes of one batch independent: equal pairs within a call against equal pairs between calls (Fisher's test)."""
-    first, second = (_codes(subject, [value] * _rows(subject)) for _ in range(2))
-    half, found = len(first) // 2, []
-    between = int((first[half:] == second[half:]).sum()), len(first) - half
+    """Are outcomes of one batch independent: equal pairs within calls against equal pairs between calls (Fisher's test).
+
+    The first half of each call is paired within it, for several lags, the second half with the next call's.
+    """
+    calls = [_codes(subject, [value] * (_rows(subject) // CALLS)) for _ in range(CALLS)]
+    half, found = len(calls[0]) // 2, []
+    equal = np.concatenate([calls[i][half:] == calls[i + 1][half:] for i in range(0, CALLS, 2)])
     for lag in sorted({*(lag for lag in LAGS if lag < half // 2), half // 2}):
         start = np.arange(half - lag)
         start = start[start // lag % 2 == 0]
-        counts = int((first[start] == first[start + lag]).sum()), len(start), *between
+        within = np.concatenate([call[start] == call[start + lag] for call in calls])
+        counts = int(within.sum()), len(within), int(equal.sum()), len(equal)
         found.append(Difference(fisher(*counts), f"equal, {lag} apart", *counts))
-    return _finding(found, share, "pairs within a batch and between batches")
+    return _finding(found, share, "pairs within batches and between batches")
 
 
 def neighbours(subject: ValueSubject, values: Sequence[Any], *, share: float) -> Finding:

@@ -167,8 +167,7 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
     An ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or an integer ``size`` or ``count`` if it releases lists of integers.
     """
     declared = getattr(mechanism, "alphabet", None)
-    vectors = hasattr(mechanism, "project") or isinstance(getattr(mechanism, "clip", None), str)
-    if declared is None and not vectors:
+    if declared is None and not hasattr(mechanism, "project"):
         declared = getattr(mechanism, "labels", None)
         sizes = (getattr(mechanism, name, None) for name in ("size", "count"))
         size = next((size for size in sizes if isinstance(size, int) and not isinstance(size, bool)), None)
