@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +123,7 @@ class _Trial:
     score: float  # about the bound of the best rule
     wrong: float  # how often that rule is wrong
     hope: float  # the bound of a rule that is hardly ever wrong, if that goes on
-    options: dict[str, float]
+    options: dict[str, Any]
 
     @cached_property
     def promise(self) -> float:

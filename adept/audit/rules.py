@@ -119,8 +119,8 @@ def promising(
 ) -> tuple[float, float, float]:
     """Return about the bound of the best rule if each value is the first input's with its ``chance``, and how often it is wrong.
 
-    ln((p - delta) / q) less `PROMISING_SDS` standard deviations of the log ratio of two counts: fast, for screening. The third number
-    is the best hope of ``rounds`` rounds, by `rare_rule`'s optimism.
+    ln((p - delta) / q) less `PROMISING_SDS` standard deviations of the log ratio of two counts: fast, for screening. Third comes
+    the best hope of ``rounds`` rounds, with the optimism of `rare_rule`.
     """
     order = np.argsort(values)
     ordered, ours = values[order], chance[order]
