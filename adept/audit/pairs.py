@@ -74,7 +74,8 @@ def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
 def _opposite(dim: int, clip_norm: float) -> Iterator[Pair]:
     diagonal, axis, random = _directions(dim, clip_norm)
     directions = {"diagonal": diagonal, "axis": axis, "random": random, "far": FAR * diagonal}
-    directions |= {"random just outside": 1.05 * random, "axis outside": 1.4 * axis, "random outside": 9.0 * random}
+    directions |= {"random just outside": 1.05 * random, "random a tenth outside": 1.095 * random}
+    directions |= {"axis outside": 1.4 * axis, "random outside": 9.0 * random}
     for name, x in directions.items():
         yield Pair(name=name, first=-x, second=x, hard=name in ("diagonal", "axis", "random", "random just outside"))
     yield Pair(name="diagonal, float32", first=-diagonal.float(), second=diagonal.float())

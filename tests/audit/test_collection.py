@@ -22,7 +22,7 @@ QUICK: dict[str, str] = {
     "clip_tolerates_half": "dimension 1",
     "half_of_the_noise": "dimension 2",
     "scale_of_the_largest_norm": "neighbours",
-    "leaks_into_the_next_row": "neighbours",
+    "leaks_into_the_next_row": "neighbours, dimension 2",
     "last_row_without_noise": "alone",
     "some_row_without_noise": "company",
     "noise_tiled_every_32_rows": "batch",
