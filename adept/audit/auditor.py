@@ -1,4 +1,17 @@
-"""The audit: every check, put to one mechanism."""
+"""The audit: every check, put to one mechanism.
+
+All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the certified games
+(0.82 of it) and the eleven tests with a p-value (union bound); checks without a p-value are arithmetic and cannot err by
+chance. So a sound mechanism is accused with probability at most alpha.
+
+A mechanism on a finite alphabet or on texts is audited by `adept.audit.value_audit`: it has an ``alphabet`` (or an integer
+``size``, or ``labels``), or ``pairs`` are of strings or other values. What an object does not say itself, its caller
+can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``. A mechanism that answers a record with the release that it
+gave before has to be declared ``memoised``: it is convicted otherwise, since its releases do not vary.
+
+A mechanism that takes latents of any dimension claims its epsilon at every dimension, so it is tried at 1, 2 and 8 too,
+where a leak shows that 64 coordinates of noise would hide; unless it has an attribute ``dim``.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -54,18 +67,6 @@ def run(
 ) -> AuditResult:
     """Audit a mechanism's claim of (epsilon, delta)-local differential privacy for any two records.
 
-    All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the certified games
-    (0.82 of it) and the eleven tests with a p-value (union bound); checks without a p-value are arithmetic and cannot err by
-    chance. So a sound mechanism is accused with probability at most alpha.
-
-    A mechanism on a finite alphabet or on texts is audited by `adept.audit.value_audit`: it has an ``alphabet`` (or an integer
-    ``size``, or ``labels``), or ``pairs`` are of strings or other values. What an object does not say itself, its caller
-    can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``. A mechanism that answers a record with the release that it
-    gave before has to be declared ``memoised``: it is convicted otherwise, since its releases do not vary.
-
-    A mechanism that takes latents of any dimension claims its epsilon at every dimension, so it is tried at 1, 2 and 8 too,
-    where a leak shows that 64 coordinates of noise would hide; unless it has an attribute ``dim``.
-
     Args:
         mechanism: anything with ``epsilon``, ``privatize`` (latents (B, n) -> one row each: tensors or NumPy arrays, float64 or
             float32, rows of any dimension) and, if it has one, ``delta``. What else it declares is tested too: ``clip``
@@ -96,17 +97,23 @@ def run(
     memoised = bool(getattr(mechanism, "memoised", False))
     subject = Subject(mechanism, dim=dim, source=source, time_limit=time_limit, generator=generator, memoised=memoised)
     mine = given_pairs(pairs, dim=dim)
-    audit = _Audit(subject, trials=trials, alpha=1 - confidence, given=mine, progress=progress)
-    started = time.monotonic()
+    return _judged(
+        _Audit(subject, trials=trials, alpha=1 - confidence, given=mine, progress=progress), confidence=confidence
+    )
+
+
+def _judged(audit: "_Audit", *, confidence: float) -> AuditResult:
+    """Put every question, and say what was answered; NotJudged where nothing was."""
+    subject, trials, started = audit.subject, audit.trials, time.monotonic()
     checks = tuple(audit.checks())
     result = AuditResult(
         mechanism=subject.name,
         claimed_epsilon=subject.epsilon,
         delta=subject.delta,
-        dim=dim,
+        dim=subject.dim,
         trials=trials,
         confidence=confidence,
-        source=source,
+        source=subject.source,
         seconds=time.monotonic() - started,
         releases_judged=any(check.name == "event" and check.verdict is not Verdict.UNJUDGED for check in checks),
         checks=checks,

@@ -10,6 +10,16 @@ ENGLISH = ("air_travel", "atis", "snips")
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
 
 
+USE = """\
+## Use
+
+`adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`, or in Python `Rewriter.from_pretrained(DIR, mechanism=...)`.
+
+Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, where there
+are any), `tokenizer.json` (vocabulary), `codec.json` and `codec.safetensors` (descriptions). None of them is code.
+"""
+
+
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None) -> str:
     """Return the card, with its metadata in front as the Hugging Face Hub reads it.
 
@@ -50,13 +60,7 @@ Trained on {data.records} records of `{data.name}` ({origin}).
   they stand; where not, words and short sequences of words that were seen at least twice.
 - Who takes part, how many records there are and in which order is not hidden.
 
-## Use
-
-`adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`, or in Python `Rewriter.from_pretrained(DIR, mechanism=...)`.
-
-Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, where there
-are any), `tokenizer.json` (vocabulary), `codec.json` and `codec.safetensors` (descriptions). None of them is code.
-"""
+{USE}"""
 
 
 def _metadata(model: Autoencoder) -> str:
