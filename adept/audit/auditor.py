@@ -96,10 +96,8 @@ def run(
     generator.manual_seed(seed) if seed is not None else generator.seed()
     memoised = bool(getattr(mechanism, "memoised", False))
     subject = Subject(mechanism, dim=dim, source=source, time_limit=time_limit, generator=generator, memoised=memoised)
-    mine = given_pairs(pairs, dim=dim)
-    return _judged(
-        _Audit(subject, trials=trials, alpha=1 - confidence, given=mine, progress=progress), confidence=confidence
-    )
+    audit = _Audit(subject, trials=trials, alpha=1 - confidence, given=given_pairs(pairs, dim=dim), progress=progress)
+    return _judged(audit, confidence=confidence)
 
 
 def _judged(audit: "_Audit", *, confidence: float) -> AuditResult:
