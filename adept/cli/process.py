@@ -19,6 +19,7 @@ from adept.errors import AdeptError
 DONE, VIOLATED, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 TORCH_MEMORY = re.compile("allocate memory|out of memory")  # PyTorch has no MemoryError of its own on the CPU
+EXTRAS = dict.fromkeys(("datasets", "jinja2", "matplotlib", "pandas", "sacrebleu"), "compare")  # see pyproject.toml
 
 _arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own
 
@@ -45,6 +46,8 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         return "", DONE
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and TORCH_MEMORY.search(str(error))):
         return "not enough memory: free some, or lower batch_size", USER_ERROR
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        return f'{error.name} is not installed: pip install "adept-dp[{EXTRAS[error.name]}]"', USER_ERROR
     if isinstance(error, OSError) and error.strerror:
         name = f" {error.filename}" if error.filename else ""
         return f"cannot read or write{name}: {error.strerror}", USER_ERROR

@@ -23,6 +23,8 @@ ADEPT = [sys.executable, "-m", "adept"]
         (MemoryError(), 2, "not enough memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: a secret"), 2, "not enough memory"),
         (OSError(28, "No space left on device", "a.bin"), 2, "cannot read or write a.bin: No space left on device"),
+        (ModuleNotFoundError(name="sacrebleu"), 2, 'sacrebleu is not installed: pip install "adept-dp[compare]"'),
+        (ModuleNotFoundError(name="torch"), 70, "internal error (ModuleNotFoundError)"),
         (KeyboardInterrupt(), 130, "adept: interrupted\n"),
         (SystemExit(0), 0, ""),
         (SystemExit(1), 70, "internal error (SystemExit)"),
