@@ -2,8 +2,9 @@
 
 Three kinds are kept apart on purpose, by the first word of their names.
 
-- ``exact_``: samples its distribution without any rounding error (OpenDP's vetted samplers and ``secrets``; integers in,
-  integers out) from entropy that no seed reaches. The only noise that an exact release may use.
+- ``exact_``: samples its distribution without any rounding error (OpenDP's vetted samplers, ``secrets``, integer arithmetic of
+  our own in ``adept.mechanisms.discrete_laplace``; integers in, integers out) from entropy that no seed reaches. The only noise
+  that an exact release may use.
 - ``fresh_``: floating point computed from bytes of the operating system, so no seed, no fork and no generator's state can
   repeat or reveal it, but rounded as floats are. For mechanisms that no exact sampler is known for (research grade).
 - ``simulated_``: ordinary floating-point noise from a seeded generator. Good for training and studies, and worth nothing
@@ -20,57 +21,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from opendp.domains import atom_domain, vector_domain
-from opendp.measurements import make_gaussian, make_laplace
-from opendp.metrics import l1_distance, l2_distance
+from opendp.measurements import make_gaussian
+from opendp.metrics import l2_distance
 from opendp.mod import Measurement, enable_features
 from torch import Tensor
-
-from adept.errors import ConfigurationError
 
 enable_features("contrib")  # these modules and not OpenDP's prelude, which imports scikit-learn and pandas
 
 ODDS_BITS = 64
-
-
-def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
-    """Return the smallest float b with ``sensitivity / b <= epsilon`` in exact rational arithmetic.
-
-    Args:
-        sensitivity: largest distance between two neighbours, in grid units; at least 1.
-        epsilon: the budget, read as the exact rational number that the float is.
-
-    Raises:
-        ConfigurationError: epsilon is so small that no float is large enough.
-    """
-    scale = sensitivity / epsilon
-    if math.isinf(scale):
-        raise ConfigurationError(f"epsilon must be large enough for a finite noise scale, got {epsilon}")
-    while Fraction(sensitivity) > Fraction(epsilon) * Fraction(scale):
-        scale = math.nextafter(scale, math.inf)
-    return scale
-
-
-@cache
-def _laplace_measurement(scale: float) -> Measurement:
-    space = vector_domain(atom_domain(T="i64")), l1_distance(T="i64")
-    return make_laplace(*space, scale=scale)
-
-
-def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
-    """Add independent discrete Laplace noise, P(z) proportional to exp(-|z| / scale) on the integers, to every entry.
-
-    Claim: two integer tensors at l1 distance d lead to output distributions whose ratio is at most exp(d / scale), exactly.
-    Proof: P(z - x) / P(z - x') = exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) entry by entry (triangle
-    inequality), and the entries are independent. OpenDP samples this law from the operating system's entropy with
-    integer arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm 2); saturation at the ends of int64 is
-    post-processing.
-
-    Args:
-        values: int64 tensor of any shape on the CPU.
-        scale: scale in units of one, positive.
-    """
-    noisy = _laplace_measurement(scale)(values.flatten().tolist())
-    return torch.tensor(noisy, dtype=torch.int64).reshape(values.shape)
 
 
 @cache
@@ -145,23 +103,24 @@ def fresh_uniform(*shape: int) -> Tensor:
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
     while len(open_ends):
-        words = _fresh_words(len(open_ends))
+        words = fresh_words(len(open_ends))
         # frexp(w) = (m, e) with 2^(e-1) <= w < 2^e for w > 0: a word of 32 random bits has 32 - e leading zeros.
         zeros = np.where(words > 0, 32 - np.frexp((words >> np.uint64(32)).astype(np.float64))[1], 32)
         exponents[open_ends] += zeros
         open_ends = open_ends[(zeros == 32) & (exponents[open_ends] < 960)]
-    mantissas = (_fresh_words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
+    mantissas = (fresh_words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
     return torch.from_numpy(np.ldexp(mantissas, -exponents)).reshape(shape)
 
 
-def _fresh_words(count: int) -> NDArray[np.uint64]:
-    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+def fresh_words(count: int) -> NDArray[np.uint64]:
+    """Return ``count`` words of 64 random bits from the operating system."""
+    return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
     """Return float64 standard normal numbers: the inverse distribution function on the lower tail, and a fair sign."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
-    signs = torch.from_numpy((_fresh_words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(shape)
+    signs = torch.from_numpy((fresh_words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(shape)
     return tail * (2 * signs - 1)
 
 

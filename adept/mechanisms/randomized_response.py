@@ -15,8 +15,9 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, check_between, check_positive
+from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.mechanisms.noise import exact_laplace, exact_odds, exact_ranks, smallest_scale
+from adept.mechanisms.noise import exact_odds, exact_ranks
 
 THETAS = ("tight", "lecture")
 LARGEST_RANGE = 2**31
@@ -144,7 +145,7 @@ class ScalarLaplace:
     """Pure eps-LDP release of one integer in [lower, upper], for any two records, in exact arithmetic.
 
     Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower; the noise is discrete Laplace,
-    P(z) ~ exp(-|z| / b), with b the smallest float for which (upper - lower) / b <= eps in rationals. Released values
+    P(z) ~ exp(-|z| / b), with b the smallest of 24 bits for which (upper - lower) / b <= eps in rationals. Released values
     may lie outside the range: clamping them is post-processing, but would bias a mean.
     """
 
@@ -168,8 +169,9 @@ class ScalarLaplace:
     def privatize(self, values: Sequence[int]) -> list[int]:
         """Clamp and release each integer: noise from the operating system's entropy, never seedable."""
         check_integers(values)
-        clamped = torch.tensor([min(max(value, self.lower), self.upper) for value in values], dtype=torch.int64)
-        return [int(value) for value in exact_laplace(clamped, scale=self.scale).tolist()]
+        clamped = [min(max(value, self.lower), self.upper) - self.lower for value in values]
+        noisy = exact_laplace(torch.tensor(clamped, dtype=torch.int64), scale=self.scale)
+        return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
         """Return what a release would look like, seeded. Guarantees nothing.

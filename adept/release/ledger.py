@@ -127,7 +127,7 @@ class Ledger:
         """Return all releases, the oldest first."""
         query = (
             "SELECT started, finished, mechanism, epsilon, delta, (SELECT COUNT(*) FROM released_rows WHERE run = releases.run), "
-            "model_sha256, output FROM releases ORDER BY started, run"
+            "model_sha256, output FROM releases ORDER BY rowid"
         )
         with _told(self.path):
             return [LedgerEntry(*row) for row in self._database.execute(query)]

@@ -16,13 +16,13 @@ import pytest
 import torch
 from scipy import stats
 
-from adept.errors import ConfigurationError
 from adept.mechanisms import noise
+from adept.mechanisms.discrete_laplace import exact_laplace
 
 P_LIMIT = 1e-10
 
 SOURCES = {
-    "laplace": lambda: noise.exact_laplace(torch.zeros(8, dtype=torch.int64), scale=1e6).tolist(),
+    "laplace": lambda: exact_laplace(torch.zeros(8, dtype=torch.int64), scale=1e6).tolist(),
     "gaussian": lambda: noise.exact_gaussian(torch.zeros(8, dtype=torch.int64), scale=1e6).tolist(),
     "ranks": lambda: noise.exact_ranks(8, near=1, far=2**60, odds=(2, 1)),
     "bernoulli": lambda: noise.exact_bernoulli(128, probability=0.5).tolist(),
@@ -43,44 +43,24 @@ def integer_law_p_value(sample: torch.Tensor, weight) -> float:
 
 
 @pytest.mark.parametrize(("planted", "rejected"), [(1.0, False), (0.5, True), (1.1, True)])
-def test_exact_laplace_has_the_discrete_laplace_law(planted: float, rejected: bool) -> None:
-    """Half the scale, or a tenth more, is seen; the right scale passes."""
-    sample = noise.exact_laplace(torch.zeros(40_000, dtype=torch.int64), scale=2.0 * planted)
-    assert (integer_law_p_value(sample, lambda z: math.exp(-abs(z) / 2.0)) < P_LIMIT) == rejected
-
-
-@pytest.mark.parametrize(("planted", "rejected"), [(1.0, False), (0.5, True), (1.1, True)])
 def test_exact_gaussian_has_the_discrete_gaussian_law(planted: float, rejected: bool) -> None:
     """Half the scale, or a tenth more, is seen; the right scale passes."""
     sample = noise.exact_gaussian(torch.zeros(40_000, dtype=torch.int64), scale=2.0 * planted)
     assert (integer_law_p_value(sample, lambda z: math.exp(-(z**2) / 8.0)) < P_LIMIT) == rejected
 
 
-@pytest.mark.parametrize("sampler", [noise.exact_laplace, noise.exact_gaussian])
+@pytest.mark.parametrize("sampler", [exact_laplace, noise.exact_gaussian])
 def test_exact_samplers_keep_the_shape_and_add_to_the_values(sampler) -> None:
     values = torch.tensor([[5, -(2**21), 0]])
-    assert torch.equal(sampler(values, scale=1e-3), values)
+    assert torch.equal(sampler(values, scale=2.0**-10), values)
     assert sampler(torch.empty(0, 3, dtype=torch.int64), scale=1.0).shape == (0, 3)
 
 
-@pytest.mark.parametrize("sampler", [noise.exact_laplace, noise.exact_gaussian])
+@pytest.mark.parametrize("sampler", [exact_laplace, noise.exact_gaussian])
 def test_exact_samplers_saturate_instead_of_wrapping_around(sampler) -> None:
     """A wrapped sum would turn the largest latent into the smallest one; saturation is post-processing."""
     top = torch.full((64,), 2**63 - 1)
     assert (sampler(top, scale=1e6) > 0).all()
-
-
-@pytest.mark.parametrize("sensitivity", [1, 3, 2**21, 12_345_677])
-@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1 / 3, 8.0, 600.0, 1e9])
-def test_smallest_scale_is_private_and_the_smallest_such_float(sensitivity: int, epsilon: float) -> None:
-    scale = noise.smallest_scale(sensitivity, epsilon=epsilon)
-    assert Fraction(sensitivity) / Fraction(scale) <= Fraction(epsilon)
-    assert Fraction(sensitivity) / Fraction(math.nextafter(scale, 0)) > Fraction(epsilon)
-
-
-def test_an_epsilon_too_small_for_a_finite_scale_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="epsilon must be"):
-        noise.smallest_scale(2**21, epsilon=1e-310)
 
 
 BUDGETS = [Fraction(e) for e in (0, 1e-300, 1e-9, 1e-3, 0.1, 1.0, 2.5, 8.0, 64.0, 600.0)]

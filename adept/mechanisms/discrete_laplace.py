@@ -1,0 +1,141 @@
+r"""Exact discrete Laplace noise on whole numbers, many draws at once (Canonne, Kamath, Steinke 2020, Algorithms 1 and 2).
+
+*Law*: Lap_Z(b) on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and k >= 0.
+
+*Proof*, bottom up, each step an integer comparison with a uniform integer:
+
+1. ``_below(m)`` is uniform on {0..m-1}: a 64-bit word w that is at least 2^64 mod m is one of a multiple of m equally likely words,
+   so w mod m is uniform; other words are drawn again.
+2. ``_decays(u, t)`` is true with probability exp(-g), g = u / t <= 1. Let A_j succeed with probability g / j (u of t, and one of j)
+   and K be the first j that fails: P(K > j) = g^j / j!, so P(K odd) = sum_i (-1)^i g^i / i! = exp(-g). (Algorithm 1.)
+3. U uniform on {0..t-1}, kept with probability exp(-U / t), and V the number of successes of probability exp(-1) before the
+   first failure, so P(V = v) is proportional to exp(-v). X = U + t V then has P(x) proportional to exp(-x / t), because each
+   x >= 0 is one such pair, and Y = floor(X / 2^k) has P(y) proportional to exp(-y 2^k / t) = exp(-y / b).
+4. With a fair sign, and the pair (minus, 0) drawn again, so that 0 is not counted twice, z = +-Y has the law. (Algorithm 2.) QED
+
+Nothing is rounded: every number is an integer below 2^63, from words of the operating system. Noise beyond 2^62 / 2^k is cut off to
+that, and the *sum* of a value and its noise to half of it. Since no value is larger than that half, such a sum stands at the end
+of the range whether its noise was cut off or not: the result is a function of the exact sum, which is post-processing.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.noise import fresh_words
+
+SCALE_BITS = 24  # significant bits of a scale: at most 2^-23 more noise than the smallest possible
+LARGEST, LARGEST_SCALE = 1 << 62, 1 << 58
+MOST_EPSILON = 1 << 30  # more is treated as this much
+
+Integers = NDArray[np.int64]
+
+
+def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
+    """Return the smallest scale b of 24 significant bits with ``sensitivity / b <= epsilon`` in exact rational arithmetic.
+
+    Args:
+        sensitivity: largest distance between two neighbours, in grid units; at least 1.
+        epsilon: the budget, read as the exact rational number that the float is; above 2^30 it is not used up.
+
+    Raises:
+        ConfigurationError: epsilon is so small that the noise does not fit into 62 bits.
+    """
+    exact = sensitivity / Fraction(min(epsilon, MOST_EPSILON))
+    size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
+    unit = Fraction(2) ** (size - SCALE_BITS + 1)
+    scale = math.ceil(exact / unit) * unit
+    if scale > LARGEST_SCALE:
+        raise ConfigurationError(f"epsilon must be large enough for a noise scale of 2^58 grid units, got {epsilon}")
+    return float(scale)
+
+
+def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
+    """Add independent discrete Laplace noise, P(z) proportional to exp(-|z| / scale) on the integers, to every entry.
+
+    Claim: two integer tensors at l1 distance d lead to output distributions whose ratio is at most exp(d / scale), exactly.
+    Proof: P(z - x) / P(z - x') = exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) entry by entry (triangle
+    inequality), and the entries are independent.
+
+    Args:
+        values: int64 tensor of any shape on the CPU; entries beyond 2^36 times the scale, or 2^61, are cut off to it.
+        scale: scale in units of one: positive, with 24 significant bits, as ``smallest_scale`` returns it.
+
+    Raises:
+        ConfigurationError: the scale has more bits, or is beyond 2^58.
+    """
+    t, shift = _fraction(scale)
+    limit = LARGEST >> shift + 1
+    noise = torch.from_numpy(laplace_noise(values.numel(), t=t, shift=shift)).reshape(values.shape)
+    return (values.clamp(-limit, limit) + noise).clamp(-limit, limit)
+
+
+def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
+    """Draw ``count`` independent integers with P(z) proportional to exp(-|z| 2^shift / t): step 4 of the proof."""
+    noise = np.zeros(count, dtype=np.int64)
+    open_places = np.arange(count)
+    while len(open_places):
+        size = _magnitudes(len(open_places), t=t, shift=shift)
+        minus = (fresh_words(len(size)) & np.uint64(1)).astype(bool)
+        noise[open_places] = np.where(minus, -size, size)
+        open_places = open_places[minus & (size == 0)]
+    return noise
+
+
+def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
+    """Step 3: draw Y >= 0 with P(y) proportional to exp(-y 2^shift / t)."""
+    parts = np.zeros(count, dtype=np.int64)
+    open_places = np.arange(count)
+    while len(open_places):
+        drawn = _below(t, len(open_places))
+        parts[open_places] = drawn
+        open_places = open_places[~_decays(drawn, t)]
+    wholes = _wholes(count)
+    fits = wholes < -(-LARGEST // t)  # otherwise parts + t * wholes >= LARGEST
+    return np.where(fits, parts + t * np.where(fits, wholes, 0), LARGEST) >> shift
+
+
+def _wholes(count: int) -> Integers:
+    """Draw V >= 0 with P(v) proportional to exp(-v)."""
+    wholes = np.zeros(count, dtype=np.int64)
+    going = np.arange(count)
+    while len(going):
+        going = going[_decays(np.ones(len(going), dtype=np.int64), 1)]
+        wholes[going] += 1
+    return wholes
+
+
+def _decays(numerators: Integers, t: int) -> NDArray[np.bool_]:
+    """Step 2: true with probability exp(-numerator / t), for numerators in 0..t."""
+    odd = np.ones(len(numerators), dtype=bool)
+    going, trial = np.arange(len(numerators)), 1
+    while len(going):
+        going = going[_below(t, len(going)) < numerators[going]]
+        going = going[_below(trial, len(going)) == 0]
+        odd[going] ^= True
+        trial += 1
+    return odd
+
+
+def _below(bound: int, count: int) -> Integers:
+    """Step 1: draw ``count`` integers, uniform on {0..bound-1}."""
+    if bound == 1:
+        return np.zeros(count, dtype=np.int64)
+    words, least = fresh_words(count), np.uint64((1 << 64) % bound)
+    while len(again := np.flatnonzero(words < least)):
+        words[again] = fresh_words(len(again))
+    return (words % np.uint64(bound)).astype(np.int64)
+
+
+def _fraction(scale: float) -> tuple[int, int]:
+    """Return integers t and k with scale = t / 2^k."""
+    exact = Fraction(scale)
+    t, shift = exact.numerator, exact.denominator.bit_length() - 1
+    if not 0 < scale <= LARGEST_SCALE or (t >> SCALE_BITS and shift):
+        raise ConfigurationError(f"scale must have {SCALE_BITS} significant bits and be at most 2^58, got {scale}")
+    return t, shift
