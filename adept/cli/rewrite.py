@@ -20,6 +20,7 @@ from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
+from adept.release.shuffling import Shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
@@ -41,6 +42,11 @@ class RewriteConfig(Columns):
     denoise: bool = (
         False  # write when all is released, with the noise taken out of all releases together; learned_codebook
     )
+    shuffle: bool = False  # write the records in an order that nobody knows, when all are released
+    shuffled_records: int | None = (
+        None  # how many records a trusted party shuffles before anyone reads the file: you declare it
+    )
+    central_delta: float | None = None  # of the guarantee for shuffled records; null: 1e-6, or a tenth of 1 / n
     person_column: str | None = None  # who contributed a record; not written
     max_records_per_person: int | None = None
     epsilon_per: str = "record"  # record: a person's total is stated; person: each record gets an equal share
@@ -115,6 +121,9 @@ def _options(config: RewriteConfig, budget: Budget, rewriter: Rewriter) -> Relea
         max_records_per_person=config.max_records_per_person,
         card=config.card,
         flush_every=config.flush_every,
+        shuffle=config.shuffle,
+        shuffled_records=config.shuffled_records,
+        central_delta=config.central_delta,
     )
 
 
@@ -145,6 +154,14 @@ def main() -> int:
     return execute("rewrite", RewriteConfig, command)
 
 
+def _central(shuffled: Shuffled) -> str:
+    """The central guarantee, for the table."""
+    return (
+        f"{words(shuffled.epsilon)}, delta {shuffled.delta:g}, hidden among {shuffled.smallest} "
+        f"({'shuffled here' if shuffled.here else 'as declared'})"
+    )
+
+
 def summary(statement: PrivacyStatement) -> list[tuple[str, str]]:
     """What was released, at what total budget, as a table."""
     parts = (
@@ -165,5 +182,6 @@ def summary(statement: PrivacyStatement) -> list[tuple[str, str]]:
             else [("per person", f"{words(person)}, at most {statement.max_records_per_person} records")]
         ),
         ("neighbours", statement.neighbours),
+        *([] if statement.shuffled is None else [("shuffled", _central(statement.shuffled))]),
         ("statement", statement.text),
     ]

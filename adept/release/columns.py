@@ -14,6 +14,7 @@ from adept.data.corpus import find_label_column, text_of
 from adept.data.files import Record
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import RandomizedResponse
+from adept.mechanisms.base import check_between
 
 LABEL_TREATMENTS = ("copy", "joint", "randomized_response", "drop")
 
@@ -34,6 +35,9 @@ class ReleaseOptions:
             released labels, and keeps releases, labels and kept columns of the whole file in memory.
         format: of standard input and output.
         flush_every: records after which standard output is flushed; None: after each batch.
+        shuffle: write the records in an order that nobody knows, when every one is released; keeps all rows in memory.
+        shuffled_records: N, how many records a trusted party shuffles before anyone reads the file: the user's declaration.
+        central_delta: at which the central guarantee is stated; None stands for 1e-6, or a tenth of 1 / n if that is less.
         person_column: who contributed a record; checked, not written.
         max_records_per_person: public bound m; a person with more records is refused.
         card: write a dataset card, ``OUTPUT.card.md``.
@@ -51,6 +55,9 @@ class ReleaseOptions:
     max_records_per_person: int | None = None
     card: bool = False
     flush_every: int | None = None
+    shuffle: bool = False
+    shuffled_records: int | None = None
+    central_delta: float | None = None
 
     def __post_init__(self) -> None:
         if self.labels not in LABEL_TREATMENTS:
@@ -59,13 +66,20 @@ class ReleaseOptions:
             raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
         if self.denoise and self.labels not in ("copy", "randomized_response"):
             raise ConfigurationError(f"denoise needs labels=copy or labels=randomized_response, got {self.labels}")
-        for name in ("samples", "flush_every", "max_records_per_person"):
+        for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.central_delta is not None:
+            check_between(1e-100, 0.5, central_delta=self.central_delta)
         if (self.person_column is None) != (self.max_records_per_person is None):
             raise ConfigurationError(
                 "person_column and max_records_per_person must be given together: add the other one"
             )
+
+    @property
+    def shuffled(self) -> bool:
+        """Are records shuffled, here or elsewhere."""
+        return self.shuffle or self.shuffled_records is not None
 
     @property
     def response(self) -> RandomizedResponse | None:

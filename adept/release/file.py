@@ -14,6 +14,7 @@ from adept.release.plan import plan_release
 from adept.release.publication import Publication
 from adept.release.run import Progress, Run
 from adept.release.secret import throwaway_key
+from adept.release.shuffling import Groups
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -72,4 +73,6 @@ def preview_file(
     publication = Publication.of(target, statement_path, card=options.card)
     publication.check_names()
     plan, records = plan_release(rewriter, Inputs.of(source, options.format), target, options)
-    return plan.statement(sum(1 for _ in plan.checked(records)), output_sha256=None)
+    groups = Groups(plan.label_column, options)
+    count = sum(1 for _ in groups.counted(plan.checked(records)))
+    return plan.statement(count, output_sha256=None, smallest=groups.smallest)

@@ -14,8 +14,12 @@ from adept.release.batches import DenoisedBatches, PlainBatches
 from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
 from adept.release.inputs import Inputs
 from adept.release.publication import Publication
+from adept.release.shuffling import Batches, ShuffledBatches, check_shuffling, shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter, denoisable
+
+# What an interrupted release may be continued without, or with another value: nothing that was drawn depends on it.
+FREE = ("label_response", "flush_every", "card", "shuffle", "shuffled_records", "central_delta")
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,12 @@ class Plan:
         return output_columns(self.label_column, self.options)
 
     @property
-    def batches(self) -> PlainBatches | DenoisedBatches:
+    def batches(self) -> Batches:
         """What turns records into rows."""
         if self.options.denoise:
             return DenoisedBatches(self.rewriter, self.label_column or "", self.options)
-        return PlainBatches(self.rewriter, self.label_column, self.options)
+        plain = PlainBatches(self.rewriter, self.label_column, self.options)
+        return ShuffledBatches(plain, self.options.samples) if self.options.shuffle else plain
 
     @property
     def codebook(self) -> dict[str, Any]:
@@ -66,11 +71,7 @@ class Plan:
     def terms(self, publication: Publication) -> dict[str, Any]:
         """Return what must be the same for an interrupted release to be continued: public, and no word of a record."""
         options, rewriter = self.options, self.rewriter
-        plain = {
-            name: value
-            for name, value in asdict(options).items()
-            if name not in ("label_response", "flush_every", "card") and value is not None
-        }
+        plain = {name: value for name, value in asdict(options).items() if name not in FREE and value is not None}
         return {
             "output": publication.target,
             "input_bytes": self.inputs.sizes,
@@ -86,8 +87,14 @@ class Plan:
             "decoding": asdict(rewriter.decoding),
         }
 
-    def statement(self, records: int, *, output_sha256: str | None) -> PrivacyStatement:
-        """Return what is guaranteed of a release of so many records; without a digest nothing has been released yet."""
+    def statement(self, records: int, *, output_sha256: str | None, smallest: int = 0) -> PrivacyStatement:
+        """Return what is guaranteed of a release of so many records; without a digest nothing has been released yet.
+
+        Args:
+            records: how many.
+            output_sha256: of the output.
+            smallest: how many of them each one is shuffled with at least; 0 where nobody counted.
+        """
         rewriter, options = self.rewriter, self.options
         released = options.labels == "drop" or self.label_column is not None
         dim = rewriter.model.config.latent_dim
@@ -109,6 +116,7 @@ class Plan:
             output_sha256=output_sha256,
             date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
             max_records_per_person=options.max_records_per_person,
+            shuffled=shuffled(rewriter.mechanism, options, dim=dim, records=records, smallest=smallest),
         )
 
 
@@ -137,6 +145,7 @@ def plan_release(
         raise ConfigurationError(
             "labels must not be joint for mechanism=description, which describes text alone: use randomized_response"
         )
+    check_shuffling(rewriter.mechanism, target, options, dim=rewriter.model.config.latent_dim)
     if options.denoise:
         denoisable(rewriter.mechanism)
     records = inputs.records()

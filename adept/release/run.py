@@ -12,13 +12,13 @@ from pathlib import Path
 
 from adept.data.files import Record
 from adept.errors import AdeptError, DataError
-from adept.release.batches import DenoisedBatches, PlainBatches
 from adept.release.journal import Entry, Journal
 from adept.release.ledger import Ledger, claim_rows
 from adept.release.output import open_output
 from adept.release.plan import Plan
 from adept.release.publication import PARTIAL, Publication
 from adept.release.secret import Prefix, row_digest
+from adept.release.shuffling import Batches, Groups
 from adept.release.statement import PrivacyStatement
 from adept.release.wording import card
 
@@ -55,7 +55,8 @@ class Run:
         with Path(self.publication.statement).open("rb") as stream:
             described = json.load(stream)
         self._tidy()
-        return self.plan.statement(self.journal.records, output_sha256=described["output_sha256"])
+        smallest = described.get("shuffled_smallest") or 0
+        return self.plan.statement(self.journal.records, output_sha256=described["output_sha256"], smallest=smallest)
 
     def finish(self, records: Iterator[Record]) -> PrivacyStatement:
         """Release what is not yet released, write everything and publish it.
@@ -71,9 +72,10 @@ class Run:
                 self.ledger.begin(self.journal.run, self.plan.statement(0, output_sha256=None), self.publication.target)
                 if self.plan.inputs.repeatable:
                     self._claim(map(self._digests, self._parts(self.plan.inputs.records())))
-            sha256 = self._write(records)
+            groups = Groups(self.plan.label_column, self.plan.options)
+            sha256 = self._write(groups.counted(records))
         with self._leaving(keep=True):
-            statement = self.plan.statement(self.journal.records, output_sha256=sha256)
+            statement = self.plan.statement(self.journal.records, output_sha256=sha256, smallest=groups.smallest)
             self._publish(statement)
         return statement
 
@@ -116,9 +118,7 @@ class Run:
         self.journal.sync()
         return output.sha256()
 
-    def _entries(
-        self, batches: PlainBatches | DenoisedBatches, records: Iterator[Record]
-    ) -> Iterator[tuple[Sequence[Record], Entry]]:
+    def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
         """Pair every batch of records with what was drawn for it, in an earlier run or now; by then it is in the journal."""
         prefix = Prefix(self.key)
         for entry in self.journal.entries():

@@ -7,12 +7,14 @@ from typing import Any
 from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.guarantee import Guarantee, json_number, total
 from adept.release.facts import label_facts
+from adept.release.shuffling import Shuffled
 from adept.release.wording import composition, statement_text
 
+ORDER = "their order"
 NOT_HIDDEN = (
     "that someone took part",
     "how many records there are",
-    "their order",
+    ORDER,
     "the time that a record takes to be rewritten",
 )
 
@@ -44,6 +46,7 @@ class PrivacyStatement:
     date: str | None = None  # when the release was finished, UTC
     max_records_per_person: int | None = None  # what a person column was checked against; None without one
     denoised: bool = False  # whether the noise was taken out of all releases together before anything was written
+    shuffled: Shuffled | None = None  # what is hidden further by a new order; None where records keep theirs
     simulated: bool = False
 
     @property
@@ -81,6 +84,11 @@ class PrivacyStatement:
         return f"any two records with the same {' and '.join(copied)}" if copied else "any two records"
 
     @property
+    def not_hidden(self) -> list[str]:
+        """What nobody promises to hide; the order only where this run shuffled it away."""
+        return [fact for fact in NOT_HIDDEN if fact != ORDER or not (self.shuffled and self.shuffled.here)]
+
+    @property
     def text(self) -> str:
         """The statement in words: what is guaranteed, to whom, and what is not."""
         return statement_text(self)
@@ -110,8 +118,13 @@ class PrivacyStatement:
             **{key: self.codebook.get(key) for key in ("size", "top", "codebook_sha256")},
             "unit": "record",
             "neighbours": self.neighbours,
-            "not_hidden": list(NOT_HIDDEN),
+            "not_hidden": self.not_hidden,
             "records": self.records,
+            "shuffled_here": self.shuffled.here if self.shuffled else None,
+            "shuffled_records": self.shuffled.records if self.shuffled else None,
+            "shuffled_smallest": self.shuffled.smallest if self.shuffled else None,
+            "central_epsilon": self.shuffled.epsilon if self.shuffled else None,
+            "central_delta": self.shuffled.delta if self.shuffled else None,
             "samples": self.samples,
             "denoised": self.denoised,
             "labels": self.labels,

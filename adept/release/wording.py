@@ -31,10 +31,9 @@ def statement_text(statement: PrivacyStatement) -> str:
         parts.append(_denoised(statement))
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
-    parts.append(
-        "Not hidden: that someone took part, how many records there are, their order, and the time that a record takes to be "
-        "rewritten, which may depend on its length and its words."
-    )
+    if statement.shuffled:
+        parts.append(statement.shuffled.text(statement.neighbours))
+    parts.append(f"Not hidden: {_listed(statement.not_hidden)}, which may depend on its length and its words.")
     parts.append(_origin(statement))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
@@ -69,6 +68,10 @@ def card(statement: PrivacyStatement, title: str) -> str:
         f"Every text here was written from a randomised {_kind(statement)}, not copied from its record. It may be wrong, and it "
         "may also be, word for word, what its record, or somebody else, said.\n"
     )
+
+
+def _listed(facts: list[str]) -> str:
+    return f"{', '.join(facts[:-1])}, and {facts[-1]}"
 
 
 def _kind(statement: PrivacyStatement) -> str:

@@ -1,0 +1,138 @@
+"""Shuffled records: the order is forgotten, the statement says what that adds and on what conditions, and the rest is refused."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import Description, RandomizedResponse, SqrtNLaplace
+from adept.mechanisms.shuffling import Draw, central_epsilon
+from adept.release.columns import ReleaseOptions
+from adept.release.file import preview_file, release_file
+from adept.release.shuffling import shuffled
+from adept.rewriting.rewriter import Rewriter
+
+MECHANISM = Description(epsilon=6.0, size=64)
+LABELS = ["flight"] * 40 + ["fare"] * 20
+
+
+@pytest.fixture(scope="module")
+def rewriter(tiny_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(tiny_run, mechanism=MECHANISM, accept_private_model=True)
+
+
+@pytest.fixture
+def numbered(tmp_path: Path) -> Path:
+    path = tmp_path / "in.jsonl"
+    rows = [{"text": f"flights to city {i}", "intent": label, "place": i} for i, label in enumerate(LABELS)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_shuffled_rows_are_the_same_rows_in_another_order(rewriter: Rewriter, numbered: Path, tmp_path: Path) -> None:
+    """60 records keep their labels' order by chance with probability 1 in 4e15; rows of one record stay together."""
+    output = tmp_path / "out.jsonl"
+    statement = release_file(rewriter, str(numbered), str(output), options=ReleaseOptions(shuffle=True, samples=2))
+    labels = [row["intent"] for row in rows(output)]
+    assert Counter(labels) == Counter(LABELS * 2)
+    assert labels[::2] != LABELS
+    assert labels[::2] == labels[1::2]
+    assert [row["sample"] for row in rows(output)] == [0, 1] * 60
+    assert not list(tmp_path.glob("*.journal"))
+    described = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
+    assert "their order" not in described["not_hidden"]
+    assert (described["shuffled_here"], described["shuffled_records"], described["shuffled_smallest"]) == (True, 60, 20)
+    assert described["central_epsilon"] == central_epsilon([Draw(6.0, 64)], records=20, delta=1e-6)
+    assert "This run shuffled the records" in statement.text
+
+
+def test_a_declared_shuffle_leaves_the_order_and_says_whose_word_it_is(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.jsonl"
+    statement = release_file(rewriter, str(numbered), str(output), options=ReleaseOptions(shuffled_records=60))
+    assert [row["intent"] for row in rows(output)] == LABELS
+    assert "their order" in statement.to_json()["not_hidden"]
+    assert "The user declares that a trusted party shuffles" in statement.text
+    assert "nobody contributed more than one record" in statement.text
+
+
+def test_without_shuffling_nothing_central_is_said(rewriter: Rewriter, numbered: Path, tmp_path: Path) -> None:
+    statement = preview_file(rewriter, str(numbered), str(tmp_path / "o.jsonl"), options=ReleaseOptions())
+    assert statement.to_json()["central_epsilon"] is None
+    assert "shuffle" not in statement.text
+
+
+def test_the_smallest_label_decides_where_labels_are_copied_and_both_budgets_where_they_are_randomised() -> None:
+    copied, dropped = ReleaseOptions(shuffled_records=9_000), ReleaseOptions(shuffled_records=9_000, labels="drop")
+    response = RandomizedResponse(epsilon=1.0, labels=("fare", "flight"))
+    randomised = replace(dropped, labels="randomized_response", label_response=response)
+
+    def epsilon(options: ReleaseOptions, smallest: int, records: int = 9_000) -> float:
+        found = shuffled(MECHANISM, options, dim=8, records=records, smallest=smallest)
+        assert found is not None
+        assert found.delta == 1e-6
+        return found.epsilon
+
+    assert epsilon(dropped, 9_000) < epsilon(copied, 900) < epsilon(copied, 1) == 6.0
+    assert epsilon(dropped, 9_000) < epsilon(randomised, 9_000) < 7.0
+    # Of a part of the file nobody knows how many have one label; and no more are shuffled than there are.
+    assert epsilon(replace(copied, shuffled_records=5_000), 900) == 6.0
+    assert epsilon(dropped, 800, records=800) == epsilon(replace(dropped, shuffled_records=800), 9_000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"keep_columns": ["place"]}, "keep_columns must be empty for shuffled records"),
+        ({"person_column": "place", "max_records_per_person": 2}, "max_records_per_person must be 1"),
+    ],
+)
+def test_what_the_proof_does_not_cover_is_refused(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    options = replace(ReleaseOptions(shuffled_records=60), **changes)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=message):
+        release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), options=options)
+
+
+def test_additive_noise_and_streams_are_refused(
+    tiny_run: Path, rewriter: Rewriter, numbered: Path, tmp_path: Path
+) -> None:
+    additive = Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0))
+    with pytest.raises(ConfigurationError, match="must be description, learned_codebook or codebook with blocks=1"):
+        release_file(additive, str(numbered), str(tmp_path / "o.jsonl"), options=ReleaseOptions(shuffled_records=60))
+    streamed = ReleaseOptions(shuffle=True, format="jsonl")
+    with pytest.raises(ConfigurationError, match="output must be a file for shuffle=true"):
+        release_file(rewriter, str(numbered), "-", options=streamed, statement_path=str(tmp_path / "s.json"))
+
+
+def test_a_shuffled_release_that_was_interrupted_is_continued(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is visible of the first run; the second one draws for the rest alone, and shuffles all of it."""
+    rewriter.batch_size, drawn = 10, []
+    release = rewriter.release
+
+    def dying(texts: list[str], labels: object = None) -> object:
+        drawn.append(len(texts))
+        if len(drawn) == 4:
+            raise KeyboardInterrupt
+        return release(texts)
+
+    monkeypatch.setattr(rewriter, "release", dying)
+    options, output = ReleaseOptions(shuffle=True), tmp_path / "out.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        release_file(rewriter, str(numbered), str(output), options=options, key=b"k" * 32)
+    assert not output.exists()
+    statement = release_file(rewriter, str(numbered), str(output), options=options, key=b"k" * 32, resume=True)
+    assert sum(drawn) == 60 + 10
+    assert Counter(row["intent"] for row in rows(output)) == Counter(LABELS)
+    assert (statement.records, statement.to_json()["shuffled_smallest"]) == (60, 20)
