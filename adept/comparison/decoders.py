@@ -9,19 +9,22 @@ Every decoder sees a release, released labels, public numbers and nothing else. 
 ``DECODERS``; ``adept.comparison.cells`` says when it writes.
 """
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from adept.comparison.cells import Cell
+from adept.comparison.cells import Cell, samples_of
 from adept.comparison.results import DENOISED, DESCRIBED, LOOKUP, LSTM, NEAREST
 from adept.comparison.trial import Trial, family_in, parts
 from adept.evaluation.nearest import PublicTexts
 from adept.mechanisms import Codebook, LearnedCodebook
 from adept.rewriting.denoising import nearest_codewords
 from adept.rewriting.rewriter import denoisable
+
+RANDOM_TEXTS = 2000
 
 Pairs = Sequence[tuple[str, str | None]]  # text, and its label where that is another than the record's released one
 
@@ -45,10 +48,16 @@ def write(trial: Trial, cell: Cell) -> Pairs:
 
 
 def lstm(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
-    """The model's decoder, or its codec, which sees the release of one record at a time."""
-    rewriter = trial.rewriter(cell)
+    """The model's decoder, or its codec, which sees the release of one record at a time.
+
+    Texts of random latents know of no record: records draw theirs from a few of them, so that they cost little.
+    """
+    rewriter, samples = trial.rewriter(cell), samples_of(trial.config, cell)
+    if cell.mechanism == "random":
+        pool = rewriter.write(release[: -(-RANDOM_TEXTS // samples)], samples=samples)
+        return random.choices(pool, k=len(release) * samples)
     batches = torch.split(release, rewriter.batch_size)
-    return [pair for batch in batches for pair in rewriter.write(batch, samples=trial.config.samples)]
+    return [pair for batch in batches for pair in rewriter.write(batch, samples=samples)]
 
 
 def denoised(trial: Trial, cell: Cell, release: Tensor) -> Pairs:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from adept.comparison import quality
-from adept.comparison.cells import Cell, cells
+from adept.comparison.cells import Cell, cells, samples_of
 from adept.comparison.decoders import released, write
 from adept.comparison.results import LATENTS, LOOKUP, NONE, PUBLIC, Row
 from adept.comparison.store import Written
@@ -68,7 +68,7 @@ def _latent_row(trial: Trial, cell: Cell) -> Row:
 
 def _written_row(trial: Trial, cell: Cell) -> Row:
     """A classifier on written text."""
-    text, samples = _written(trial, cell), trial.config.samples
+    text, samples = _written(trial, cell), samples_of(trial.config, cell)
     corpus = Corpus(text.texts, text.labels)
     evaluation = evaluate(corpus, trial.test, classifier=cell.classifier, seed=trial.seed, samples=samples)
     return _row(trial, cell, evaluation, records_per_second=text.records_per_second, **_spent(trial, cell))
@@ -81,7 +81,7 @@ def _written(trial: Trial, cell: Cell) -> Written:
         begin = time.monotonic()
         pairs = write(trial, cell)
         speed = len(trial.private) / (time.monotonic() - begin)
-        beside = [label for label in trial.labels for _ in range(trial.config.samples)]
+        beside = [label for label in trial.labels for _ in range(samples_of(trial.config, cell))]
         labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
         return Written([text for text, _ in pairs], labels, speed)
 
@@ -92,7 +92,7 @@ def _quality(trial: Trial, cell: Cell) -> dict[str, Any]:
     """What is measured of the first rewrite of each record."""
 
     def make() -> dict[str, float | None]:
-        rewrites = _written(trial, cell).texts[:: trial.config.samples]
+        rewrites = _written(trial, cell).texts[:: samples_of(trial.config, cell)]
         return quality.measure(
             trial.private, rewrites, public=trial.public.texts, language=trial.language, other=trial.other
         )
@@ -136,7 +136,7 @@ def _row(trial: Trial, cell: Cell, evaluation: Evaluation, **fields: Any) -> Row
         seed=trial.seed,
         classifier=cell.classifier,
         labels=config.labels,
-        samples=config.samples,
+        samples=samples_of(config, cell),
         accuracy=evaluation.accuracy.value,
         macro_f1=evaluation.macro_f1.value,
         **values,

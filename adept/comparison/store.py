@@ -31,7 +31,7 @@ from adept.comparison.results import Row
 from adept.data.files import write_once
 from adept.errors import DataError
 
-LAYOUT = 2  # of the directory; a comparison of another one is refused
+LAYOUT = 3  # of the directory; a comparison of another one is refused
 SETTINGS = "comparison.json"
 GROWING = (
     "mechanisms",

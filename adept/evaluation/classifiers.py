@@ -1,34 +1,26 @@
 """What private text is good for: an intent classifier is trained on it and tested on text that people really wrote."""
 
 import tempfile
-import warnings
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import pytorch_lightning as lightning
 import torch
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.metrics import Interval, accuracy, bootstrap, codes, macro_f1
+from adept.evaluation.softmax import Features, best_labels, softmax_regression
+from adept.evaluation.tfidf import TextClassifier
 from adept.models.batching import length_batches, pad
 from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.trainer import TrainerConfig, make_trainer, quiet_lightning
 
 CLASSIFIERS = ("tfidf", "lstm")
-STRENGTHS = (0.1, 1.0, 10.0, 100.0)  # C of logistic regression: the smaller, the simpler the classifier
-FOLDS, SMALLEST_TO_TUNE = 3, 100
 
 
 @dataclass(frozen=True)
@@ -67,15 +59,24 @@ def evaluate_latents(latents: Tensor, labels: list[str], test_latents: Tensor, t
     if len(set(labels)) == 1:
         return _scored(labels[:1] * len(test_labels), labels, test_labels)
     vectors, index = torch.unique(latents.double(), dim=0, return_inverse=True)
-    pairs = Counter(zip(index.tolist(), labels, strict=True))
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
-    model.fit(
-        vectors[[row for row, _ in pairs]].numpy(),
-        [label for _, label in pairs],
-        logisticregression__sample_weight=list(pairs.values()),
-        standardscaler__sample_weight=list(pairs.values()),
+    names = sorted(set(labels))
+    place = {name: column for column, name in enumerate(names)}
+    counts = torch.zeros(len(vectors), len(names))
+    counts.index_put_(
+        (index, torch.tensor([place[label] for label in labels])), torch.ones(len(labels)), accumulate=True
     )
-    return _scored([str(label) for label in model.predict(test_latents.double().numpy())], labels, test_labels)
+    mean, scale = _moments(vectors, counts.sum(dim=1).double())
+    weights = softmax_regression(Features.dense((vectors - mean) / scale), counts, strength=1.0)
+    found = best_labels(Features.dense((test_latents.double() - mean) / scale), weights)
+    return _scored([names[column] for column in found.tolist()], labels, test_labels)
+
+
+def _moments(vectors: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean and standard deviation (n,) of vectors (m, n) that were met so many times (m,); 1 for what does not vary."""
+    share = times / times.sum()
+    mean = share @ vectors
+    scale = (share @ (vectors - mean).square()).sqrt()
+    return mean, torch.where(scale > 0, scale, 1.0)
 
 
 def _scored(predicted: list[str], train_labels: list[str], test_labels: list[str]) -> Evaluation:
@@ -106,47 +107,8 @@ def _predict_tfidf(train: Corpus, texts: list[str], *, samples: int) -> list[str
     labels = train.labels or []
     if len(set(labels)) == 1:
         return labels[:1] * len(texts)
-    try:
-        model = _fit_tfidf(train.texts, labels, strength=_tuned_strength(train.texts, labels, samples=samples))
-    except ValueError as error:
-        if "empty vocabulary" in str(error):
-            raise DataError("train must hold at least one word: all its texts are empty") from None
-        raise
-    return [str(label) for label in model.predict(texts)]
-
-
-def _fit_tfidf(texts: Sequence[str], labels: Sequence[str], *, strength: float) -> Pipeline:
-    """Fit the classifier; equal rows, of which private text has many, are counted instead of repeated."""
-    pairs = Counter(zip(texts, labels, strict=True))
-    # Every word counts, one-letter words and numbers too, and empty texts are records like any other.
-    features = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\S+")
-    model = make_pipeline(features, LogisticRegression(C=strength, max_iter=300))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # after 300 steps no test figure moves any more
-        weights = list(pairs.values())
-        model.fit([t for t, _ in pairs], [c for _, c in pairs], logisticregression__sample_weight=weights)
-    return model
-
-
-def _tuned_strength(texts: list[str], labels: list[str], *, samples: int) -> float:
-    """Choose C by the accuracy of cross-validation over records; labels of noisy text call for a small one."""
-    records = len(texts) // samples
-    fold = np.random.default_rng(0).permutation(records).repeat(samples) % FOLDS
-    words, classes = np.array(texts, dtype=object), np.array(labels, dtype=object)
-    folds = [(fold != i, fold == i) for i in range(FOLDS)]
-    if records < SMALLEST_TO_TUNE or any(len(set(classes[inside])) < 2 for inside, _ in folds):
-        return STRENGTHS[-1]
-
-    def hits(strength: float) -> int:
-        models = ((_fit_tfidf(words[inside], classes[inside], strength=strength), out) for inside, out in folds)
-        return sum(int((model.predict(words[out]) == classes[out]).sum()) for model, out in models)
-
-    best, most = STRENGTHS[0], hits(STRENGTHS[0])
-    for strength in STRENGTHS[1:]:  # upward, and no further than it helps: a large C takes long to fit
-        if (found := hits(strength)) < most:
-            break
-        best, most = (strength, found) if found > most else (best, most)
-    return best
+    classifier = TextClassifier(train, samples=samples)
+    return classifier.predict(texts, classifier.fit(strength=classifier.tuned()))
 
 
 class LSTMClassifier(lightning.LightningModule):

