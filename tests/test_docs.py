@@ -7,6 +7,7 @@ import runpy
 import shlex
 import shutil
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -107,6 +108,9 @@ def check(words: list[str]) -> None:
             assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), target
         case ["pip", "install", "."]:
             assert (ROOT / "pyproject.toml").exists()
+        case ["pip", "install", extra] if extra.startswith(".["):
+            declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+            assert extra[2:-1] in declared["project"]["optional-dependencies"], extra
         case ["python", "-m", "adept"]:
             pass
         case ["python", script]:
@@ -248,7 +252,7 @@ def test_the_odds_are_those_of_epsilon() -> None:
     rows = [
         [cell.strip() for cell in line.strip("| ").split("|")]
         for line in text.splitlines()
-        if re.match(r"\| [\d.]+ \|", line)
+        if re.match(r"\| [\d.]+ \| [\d.,]+ \|", line)
     ]
     assert len(rows) == 6
     for epsilon, odds, _, of_two, of_many in rows:

@@ -57,6 +57,8 @@ class RewriteConfig(Columns):
     again: bool = False  # release rows of the ledger again: budgets add up
     key: str | None = None  # secret of the digests in journal and ledger; null: ~/.config/adept/key
     flush_every: int | None = None  # records after which standard output is flushed; null: after each batch
+    engine: str = "local"  # local, or ray: on the cluster that RAY_ADDRESS names, or in processes on this machine
+    workers: int | None = None  # processes of engine=ray; null: one for each CPU of the cluster
     format: str | None = None  # of standard input and output
     statement: str | None = None  # null: OUTPUT.privacy.json
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
@@ -124,6 +126,8 @@ def _options(config: RewriteConfig, budget: Budget, rewriter: Rewriter) -> Relea
         shuffle=config.shuffle,
         shuffled_records=config.shuffled_records,
         central_delta=config.central_delta,
+        engine=config.engine,
+        workers=config.workers,
     )
 
 

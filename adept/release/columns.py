@@ -17,6 +17,7 @@ from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.base import check_between
 
 LABEL_TREATMENTS = ("copy", "joint", "randomized_response", "drop")
+ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,8 @@ class ReleaseOptions:
         person_column: who contributed a record; checked, not written.
         max_records_per_person: public bound m; a person with more records is refused.
         card: write a dataset card, ``OUTPUT.card.md``.
+        engine: where releases are drawn: "local", in this process, or "ray", on a cluster (``adept.release.cluster``).
+        workers: processes of a cluster; None: one for each CPU that it has.
     """
 
     text_column: str = "text"
@@ -58,6 +61,8 @@ class ReleaseOptions:
     shuffle: bool = False
     shuffled_records: int | None = None
     central_delta: float | None = None
+    engine: str = "local"
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         if self.labels not in LABEL_TREATMENTS:
@@ -66,7 +71,9 @@ class ReleaseOptions:
             raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
         if self.denoise and self.labels not in ("copy", "randomized_response"):
             raise ConfigurationError(f"denoise needs labels=copy or labels=randomized_response, got {self.labels}")
-        for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records"):
+        if self.engine not in ENGINES:
+            raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
+        for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records", "workers"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.central_delta is not None:

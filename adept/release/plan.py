@@ -9,17 +9,19 @@ from typing import Any
 from adept.data.files import STANDARD_STREAM, Record, file_format
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms import Description
-from adept.release import facts
+from adept.release import cluster, facts
 from adept.release.batches import DenoisedBatches, PlainBatches
+from adept.release.cluster import Part
 from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
 from adept.release.inputs import Inputs
+from adept.release.journal import Entry
 from adept.release.publication import Publication
 from adept.release.shuffling import Batches, ShuffledBatches, check_shuffling, shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter, denoisable
 
 # What an interrupted release may be continued without, or with another value: nothing that was drawn depends on it.
-FREE = ("label_response", "flush_every", "card", "shuffle", "shuffled_records", "central_delta")
+FREE = ("label_response", "flush_every", "card", "engine", "workers", "shuffle", "shuffled_records", "central_delta")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,12 @@ class Plan:
             return DenoisedBatches(self.rewriter, self.label_column or "", self.options)
         plain = PlainBatches(self.rewriter, self.label_column, self.options)
         return ShuffledBatches(plain, self.options.samples) if self.options.shuffle else plain
+
+    def drawn(self, batches: Batches, parts: Iterator[Part]) -> Iterator[tuple[Part, Entry]]:
+        """Draw for every part, which begins with its batch of records, here or on a cluster."""
+        if self.options.engine == "ray":
+            return cluster.drawn(batches, parts, workers=self.options.workers)
+        return ((part, batches.draw(part[0])) for part in parts)
 
     @property
     def codebook(self) -> dict[str, Any]:

@@ -133,14 +133,19 @@ class Run:
                 )
             self._claim_as_read(digests)  # the run that drew them may have had no ledger
             yield batch, entry
-        for batch in self._parts(records):
-            digests = self._digests(batch)
+        for (batch, digests), draws in self.plan.drawn(batches, self._claimed(records)):
             for digest in digests:
                 prefix.add(digest)
-            self._claim_as_read(digests)
-            entry = {"records": len(batch), "input": prefix.hexdigest(), **batches.draw(batch)}
+            entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
             self.journal.append(entry, durable=self.publication.streaming)
             yield batch, entry
+
+    def _claimed(self, records: Iterator[Record]) -> Iterator[tuple[list[Record], list[bytes]]]:
+        """Batches of records, with their digests, that may be drawn for."""
+        for batch in self._parts(records):
+            digests = self._digests(batch)
+            self._claim_as_read(digests)
+            yield batch, digests
 
     def _parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
         return iter(lambda: list(islice(records, self.plan.batch_size)), [])

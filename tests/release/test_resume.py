@@ -118,12 +118,12 @@ def killed_often(
         longest *= 1.02
         if streaming:
             visible.append(stdout.read_bytes())
-        done = done or Path(statement).exists()  # the statement is published last: killed after it was complete
+        done = done or (Path(statement).exists() and not journal.exists())  # killed after it was complete
         if not done:
             now = drawn(journal)
             assert now[: len(seen)] == seen
             seen = now
-            assert not Path(target).exists()
+            assert not Path(target).exists() or Path(statement).exists()  # the statement comes first
         elif killed < kills:
             Path(statement).unlink()  # it was faster than its killer: once more
             if not streaming:

@@ -1,0 +1,106 @@
+"""Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
+
+*Claim*: all visible rows of a record are written from one release of it, however often workers die and Ray repeats what they
+were at. *Proof*. A worker's draws leave it in one way, as the result of its call, which goes to the process that asked and into its
+journal. Ray gives a call one result, whichever attempt it comes from; what a lost attempt drew was in the memory of the cluster
+alone. So exactly one draw of a record enters the journal, before anything of it is visible, and from there on the
+proof of ``adept.release.journal`` holds as it stands: by the same entries, in the order of the input, with the same
+``resume=true``, ledger and statement. QED. (Shards that workers publish themselves would need a second such proof, and a repeated
+attempt would have to lose a race of renames on whatever file system the cluster has.)
+
+A worker's death that depends on what it drew would select among draws, as in ``adept.release.journal``; nothing here lets a value
+decide.
+
+The cluster is trusted as the machine is: its memory holds records, and what does not fit is spilled to its disks.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from adept.data.files import Record
+from adept.errors import ConfigurationError, DataError
+from adept.release.journal import Entry
+
+AHEAD = 3  # batches that a worker is given before its first one is back
+
+Part = TypeVar("Part", bound=tuple[Sequence[Record], Any])
+
+
+class Batches(Protocol):
+    """What draws for a batch of records, and can be pickled."""
+
+    def draw(self, batch: Sequence[Record]) -> Entry:
+        """Release a batch of records."""
+        ...
+
+
+def drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
+    """Pair every part, which begins with its batch of records, with what a worker drew for it, in the order of the parts.
+
+    Args:
+        batches: what draws.
+        parts: read a few batches ahead of what is yielded.
+        workers: processes of one CPU each, on the cluster that RAY_ADDRESS names or else on this machine; None: one for each CPU.
+
+    Raises:
+        ConfigurationError: Ray is not installed.
+        DataError: the cluster cannot be reached, or its workers cannot start.
+    """
+    try:
+        import ray
+        from ray.exceptions import RayError, RayTaskError
+    except ImportError:
+        raise ConfigurationError(
+            "engine=ray needs Ray, which is not installed: pip install 'adept-dp[cluster]'"
+        ) from None
+    try:
+        shared = _connected(ray, batches, workers=workers)  # workers that start again read it again
+        actors = _started(ray, shared, workers=workers)
+        waiting: deque[tuple[Part, Any]] = deque()
+        for number, part in enumerate(parts):
+            waiting.append((part, actors[number % len(actors)].draw.remote(part[0])))
+            if len(waiting) > AHEAD * len(actors):
+                yield _awaited(ray, waiting)
+        while waiting:
+            yield _awaited(ray, waiting)
+    except RayTaskError as error:
+        raise error.cause from None
+    except (RayError, ConnectionError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"cannot draw on the cluster ({reason}): mend that, and continue with resume=true") from None
+    finally:
+        ray.shutdown()
+
+
+def _connected(ray: Any, batches: Batches, *, workers: int | None) -> Any:
+    """Join the cluster, or start one on this machine, and put what draws into its memory."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # private data: nothing is reported to anyone
+    address = os.environ.get("RAY_ADDRESS")
+    here = {} if address else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
+    ray.init(address=address or "local", log_to_driver=False, configure_logging=False, logging_level="ERROR", **here)
+    return ray.put(batches)
+
+
+def _started(ray: Any, shared: Any, *, workers: int | None) -> list[Any]:
+    """Start a worker for each CPU, at most ``workers``, that Ray starts again wherever one dies."""
+    cpus = int(ray.cluster_resources().get("CPU", 1))
+    worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_Worker)
+    return [worker.remote(shared) for _ in range(min(workers or cpus, cpus))]
+
+
+def _awaited(ray: Any, waiting: "deque[tuple[Part, Any]]") -> tuple[Part, Entry]:
+    part, result = waiting.popleft()
+    return part, ray.get(result)
+
+
+class _Worker:
+    """Draws in a process of its own."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+
+    def draw(self, batch: Sequence[Record]) -> Entry:
+        """Release a batch of records."""
+        return self._batches.draw(batch)
