@@ -91,6 +91,12 @@ class Tokenizer:
         """Token to id."""
         return dict(self._backend.get_vocab())
 
+    @property
+    def words(self) -> list[str]:
+        """The tokens in the order of their ids."""
+        numbers = self.vocabulary
+        return sorted(numbers, key=numbers.__getitem__)
+
     @cached_property
     def labels(self) -> list[str]:
         """The public label set of the training text, where the model writes labels; empty otherwise."""

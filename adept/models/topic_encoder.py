@@ -8,6 +8,14 @@ and at most 400: of HWU64's 64 intents a classifier read .65 from text at eps = 
 A text is the unit vector of its words, each weighted by the logarithm of how often it stands there and by how rare it is
 in public text (TF-IDF). Topics are the first singular directions of the public ones, half whitened: divided by the square root of
 their standard deviation, so that what few texts talk about counts for more than in the text and for less than what many do.
+
+Words are also known by their *spelling*: "cancelled" shares most of its letters with "cancel" and most of its meaning. So each word
+counts as itself and, with a weight of .8, as the unit vector of its parts of three to five letters, and topics are those of texts
+so described. What a word adds to a topic is then a sum over its parts, which is worked out once: a table of words it remains.
+(Ridge regression on released codewords, validation splits, without and with spelling: HWU64 .553 and .597 at eps = 4, .713 and .731
+at 8; SNIPS .935 and .943, .972 and .975; ATIS .737 and .740, .837 and .838. Words' company in the same place, as word classes or as
+vectors, gave nothing; pairs of word classes gave ATIS .01 and took .02 to .04 from HWU64.)
+
 Everything is fitted on public text, before any training; a record's latent depends on its own tokens alone.
 """
 
@@ -16,7 +24,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError
@@ -24,6 +32,7 @@ from adept.models.pipeline import FIRST_LABEL
 
 TOPICS = "topics"  # the kind of content, and the encoder
 TEXTS_PER_TOPIC, FEWEST = 8, 2  # public texts for each topic; texts that a word must stand in
+LETTERS, WORDS_WITH, SPELLED = (3, 5), 3, 0.8  # of a part of a word; words that it must stand in; what spelling weighs
 
 
 class TopicEncoder(nn.Module):
@@ -58,8 +67,13 @@ class TopicEncoder(nn.Module):
         first = nn.functional.one_hot(torch.zeros_like(tokens[:, 0]), topics.shape[1]).to(topics)
         return torch.where(length > 0, topics, first)
 
-    def fit(self, rows: Sequence[Sequence[int]], *, seed: int) -> None:
+    def fit(self, rows: Sequence[Sequence[int]], *, seed: int, words: Sequence[str] = ()) -> None:
         """Fit topics on the token ids of public texts; what the texts do not support stays zero.
+
+        Args:
+            rows: token ids of each text.
+            seed: of the decomposition.
+            words: the V words in the order of their ids; without them words have no spelling.
 
         Raises:
             DataError: there are no two words that two texts share.
@@ -73,18 +87,32 @@ class TopicEncoder(nn.Module):
         if found < 1:
             raise DataError("topics need texts that share words, got none: set training.content.kind=none")
         weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
-        matrix = weigh.transform(counts)
+        parts = hstack(
+            [identity(len(self.rarity)), SPELLED * _spelling(words or [""] * len(self.rarity))], format="csr"
+        )
+        matrix = weigh.transform(counts) @ parts
         decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
         scores = decomposition.transform(matrix)
         half = np.maximum(scores.std(axis=0), 1e-9) ** -0.5
         self.rarity.copy_(torch.from_numpy(np.where(known, weigh.idf_, 0.0)))
-        self.directions[:, :found] = torch.from_numpy(decomposition.components_.T * half)
+        self.directions[:, :found] = torch.from_numpy(parts @ (decomposition.components_.T * half))
         self.offset[:found] = torch.from_numpy(scores.mean(axis=0) * half)
 
 
 def supported_topics(texts: int, *, most: int) -> int:
     """Return how many topics a number of public texts supports, at most ``most`` and at least 2."""
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
+
+
+def _spelling(words: Sequence[str]) -> csr_matrix:
+    """Return the parts of each word as unit rows (V, parts); special tokens have none."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    parts = TfidfVectorizer(analyzer="char_wb", ngram_range=LETTERS, min_df=WORDS_WITH)
+    try:
+        return csr_matrix(parts.fit_transform(["" if n < FIRST_LABEL else word for n, word in enumerate(words)]))
+    except ValueError:  # no part is shared
+        return csr_matrix((len(words), 0))
 
 
 def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matrix:

@@ -71,7 +71,8 @@ def train_model(
         labels=len(tokenizer.labels),
     )
     if model.config.encoder == TOPICS:
-        model.topics.fit(encode_corpus(tokenizer, train, max_length=model.config.max_length), seed=spec.seed)
+        rows = encode_corpus(tokenizer, train, max_length=model.config.max_length)
+        model.topics.fit(rows, seed=spec.seed, words=tokenizer.words)
         model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
     fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1" and not model.codebooks:

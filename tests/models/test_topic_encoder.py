@@ -96,6 +96,28 @@ def test_topics_that_the_text_does_not_have_stay_zero() -> None:
     assert float(encoder.rarity[8]) == 0
 
 
+def test_words_of_a_like_spelling_point_the_same_way() -> None:
+    """The two words never stand together nor beside the same ones: their letters alone can tell."""
+    texts = [
+        "cancel alpha",
+        "cancelled beta",
+        "cancelling gamma",
+        "weather delta",
+        "whether epsilon",
+        "wethers zeta",
+    ] * 3
+    tokenizer = Tokenizer.train(texts)
+    rows = tokenizer.encode(texts, max_length=40)
+
+    def likeness(words: list[str]) -> float:
+        encoder = TopicEncoder(len(tokenizer), 4)
+        encoder.fit(rows, seed=0, words=words)
+        one, other = (encoder.directions[tokenizer.vocabulary[word]] for word in ("cancel", "cancelled"))
+        return float(torch.nn.functional.cosine_similarity(one, other, dim=0))
+
+    assert likeness(tokenizer.words) > likeness([]) + 0.3
+
+
 def test_text_that_shares_no_words_is_refused() -> None:
     with pytest.raises(DataError, match="texts that share words"):
         TopicEncoder(9, 3).fit([[4, END], [5, END], [END]], seed=0)
@@ -111,8 +133,9 @@ def test_content_is_topics_for_a_learned_codebook_and_they_are_saved_with_the_mo
     assert (model.config.encoder, model.config.latent_dim) == ("topics", 50)
     assert sorted(model.codebooks) == [32, 64, 128]
     again = TopicEncoder(model.vocabulary_size, 50)
-    rows = Tokenizer.from_pretrained(tmp_path / "model").encode(splits["train"].texts, max_length=40)
-    again.fit(rows, seed=0)
+    tokenizer = Tokenizer.from_pretrained(tmp_path / "model")
+    rows = tokenizer.encode(splits["train"].texts, max_length=40)
+    again.fit(rows, seed=0, words=tokenizer.words)
     loaded = Autoencoder.from_pretrained(tmp_path / "model")
     assert torch.equal(loaded.encode(pad(rows)), model.encode(pad(rows)))
     assert torch.equal(loaded.topics.directions, again.directions)
