@@ -21,5 +21,9 @@ class ModelError(AdeptError):
     """A model directory is missing, incomplete or corrupt, or the model does not fit the mechanism."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM, with what was left and how to go on in words."""
+
+
 class ReleaseRefused(AdeptError):
     """A release was asked for that would not guarantee what its user must expect of it."""

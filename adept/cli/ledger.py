@@ -36,7 +36,9 @@ def main() -> int:
         headings = ["begun (UTC)", "finished", "mechanism", "epsilon", "delta", "rows", "model", "output"]
         show_table(config.ledger, headings, [_line(entry) for entry in entries])
         spent = f"{words(summed.epsilon)}, delta {summed.delta:g}, in all releases together"
-        show("sum", [("releases", str(summed.releases)), ("rows", str(summed.rows)), ("most for one row", spent)])
+        equal = f"{summed.equal}: their budgets add up as well where they are one person's"
+        rows = [("releases", str(summed.releases)), ("different rows", str(summed.rows)), ("most for one row", spent)]
+        show("sum", rows + [("equal rows in one release", equal)] * (summed.equal > 1))
 
     return execute("ledger", LedgerConfig, command)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
-from adept.errors import AdeptError
+from adept.errors import AdeptError, Interrupted
 
 DONE, VIOLATED, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -39,7 +39,7 @@ def guarded(action: Callable[[], int]) -> int:
 def _verdict(error: BaseException) -> tuple[str, int]:
     """What is said of an error, and its exit status."""
     if _arrived or isinstance(error, KeyboardInterrupt):
-        return "interrupted", INTERRUPTED
+        return f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", INTERRUPTED
     if isinstance(error, AdeptError):
         return str(error), USER_ERROR
     if isinstance(error, SystemExit) and error.code in (None, DONE):

@@ -3,6 +3,8 @@
 import json
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from adept.cli.app import execute
 from adept.cli.console import show, write_json
 from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.models.autoencoder import ModelConfig, TrainingData
 from adept.models.card import model_card
 from adept.models.survival import Survival, survival
@@ -101,7 +103,10 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         joint_labels=config.labels == "joint",
         seed=config.seed,
     )
-    model, fitted = train_model(splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint)
+    with _told_how_to_go_on(directory):
+        model, fitted = train_model(
+            splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
+        )
     if overrides is not None:
         _keep(overrides, directory)
     result = TrainResult(
@@ -118,6 +123,16 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     (directory / MODEL / "README.md").write_text(model_card(model, metrics=_metrics(fitted)), "utf-8")
     write_json(result, directory / "result.json")
     return result
+
+
+@contextmanager
+def _told_how_to_go_on(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):  # Lightning turns the one into the other
+        if (directory / CHECKPOINTS / LAST).is_file():
+            raise Interrupted(f"adept train resume_from={directory} goes on after the last whole epoch") from None
+        raise
 
 
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:

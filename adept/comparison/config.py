@@ -13,7 +13,8 @@ from adept.models.decoding import DecodingConfig
 from adept.models.tokenizer import TokenizerConfig
 from adept.models.training import TrainerConfig, TrainingConfig
 
-PROTOCOLS = ("disjoint", "paper")
+PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
+PROTOCOLS = ("disjoint", PAPER)
 LABELS = ("copy", "randomized_response")
 SUPERVISED = "labels"  # the kind of content that reads the public half's labels
 

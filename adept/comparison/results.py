@@ -54,6 +54,9 @@ class Row:
     exact: float | None = None  # word for word, case and white space aside
     exact_other: float | None = None
     fluency: float | None = None  # perplexity under a trigram model of other public text, relative to the records' own
+    holds: bool | None = (
+        None  # is the claim true of these records: never with protocol=paper, whose model has seen them
+    )
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON can hold them."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from adept.comparison import quality
 from adept.comparison.cells import Cell, cells, samples_of
+from adept.comparison.config import PAPER
 from adept.comparison.decoders import released, write
 from adept.comparison.results import LATENTS, LOOKUP, NONE, PUBLIC, Row
 from adept.comparison.store import Written
@@ -102,8 +103,9 @@ def _quality(trial: Trial, cell: Cell) -> dict[str, Any]:
 
 def _spent(trial: Trial, cell: Cell) -> dict[str, Any]:
     """A row's true budget, of text and label together, and its model."""
+    unseen = trial.config.protocol != PAPER  # a model that was fitted to the records is no function of public text
     if cell.mechanism == LOOKUP:
-        return {"epsilon": cell.budget, "dim": LINEAR_DIM}
+        return {"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": unseen}
     family, rewriter = family_in(cell), trial.rewriter(cell)
     return {
         "epsilon": rewriter.guarantee.epsilon + (trial.config.label_epsilon or 0.0),
@@ -111,6 +113,7 @@ def _spent(trial: Trial, cell: Cell) -> dict[str, Any]:
         "dim": rewriter.model.config.latent_dim,
         "clip": family.clip,
         "content": family.content,
+        "holds": rewriter.guarantee.holds and unseen,
     }
 
 

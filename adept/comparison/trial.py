@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from adept.comparison.cells import Cell
-from adept.comparison.config import CompareConfig
+from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.families import Family, trained
 from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
@@ -64,7 +64,7 @@ class Trial:
         self.store = Store(Path(config.output_dir), seed)
         self.validation, self.test = splits["validation"], splits["test"]
         train = splits["train"]
-        if config.protocol == "paper":
+        if config.protocol == PAPER:
             self.public = self.private = train
         else:
             self.public, self.private = hold_out(train, share=0.5, seed=seed)

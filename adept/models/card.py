@@ -56,11 +56,20 @@ Trained on {data.records} records of `{data.name}` ({origin}).
   can contain its sentences.
 - A rewrite of a latent is worded as the training text is, whatever the record says. A rewrite of a description
   (`mechanism=description`) may repeat its record word for word, and does so often at large budgets.
-- Codebooks and codec were learned from the training text too. Where it was declared public, `codec.json` holds its utterances as
-  they stand; where not, words and short sequences of words that were seen at least twice.
+- Codebooks and codec were learned from the training text too. {_codec(data.public)}
 - Who takes part, how many records there are and in which order is not hidden.
 
 {USE}"""
+
+
+def _codec(public: bool) -> str:
+    """What a codec of the training text holds."""
+    if public:
+        return "It was declared public, and\n  `codec.json` holds its utterances as they stand."
+    return (
+        "The codec holds words, and sequences of up to four\n  words, that stand in at least two different training texts, which "
+        "one person may have written; no utterance as it stands."
+    )
 
 
 def _metadata(model: Autoencoder) -> str:

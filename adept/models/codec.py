@@ -61,8 +61,9 @@ class Codec:
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, written: Sequence[str] = (), seed: int = 0) -> "Codec":
-        """Learn from texts. Unless they are public, no utterance is kept, and nothing that was seen only once: no sequence of
-        words, no word, and not how it is spelled.
+        """Learn from texts. Unless they are public, no utterance is kept, and nothing that stands in one text alone, however
+        often that is said: no sequence of words, no word, and not how it is spelled. Who said a text is not known here, so that
+        what one person says in two different texts may stay: a codec of private text is as private as its model.
 
         Args:
             texts: the training text.
@@ -71,8 +72,9 @@ class Codec:
             seed: of the order of utterances and of the classes of words.
         """
         rows = [row for row in map(words_of, texts) if row]
-        weigh = Weights.of(rows)
-        distinct = list(dict.fromkeys(rows)) if public else []
+        different = list(dict.fromkeys(rows))
+        weigh = Weights.of(rows if public else different)
+        distinct = different if public else []
         ordered = [distinct[number] for number in Shelf(distinct, weigh).order(seed=seed)]
         if public:
             ordered = list(dict.fromkeys([*ordered, *(row for row in map(words_of, written) if row)]))

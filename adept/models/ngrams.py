@@ -58,12 +58,15 @@ class Ngrams:
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
-        """Count the n-grams of sequences, each closed by its own end symbol; those seen less than ``least`` times are left out."""
+        """Count the n-grams of sequences, each closed by its end; what fewer than ``least`` different ones hold is left out."""
         seen: Counter[Context] = Counter()
-        for sequence in sequences:
-            padded = [size] * (order - 1) + list(sequence)
-            seen.update(tuple(padded[i : i + order]) for i in range(len(sequence)))
-        kept = sorted((row, count) for row, count in seen.items() if count >= least)
+        holders: Counter[Context] = Counter()
+        for sequence, times in Counter(map(tuple, sequences)).items():
+            padded = (size,) * (order - 1) + sequence
+            found = Counter(padded[i : i + order] for i in range(len(sequence)))
+            seen.update({row: count * times for row, count in found.items()})
+            holders.update(found.keys())
+        kept = sorted((row, count) for row, count in seen.items() if holders[row] >= least)
         rows = np.array([row for row, _ in kept], dtype=np.int32).reshape(-1, order)
         return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size=size)
 

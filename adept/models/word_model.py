@@ -44,13 +44,12 @@ class Vocabulary:
     counts: list[int]
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]], *, seed: int) -> "Vocabulary":
-        """Number the words of texts that occur at least twice, and find their classes."""
+    def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
+        """Number the words of texts that occur at least twice, and in ``least`` different texts, and find their classes."""
         seen = Counter(word for text in texts for word in text)
-        known = sorted(
-            (word for word, count in seen.items() if count >= LEAST_SEEN), key=lambda word: (-seen[word], word)
-        )
-        rare = sum(count for word, count in seen.items() if count < LEAST_SEEN)
+        told = [word for word in _in_texts(texts, least) if seen[word] >= LEAST_SEEN]
+        known = sorted(told, key=lambda word: (-seen[word], word))
+        rare = seen.total() - sum(seen[word] for word in known)
         found = _classes(texts, known, [seen[word] for word in known], seed=seed)
         order = [END, UNKNOWN, *sorted(known, key=lambda word: (found[word], word))]
         numbers = {label: place for place, label in enumerate(sorted(set(found.values())), start=2)}
@@ -111,13 +110,14 @@ class WordModel:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "WordModel":
-        """Learn from texts, given as words; n-grams and spellings of words seen less than ``least`` times are forgotten."""
-        vocabulary = Vocabulary.of(texts, seed=seed)
+        """Learn from texts, given as words; what stands in fewer than ``least`` different ones is forgotten: words, their
+        spelling, and sequences of words."""
+        vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         size = vocabulary.classes[-1] + 1
         classes = [[vocabulary.classes[number] for number in row] for row in rows]
         seen = Counter(word for text in texts for word in text)
-        kept = [(word, count) for word, count in sorted(seen.items()) if count >= least]
+        kept = [(word, seen[word]) for word in sorted(_in_texts(texts, least))]
         alphabet = "".join(sorted({letter for word, _ in kept for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
         # Names are what has to be spelled: words seen once count twice.
@@ -232,6 +232,12 @@ class WordModel:
     def likely(self, history: Context, count: int) -> list[int]:
         """Words that are likely after a history: what a writer may put in without being told."""
         return self.words.likely(history[1:], count)
+
+
+def _in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
+    """The words that stand in at least so many different texts: who says one sentence often is still one."""
+    holders = Counter(word for text in dict.fromkeys(map(tuple, texts)) for word in set(text))
+    return [word for word, count in holders.items() if count >= least]
 
 
 def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int], *, seed: int) -> dict[str, int]:

@@ -103,7 +103,11 @@ def plain_name(name: object) -> str:
     return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:LONGEST_NAME] or "unknown"
 
 
+def law_versions() -> dict[str, str]:
+    """The versions of what draws and writes a release: with others its law may be another."""
+    return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
+
+
 def versions() -> dict[str, str]:
     """The versions of what a release depends on."""
-    packages = {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
-    return {**packages, "python": platform.python_version()}
+    return {**law_versions(), "python": platform.python_version()}

@@ -35,6 +35,7 @@ class Inputs:
         found = tuple(sorted(name for name in glob.glob(source, recursive=True) if Path(name).is_file()))  # noqa: PTH207
         if not found:
             raise DataError(f"cannot read {source}: no file has such a name")
+        _check_different(found)
         return cls(found, format)
 
     @property
@@ -59,6 +60,16 @@ class Inputs:
     def estimate(self) -> int | None:
         """Return about how many records there are, cheaply: lines, or a parquet file's own count; None where nobody knows."""
         return sum(counts) if None not in (counts := [_count(name) for name in self.locations]) else None  # type: ignore[arg-type]
+
+
+def _check_different(locations: tuple[str, ...]) -> None:
+    """Refuse one file under two names: each of its records would be released twice."""
+    names: dict[tuple[int, int], str] = {}
+    for location in locations:
+        found = Path(location).stat()
+        first = names.setdefault((found.st_dev, found.st_ino), location)
+        if first != location:
+            raise DataError(f"{first} and {location} are one file, which would be released twice: leave one out")
 
 
 def _count(location: str) -> int | None:

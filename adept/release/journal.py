@@ -8,12 +8,14 @@ release of it. So the budget in the statement is spent once.
 
 *Proof*. (1) A row becomes visible only after the entry with its release is on the disk: before standard output is written to, and
 before the output gets its name, the journal is synchronised. (2) Entries are appended in the order of the input, by one process
-at a time (a lock that the kernel drops with its holder), and never changed. Only the last one can be torn, because each is
-followed by the next only when written; a torn entry was not on the disk, so by (1) nothing of it was visible, and it is cut off
-before anything new is drawn. (3) A run first replays the entries against the same records, and draws for a record only if no
-entry holds it. So exactly one entry holds a record whose rows are visible, in this run and in every one before. (4) Which record
-an entry speaks of cannot shift: with every entry stands a keyed digest of all rows of the input up to there, and another input is
-refused, as is another model, mechanism, budget or option, so that the statement is true of what is replayed. QED.
+at a time, and never changed: a lock that the kernel drops with its holder sees to it. Where there are no locks nothing is begun;
+where machines do not share them, as a mount option of network disks has it, the claim is for the runs of one machine. Only the
+last entry can be torn, because each is followed by the next only when written; a torn one was not on the disk, so by (1) nothing
+of it was visible, and it is cut off before anything new is drawn. (3) A run first replays the entries against the same records,
+and draws for a record only if no entry holds it. So exactly one entry holds a record whose rows are visible, in this run and
+in every one before. (4) Which record an entry speaks of cannot shift: with every entry stands a keyed digest of all rows of the
+input up to there, and another input is refused, as is another model, mechanism, budget, option or version of what draws and
+writes, so that the statement is true of what is replayed. QED.
 
 What was drawn and lost, because the run died before it was on the disk, nobody saw. If the moment of death does not depend on the
 values drawn, such draws cost nothing. If it did (a disk that is filled up by long texts), keeping only what survives would be a
@@ -183,11 +185,22 @@ def _locked(path: Path) -> FileIO:
         except BlockingIOError:
             stream.close()
             raise DataError(f"another run is writing {path}: wait for it, or choose another output") from None
-        except OSError:
-            pass  # a file system without locks
+        except OSError as error:
+            stream.close()
+            _remove_empty(path)
+            raise DataError(
+                f"{path} cannot be locked ({error.strerror}), so that two runs could release the same records: "
+                "choose an output on a file system with locks"
+            ) from None
         if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
             return stream
         stream.close()  # the run that had the lock has just finished and removed the file
+
+
+def _remove_empty(path: Path) -> None:
+    """Take back a journal that was only just made."""
+    if path.stat().st_size == 0:
+        path.unlink()
 
 
 def _parsed(line: bytes) -> Entry | None:

@@ -4,6 +4,10 @@ An SQLite file, mode 0600. It holds a line for each release (when, with what mec
 digest of each whole row that was released; the key lies elsewhere (``adept.release.secret``), so that no guess at a row can be
 tested against the ledger alone. A row is *claimed* before it is released: a run that was killed has spent what it claimed, and
 two runs at once cannot both believe that they are the first.
+
+The unit is a record. Equal rows of one run are records of their own, each released once; how many there were is kept, for where
+they are one person's. What equal rows of different runs have spent is added up, as they may be the same record. Sums are exact,
+and rounded up.
 """
 
 import os
@@ -25,8 +29,13 @@ CREATE TABLE IF NOT EXISTS adept (version INTEGER, key_check BLOB);
 CREATE TABLE IF NOT EXISTS releases (
     run TEXT PRIMARY KEY, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL, model_sha256 TEXT, output TEXT
 );
-CREATE TABLE IF NOT EXISTS released_rows (digest BLOB, run TEXT, PRIMARY KEY (digest, run)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS released_rows (
+    digest BLOB, run TEXT, times INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (digest, run)
+) WITHOUT ROWID;
+CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY);
+CREATE TEMP TABLE counted (digest BLOB, run TEXT, times INTEGER, PRIMARY KEY (digest, run)) WITHOUT ROWID;
 """
+ROUNDING = 1e-9  # relative: more than a sum of floats can be off
 
 
 @dataclass(frozen=True)
@@ -45,12 +54,13 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerSum:
-    """All releases together: the largest total over one row, by basic composition."""
+    """All releases together: the largest total over one row, by basic composition; ``equal`` rows at most were in one release."""
 
     releases: int
     rows: int
     epsilon: float
     delta: float
+    equal: int = 1
 
 
 class Ledger:
@@ -75,6 +85,8 @@ class Ledger:
             with self._transaction():
                 for statement in filter(str.strip, SCHEMA.split(";")):
                     self._database.execute(statement)
+                if "times" not in [column[1] for column in self._database.execute("PRAGMA table_info(released_rows)")]:
+                    self._database.execute("ALTER TABLE released_rows ADD COLUMN times INTEGER NOT NULL DEFAULT 1")
                 if key is not None:
                     self._check_key(row_digest(key, {"adept": "ledger"}))
 
@@ -89,22 +101,34 @@ class Ledger:
         """Note a release that is about to begin; one that resumes is there already."""
         fields = (statement.mechanism, statement.epsilon, statement.guarantee.delta, statement.model_sha256, output)
         with self._transaction():
+            self._database.execute("DELETE FROM counted WHERE run = ?", (run,))
             self._database.execute(
                 "INSERT OR IGNORE INTO releases VALUES (?, ?, NULL, ?, ?, ?, ?, ?)", (run, _now(), *fields)
             )
 
     def claim(self, run: str, digests: Sequence[bytes]) -> int:
-        """Claim rows for a release, and return how many of them other releases have claimed."""
+        """Claim rows for a release, and return how many of them other releases have claimed; one that resumes claims the same."""
         with self._transaction():
-            self._database.execute("CREATE TEMP TABLE IF NOT EXISTS asked (digest BLOB PRIMARY KEY)")
             self._database.execute("DELETE FROM asked")
             self._database.executemany("INSERT OR IGNORE INTO asked VALUES (?)", ((digest,) for digest in digests))
             (known,) = self._database.execute(
                 "SELECT COUNT(*) FROM asked WHERE digest IN (SELECT digest FROM released_rows WHERE run != ?)", (run,)
             ).fetchone()
             if not known or self.again:
-                self._database.execute("INSERT OR IGNORE INTO released_rows SELECT digest, ? FROM asked", (run,))
+                self._note(run, digests)
         return int(known)
+
+    def _note(self, run: str, digests: Sequence[bytes]) -> None:
+        """Keep each row with how often the run has asked for it: a resumption counts from the beginning."""
+        self._database.executemany(
+            "INSERT INTO counted VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET times = times + 1",
+            ((digest, run) for digest in digests),
+        )
+        self._database.execute(
+            "INSERT INTO released_rows SELECT digest, run, times FROM counted WHERE run = ? AND digest IN asked "
+            "ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)",
+            (run,),
+        )
 
     def spent(self, digests: Iterable[bytes], *, but: str) -> float:
         """Return the largest total epsilon that was spent on one of some rows, by other releases than one."""
@@ -134,14 +158,25 @@ class Ledger:
 
     def sum(self) -> LedgerSum:
         """Return all releases together."""
-        query = (
-            "SELECT MAX(e), MAX(d), COUNT(*) FROM (SELECT SUM(epsilon) AS e, SUM(delta) AS d FROM released_rows "
-            "JOIN releases USING (run) GROUP BY digest)"
-        )
         with _told(self.path):
-            epsilon, delta, rows = self._database.execute(query).fetchone()
+            rows, equal = self._database.execute(
+                "SELECT COUNT(DISTINCT digest), MAX(times) FROM released_rows"
+            ).fetchone()
             (releases,) = self._database.execute("SELECT COUNT(*) FROM releases").fetchone()
-        return LedgerSum(releases, rows, epsilon or 0.0, delta or 0.0)
+            return LedgerSum(releases, rows, self._most("epsilon"), self._most("delta"), equal or 1)
+
+    def _most(self, column: str) -> float:
+        """The largest exact total of a budget over one row: floats choose those that are near it, whole fractions decide."""
+        summed = (
+            f"SELECT SUM({column}) AS s, GROUP_CONCAT(run) AS runs FROM "
+            f"(SELECT digest, run, {column} FROM released_rows JOIN releases USING (run) ORDER BY digest, run) GROUP BY digest"
+        )
+        (most,) = self._database.execute(f"SELECT MAX(s) FROM ({summed})").fetchone()
+        near = self._database.execute(
+            f"SELECT DISTINCT runs FROM ({summed}) WHERE s >= ?", ((most or 0.0) * (1 - ROUNDING),)
+        )
+        spent = dict(self._database.execute(f"SELECT run, {column} FROM releases").fetchall())
+        return max((total(*map(spent.__getitem__, runs.split(","))) for (runs,) in near.fetchall()), default=0.0)
 
     def close(self) -> None:
         """Close the file."""

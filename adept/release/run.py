@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from adept.data.files import Record
-from adept.errors import AdeptError, DataError
+from adept.errors import AdeptError, DataError, Interrupted
 from adept.release.journal import Entry, Journal
 from adept.release.ledger import Ledger, claim_rows
 from adept.release.output import open_output
@@ -98,6 +98,11 @@ class Run:
                 place = error.filename or ("standard output" if self.publication.streaming else self.publication.target)
                 raise DataError(
                     f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
+                ) from None
+            if isinstance(error, KeyboardInterrupt) and self.journal.begun:
+                raise Interrupted(
+                    f"{self.journal.records} records are drawn, and {self.journal.path} keeps them: the same command with "
+                    "resume=true goes on"
                 ) from None
             raise
 

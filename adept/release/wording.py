@@ -33,7 +33,7 @@ def statement_text(statement: PrivacyStatement) -> str:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
         parts.append(statement.shuffled.text(statement.neighbours))
-    parts.append(f"Not hidden: {_listed(statement.not_hidden)}, which may depend on its length and its words.")
+    parts.append(f"Not hidden: {_listed(statement.not_hidden)}, and may depend on its words.")
     parts.append(_origin(statement))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
@@ -81,7 +81,11 @@ def _kind(statement: PrivacyStatement) -> str:
 
 def _origin(statement: PrivacyStatement) -> str:
     name, public = plain_name(statement.training_data.get("name")), statement.training_data.get("public") is True
-    declared, warning = ("public", "") if public else ("PRIVATE", ", and the model can write sentences of it")
+    private = (
+        ", and the model can write sentences of it; its codec holds sequences of up to four words that stand in two "
+        "different texts of it"
+    )
+    declared, warning = ("public", "") if public else ("PRIVATE", private)
     return (
         f'The model\'s weights, vocabulary and codes come from text named "{name}", declared {declared}; '
         f"this guarantee does not cover the text they were trained on{warning}."

@@ -1,22 +1,24 @@
 """Some records of a comparison beside what each mechanism wrote for them, chosen by a rule that looks at no text.
 
 Where the data are not public nothing is shown unless somebody asks for it (``examples=true``), because every text on a page that is
-passed on is a release. No record is shown even then: the originals are left out, and with them what the look-up wrote (the
-rewriter's records), what a mechanism with a false claim wrote, and every text that repeats a record's words.
+passed on is a release. The originals are left out even then, and with them what the look-up wrote (the rewriter's records), what a
+mechanism with a false claim wrote, and every text that repeats what the model was trained on. No text is compared with the records
+that were rewritten: a mark beside those that match would tell what the release hides. So what is shown is a function of releases
+and of the model's own text. With ``protocol=paper`` these are the same records, no guarantee holds, and nothing is shown.
 """
 
 import re
 from dataclasses import dataclass
 
 from adept.comparison.cells import Cell
-from adept.comparison.config import CompareConfig
+from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.results import DESCRIBED, LSTM, Row
 from adept.comparison.trial import Trial
 from adept.data.corpus import load
 
 RECORDS = 6
 SHOWN_WORDS = 25
-WITHHELD = "(withheld: it is a record)"
+WITHHELD = "(withheld: the model was trained on it)"
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,16 @@ class Example:
 def examples(config: CompareConfig, rows: list[Row], *, count: int = RECORDS) -> list[Example]:
     """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget.
 
-    There are none where the data are not public and ``config.examples`` does not ask for them.
+    There are none where the data are not public and ``config.examples`` does not ask for them, or no guarantee covers them.
     """
-    if not (config.data.public or config.examples):
+    if not (config.data.public or (config.examples and config.protocol != PAPER)):
         return []
-    splits = load(config.data)
-    trial = Trial(config, splits, config.seeds[0])
+    trial = Trial(config, load(config.data), config.seeds[0])
     records = trial.private.texts
     chosen = shown(rows, public=config.data.public)
     written = [(row, trial.store.written(Cell.of(row)).texts[:: row.samples]) for row in chosen]
-    secret = set() if config.data.public else {bare(text) for corpus in splits.values() for text in corpus.texts}
+    trained_on = [] if config.data.public else [*trial.public.texts, *trial.validation.texts]
+    secret = set(map(bare, trained_on))
     return [
         Example(
             records[index] if config.data.public else None,

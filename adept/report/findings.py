@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.results import PUBLIC
 from adept.mechanisms.guarantee import words
 from adept.report.sections import ABSENT
@@ -71,6 +72,16 @@ def _broken(line: Any) -> str:
     if math.isinf(line.epsilon):
         return f"{name}: no epsilon holds for it, whatever it claims."
     return f"{name} spends {words(line.epsilon)} where it claims {line.claimed_epsilon:g}."
+
+
+def seen_records(config: CompareConfig) -> list[str]:
+    """Return one sentence of warning where the model was trained on the very records that it rewrites."""
+    if config.protocol != PAPER:
+        return []
+    return [
+        "No guarantee of this page holds for its records: the rewriter was trained on them (protocol paper), so that what it has "
+        "learned of one may stand in the text of another, whatever the mechanism, and its codec or codebook is not public."
+    ]
 
 
 def lost_in_rewriting(lines: pd.DataFrame) -> list[str]:

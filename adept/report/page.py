@@ -85,7 +85,7 @@ def context(
         "test_records": first.test_records,
         "classifiers": classifiers(lines),
         "findings": [findings.headline(lines), *findings.broken_claims(lines), findings.advice(lines)],
-        "warnings": findings.lost_in_rewriting(lines),
+        "warnings": [*findings.seen_records(config), *findings.lost_in_rewriting(lines)],
         "claims": [claim(audited, lines, config) for audited in audits],
         "claim_headings": CLAIM_HEADINGS,
         "fair": [(classifier, sections.fair(lines, classifier)) for classifier in classifiers(lines)],

@@ -11,7 +11,7 @@ import pytest
 from tiny import TINY_MODEL, Run
 
 from adept.cli.process import guarded
-from adept.errors import DataError
+from adept.errors import DataError, Interrupted
 
 ADEPT = [sys.executable, "-m", "adept"]
 
@@ -26,6 +26,7 @@ ADEPT = [sys.executable, "-m", "adept"]
         (ModuleNotFoundError(name="sacrebleu"), 2, 'sacrebleu is not installed: pip install "adept-dp[compare]"'),
         (ModuleNotFoundError(name="torch"), 70, "internal error (ModuleNotFoundError)"),
         (KeyboardInterrupt(), 130, "adept: interrupted\n"),
+        (Interrupted("resume=true goes on"), 130, "adept: interrupted: resume=true goes on\n"),
         (SystemExit(0), 0, ""),
         (SystemExit(1), 70, "internal error (SystemExit)"),
         (KeyError("a secret utterance"), 70, "internal error (KeyError)"),
@@ -84,7 +85,8 @@ def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int
     while not list(tmp_path.glob("run/checkpoints/*")) and training.poll() is None and time.monotonic() < deadline:
         time.sleep(0.1)
     training.send_signal(number)
-    assert (training.communicate(timeout=60)[1], training.returncode) == ("adept: interrupted\n", 130)
+    hint = f"adept: interrupted: adept train resume_from={tmp_path}/run goes on after the last whole epoch\n"
+    assert (training.communicate(timeout=60)[1], training.returncode) == (hint, 130)
 
 
 def test_an_interrupted_release_is_130_and_leaves_a_journal_alone(tiny_l1_run: Path, tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ def test_every_comparison_holds_the_text_itself_and_the_references_of_each_model
     original = rows[3]
     assert (original.claimed_epsilon, original.epsilon) == (64.0, pytest.approx(64 * 8**0.5))
     assert (rows[2].claimed_epsilon, rows[2].epsilon, rows[1].epsilon) == (None, 0.0, float("inf"))
+    assert [row.holds for row in rows] == [None, False, True, False, False, True, True]
 
 
 def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(finished: tuple[Path, list[Row]]) -> None:
@@ -140,7 +141,8 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
         families, "train_model", lambda t, v, s, **k: (seen.extend([t, v]), train_model(t, v, s, **k))[1]
     )
     monkeypatch.setattr(Rewriter, "release", lambda self, texts: (private.extend(texts), release(self, texts))[1])
-    compare(config(tmp_path / "run", mechanisms=["original"], protocol=protocol))
+    rows = compare(config(tmp_path / "run", mechanisms=["original"], protocol=protocol))
+    assert next(row.holds for row in rows if row.mechanism == "random") is (protocol == "disjoint")
     whole = load(DataConfig(sizes=TINY_SIZES))["train"].texts
     assert all(corpus.labels is None for corpus in seen)
     rewritten = private[: len(private) // 3]  # identity, random and the original each release every record once

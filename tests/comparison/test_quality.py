@@ -28,7 +28,7 @@ def measured(rewrites: list[str], private: Corpus = PRIVATE) -> dict[str, float 
 def test_every_column_of_quality_is_one_of_the_table() -> None:
     names = [field.name for field in fields(Row)]
     assert set(measured(PRIVATE.texts)) == set(quality.COLUMNS) <= set(names)
-    added = ["slots", "slots_other", "words", "words_other", "exact", "exact_other", "fluency"]
+    added = ["slots", "slots_other", "words", "words_other", "exact", "exact_other", "fluency", "holds"]
     assert names[-len(added) :] == added
 
 

@@ -179,6 +179,17 @@ def test_a_codec_of_private_text_keeps_no_utterance(texts: list[str], tmp_path: 
     assert private.write(private.describe(["a flight to boston"], size=300), size=300)
 
 
+def test_a_codec_of_private_text_keeps_nothing_of_a_sentence_that_one_text_alone_holds_however_often(
+    texts: list[str],
+) -> None:
+    private = Codec.of([*texts, *["please call qwzzk about boston boston boston boston"] * 20], public=False)
+    assert not {"qwzzk"} & {*private.model.vocabulary.words, *private.weigh.holders}
+    numbers = private.model.vocabulary.numbers
+    grams = {tuple(row) for row in private.model.words.rows.tolist()}
+    assert (numbers["boston"],) * 4 not in grams
+    assert grams
+
+
 def test_a_codec_of_private_text_does_not_spell_words_that_were_seen_once(texts: list[str]) -> None:
     """The letters' table is read like a stranger would: a name that stands in one record must not be in it."""
     private = Codec.of([*texts, "call wojciechøwski"], public=False)

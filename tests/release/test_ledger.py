@@ -5,6 +5,7 @@ import multiprocessing
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,48 @@ def test_a_row_that_stands_twice_in_one_file_is_no_second_release(rewriter: Rewr
         release_file(
             rewriter, str(given), str(tmp_path / "out.jsonl"), options=ReleaseOptions(), key=KEY, ledger=ledger
         )
-        assert ledger.sum().rows == 1
+        summed = ledger.sum()
+        assert (summed.rows, summed.epsilon, summed.equal) == (1, 8.0, 9)
+
+
+def test_a_resumption_counts_equal_rows_from_the_beginning(rewriter: Rewriter, tmp_path: Path) -> None:
+    given = tmp_path / "in.jsonl"
+    given.write_text('{"text": "the same"}\n' * 9)
+
+    def interrupt(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        arguments = {"options": ReleaseOptions(), "key": KEY, "ledger": ledger}
+        with pytest.raises(KeyboardInterrupt):
+            release_file(rewriter, str(given), str(tmp_path / "out.jsonl"), progress=interrupt, **arguments)  # type: ignore[arg-type]
+        release_file(rewriter, str(given), str(tmp_path / "out.jsonl"), resume=True, **arguments)  # type: ignore[arg-type]
+        assert ledger.sum().equal == 9
+
+
+def test_sums_are_exact_and_rounded_up(rewriter: Rewriter, tmp_path: Path) -> None:
+    """Ten times .1 is more than 1, because the float .1 is more than a tenth; a sum of floats says .9999999999999999."""
+    path = str(tmp_path / "ledger.db")
+    with closing(Ledger(path, key=KEY, again=True)) as ledger:
+        for run in range(10):
+            ledger._database.execute(
+                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 0.1, 1e-9, '', '')", (f"run {run}",)
+            )
+            ledger.claim(f"run {run}", [row_digest(KEY, {"n": n}) for n in range(run + 1)])
+        assert ledger._database.execute("SELECT SUM(epsilon) FROM releases").fetchone()[0] <= 1.0
+        summed = ledger.sum()
+        assert Fraction(summed.epsilon) >= 10 * Fraction(0.1) > 1
+        assert (summed.rows, summed.equal) == (10, 1)
+
+
+def test_a_ledger_of_before_equal_rows_were_counted_is_read(tmp_path: Path) -> None:
+    path = str(tmp_path / "ledger.db")
+    with closing(Ledger(path, key=KEY)) as ledger:
+        ledger.claim("old", [b"x"])
+        ledger._database.execute("ALTER TABLE released_rows DROP COLUMN times")
+    with closing(Ledger(path, key=KEY)) as ledger:
+        assert ledger.claim("new", [b"x"]) == 1
+        assert ledger.sum().equal == 1
 
 
 def test_the_ledger_is_its_owners_alone_and_holds_no_row_and_no_digest_that_a_guess_would_give(
@@ -166,6 +208,10 @@ def test_a_pattern_reads_files_in_order_and_an_existing_name_wins(tmp_path: Path
         Inputs.of(str(tmp_path / "*.csv"), None)
     assert Inputs.of(str(tmp_path / "?.txt"), None).estimate() == 2
     assert Inputs.of("-", "txt").estimate() is None
+    (tmp_path / "z.csv").write_text("text\na\n")
+    (tmp_path / "y.csv").symlink_to(tmp_path / "z.csv")
+    with pytest.raises(DataError, match=r"y\.csv and .*z\.csv are one file"):
+        Inputs.of(str(tmp_path / "*.csv"), None)
 
 
 def test_a_pipe_with_a_name_is_read_once(rewriter: Rewriter, tmp_path: Path) -> None:

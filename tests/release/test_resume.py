@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import Description, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.models.codec import Codec
 from adept.models.decoding import DecodingConfig
+from adept.release import facts
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
@@ -541,3 +542,39 @@ def test_resuming_needs_a_key(sampler: Rewriter, tmp_path: Path) -> None:
     given = records_file(tmp_path / "in.jsonl", 3)
     with pytest.raises(ConfigurationError, match="key must be given for resume=true"):
         release_file(sampler, str(given), str(tmp_path / "out.jsonl"), options=OPTIONS["plain"], resume=True)
+
+
+def test_where_nothing_can_be_locked_nothing_is_begun(
+    sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(handle: int, operation: int) -> None:
+        raise OSError(95, "Operation not supported")
+
+    given = records_file(tmp_path / "in.jsonl", 1)
+    monkeypatch.setattr(journals.fcntl, "flock", refuse)
+    with pytest.raises(DataError, match="cannot be locked"):
+        release_file(sampler, str(given), str(tmp_path / "out.jsonl"), options=OPTIONS["plain"], key=KEY)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+@pytest.mark.parametrize("package", ["adept-dp", "torch", "opendp", "tokenizers"])
+def test_another_version_of_what_draws_or_writes_does_not_continue(
+    sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    target = interrupted(sampler, tmp_path)
+    others = {**facts.law_versions(), package: "0.0.1"}
+    monkeypatch.setattr(facts, "law_versions", lambda: others)
+    with pytest.raises(DataError, match=r"but versions was .*0\.0\.1"):
+        release_file(sampler, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
+
+
+def test_ctrl_c_names_the_journal_and_the_way_on(sampler: Rewriter, tmp_path: Path) -> None:
+    given = records_file(tmp_path / "in.jsonl", 12)
+
+    def interrupt(records: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match=r"4 records are drawn, and .*out\.jsonl\.journal .*resume=true goes on"):
+        release_file(
+            sampler, str(given), str(tmp_path / "out.jsonl"), options=OPTIONS["plain"], key=KEY, progress=interrupt
+        )

@@ -9,10 +9,11 @@ from tiny import TINY_MODEL
 
 from adept.comparison.run import CompareConfig, Row, compare
 from adept.comparison.store import Store, Written
+from adept.comparison.trial import Trial
 from adept.data.corpus import DataConfig, load
 from adept.models.autoencoder import ModelConfig
 from adept.models.training import TrainerConfig
-from adept.report.examples import WITHHELD, examples, spread
+from adept.report.examples import WITHHELD, bare, examples, spread
 
 Finished = tuple[CompareConfig, list[Row]]
 
@@ -70,11 +71,28 @@ def test_nothing_of_data_that_are_not_public_is_shown_but_what_a_true_claim_cove
     assert shown == {"random", "codebook", "learned_codebook"}
 
 
-def test_a_rewrite_that_is_a_private_record_is_withheld(finished: Finished, monkeypatch: pytest.MonkeyPatch) -> None:
+def shouted(texts: list[str]) -> Written:
+    """Copies, two a record, as a tokenizer may have changed them."""
+    return Written([f"{text.upper()}." for text in texts for _ in range(2)], ["a"] * 2 * len(texts), 1.0)
+
+
+def test_what_the_model_was_trained_on_is_withheld_and_nothing_is_compared_with_the_records(
+    finished: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were matches with the rewritten records marked, the page would tell what the release hides."""
     config, rows = finished
-    records = load(config.data)["train"].texts
-    shouted = Written([f"{text.upper()}." for text in records for _ in range(2)], ["a"] * 2 * len(records), 1.0)
-    monkeypatch.setattr(Store, "written", lambda *_: shouted)
     private = replace(config, data=replace(config.data, public=False), examples=True)
+    trial = Trial(config, load(config.data), 0)
+    own, public = trial.private.texts, trial.public.texts
+    monkeypatch.setattr(Store, "written", lambda *_: shouted(public))
     assert {text for example in examples(private, rows) for _, text in example.rewrites} == {WITHHELD}
     assert WITHHELD not in {text for example in examples(config, rows) for _, text in example.rewrites}
+    only_private = [text for text in own if bare(text) not in {*map(bare, public), *map(bare, trial.validation.texts)}]
+    monkeypatch.setattr(Store, "written", lambda *_: shouted((only_private * 60)[:60]))
+    assert WITHHELD not in {text for example in examples(private, rows) for _, text in example.rewrites}
+
+
+def test_a_model_that_has_seen_the_records_shows_nothing_of_data_that_are_not_public(finished: Finished) -> None:
+    config, rows = finished
+    private = replace(config, data=replace(config.data, public=False), examples=True, protocol="paper")
+    assert examples(private, rows) == []

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from made_rows import BASE, make_mixed, make_rows
 
+from adept.comparison.config import CompareConfig
 from adept.comparison.results import Row
 from adept.report import findings
 from adept.report.table import table
@@ -92,3 +93,10 @@ def test_a_rewriter_that_loses_much_of_the_text_by_itself_is_warned_of_in_one_se
     [warning] = findings.lost_in_rewriting(table(lossy))
     assert "0.500 (l2 model), 0.500 (sphere model, labels: light supervision), that of the text 0.900" in warning
     assert warning.count(".") == 4  # three numbers and one sentence
+
+
+def test_a_model_that_was_trained_on_the_records_is_warned_about() -> None:
+    config = CompareConfig(output_dir="x")
+    assert findings.seen_records(config) == []
+    [warning] = findings.seen_records(replace(config, protocol="paper"))
+    assert warning.startswith("No guarantee of this page holds")
