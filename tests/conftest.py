@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 import torch
 from hydra.core.global_hydra import GlobalHydra
@@ -51,20 +52,8 @@ def labelled_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def adept() -> Run:
-    """Run the command line in a process of its own, as a user does, single-threaded."""
-
-    def run(*arguments: object, **options: object) -> "subprocess.CompletedProcess[str]":
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        return subprocess.run(
-            [sys.executable, "-m", "adept", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            env=environment,
-            check=False,
-            **options,  # type: ignore[call-overload]
-        )
-
-    return run
+    """Run the command line in a process of its own, which is a fork of this one."""
+    return forked.run
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+import forked
 import pytest
+from forked import PIPE, Forked
 from tiny import Run
 
 from adept.cli.console import progress
@@ -50,10 +51,6 @@ def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_pa
     assert not (tmp_path / "none.db").exists()
 
 
-def started(*arguments: object, **options: object) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-m", "adept", *map(str, arguments)], **options)  # type: ignore[call-overload, no-any-return]
-
-
 def test_standard_output_is_written_as_lines_come_and_a_killed_stream_is_continued(
     tiny_l1_run: Path, tmp_path: Path
 ) -> None:
@@ -61,7 +58,7 @@ def test_standard_output_is_written_as_lines_come_and_a_killed_stream_is_continu
     command = ["rewrite", f"model_dir={tiny_l1_run}", "input=-", "output=-", "format=jsonl", "epsilon=8", "flush_every=1",
                f"statement={tmp_path}/s.json", "resume=true", "mechanism=l1"]  # fmt: skip
     given = [json.dumps({"text": f"fare {i}"}).encode() + b"\n" for i in range(4)]
-    first = started(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    first = Forked(*command, stdin=PIPE, stdout=PIPE)
     assert first.stdin is not None
     assert first.stdout is not None
     seen = []
@@ -72,17 +69,14 @@ def test_standard_output_is_written_as_lines_come_and_a_killed_stream_is_continu
     first.kill()
     first.communicate()
     assert not (tmp_path / "s.json").exists()
-    plain = subprocess.run(
-        [sys.executable, "-m", "adept", *command[:-2]], input=b"".join(given), capture_output=True, check=False
-    )
+    everything = b"".join(given).decode()
+    plain = forked.run(*command[:-2], input=everything)
     assert plain.returncode == 2
-    assert b"resume=true continues it" in plain.stderr
-    second = subprocess.run(
-        [sys.executable, "-m", "adept", *command], input=b"".join(given), capture_output=True, check=False
-    )
+    assert "resume=true continues it" in plain.stderr
+    second = forked.run(*command, input=everything)
     assert second.returncode == 0, second.stderr
-    assert second.stdout.splitlines(keepends=True)[:3] == seen
-    assert second.stdout.count(b"\n") == 4
+    assert second.stdout.encode().splitlines(keepends=True)[:3] == seen
+    assert second.stdout.count("\n") == 4
     assert json.loads((tmp_path / "s.json").read_text())["records"] == 4
     assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
 
@@ -98,7 +92,7 @@ def test_nobody_reading_is_status_2_for_a_stream_and_0_for_a_file_that_is_comple
     ):
         reading, writing = os.pipe()
         os.close(reading)
-        done = started(*common, *extra, stdout=writing, stderr=subprocess.PIPE)
+        done = Forked(*common, *extra, stdout=writing, stderr=PIPE)
         os.close(writing)
         _, told = done.communicate()
         assert done.returncode == status, told
@@ -110,7 +104,7 @@ def test_sigterm_is_130_and_what_was_drawn_can_be_continued(adept_here: Run, tin
     given = lines(tmp_path / "in.jsonl", 4000)
     command = ["rewrite", f"model_dir={tiny_l1_run}", f"input={given}", f"output={tmp_path}/out.jsonl", "epsilon=8",
                "batch_size=1"]  # fmt: skip
-    run = started(*command, stderr=subprocess.PIPE)
+    run = Forked(*command, stderr=PIPE)
     journal = tmp_path / "out.jsonl.journal"
     deadline = time.monotonic() + 120
     while not (journal.exists() and journal.stat().st_size > 5000) and time.monotonic() < deadline:

@@ -24,8 +24,16 @@ AUDITS = [AuditVerdict("original", 8.0, True, 9.5, "l1 distance <b>"), AuditVerd
 VOID = {"meta", "br", "wbr"}
 
 
-def written(rows: list[Row], directory: Path, *, examples: Sequence[Example] = (), public: bool = True) -> str:
-    config = CompareConfig(output_dir=str(directory), mechanisms=["original", "sqrt_n"], epsilons=[8.0, 64.0])
+def written(
+    rows: list[Row],
+    directory: Path,
+    *,
+    examples: Sequence[Example] = (),
+    public: bool = True,
+    protocol: str = "disjoint",
+) -> str:
+    budgets = {"mechanisms": ["original", "sqrt_n"], "epsilons": [8.0, 64.0]}
+    config = CompareConfig(output_dir=str(directory), protocol=protocol, **budgets)  # type: ignore[arg-type]
     config.data.name, config.data.public = "<script>", public
     return page.write(table(rows), AUDITS, config, directory, examples=examples).read_text("utf-8")
 
@@ -128,7 +136,10 @@ def test_repetitions_have_a_table_with_an_explanation_where_they_were_counted(tm
 def test_examples_of_data_that_are_not_public_are_absent_and_the_page_says_why(tmp_path: Path) -> None:
     text = written(make_rows(), tmp_path, public=False)
     assert "None are shown, because these data are not public" in text
-    assert "<code>examples=true</code> shows rewrites, never an original" in text
+    assert "<code>examples=true</code> shows rewrites,\nnever an original" in text
+    seen = written(make_rows(), tmp_path, public=False, protocol="paper")
+    assert "the model was trained on the very records: no guarantee" in seen
+    assert "No guarantee of this page holds for its records" in seen
     assert "None are shown" not in written(make_rows(), tmp_path, examples=(shown("x"),))
 
 
