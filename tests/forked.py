@@ -7,9 +7,10 @@ import subprocess
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 from hydra.core.global_hydra import GlobalHydra
 
@@ -25,10 +26,16 @@ class Forked:
     Args:
         arguments: of the command line.
         stdin, stdout, stderr: ``PIPE``, ``CLOSED``, a file descriptor, or None for nothing.
+        program: what is called with ``sys.argv`` set, and returns its status or exits with it.
     """
 
     def __init__(
-        self, *arguments: object, stdin: int | None = None, stdout: int | None = None, stderr: int | None = None
+        self,
+        *arguments: object,
+        stdin: int | None = None,
+        stdout: int | None = None,
+        stderr: int | None = None,
+        program: Callable[[], object] = main,
     ) -> None:
         self.stdin, child_in = _ends(stdin, writes=True)
         self.stdout, child_out = _ends(stdout, writes=False)
@@ -39,7 +46,7 @@ class Forked:
             for stream in (self.stdin, self.stdout, self.stderr):
                 if stream:
                     os.close(stream.fileno())
-            _become([str(argument) for argument in arguments], (child_in, child_out, child_err))
+            _become([str(argument) for argument in arguments], (child_in, child_out, child_err), program)
         for given, end in ((stdin, child_in), (stdout, child_out), (stderr, child_err)):
             if given in (None, PIPE):
                 os.close(end)
@@ -80,9 +87,9 @@ class Forked:
         return self.returncode
 
 
-def run(*arguments: object, input: str = "", **streams: int) -> "subprocess.CompletedProcess[str]":
+def run(*arguments: object, input: str = "", **options: Any) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end, as ``subprocess.run`` does with text."""
-    process = Forked(*arguments, **{"stdin": PIPE, "stdout": PIPE, "stderr": PIPE, **streams})
+    process = Forked(*arguments, **{"stdin": PIPE, "stdout": PIPE, "stderr": PIPE, **options})
     out, err = process.communicate(input.encode())
     return subprocess.CompletedProcess(arguments, process.returncode or 0, out.decode(), err.decode())
 
@@ -97,9 +104,9 @@ def _ends(given: int | None, *, writes: bool) -> tuple[IO[bytes] | None, int]:
     return (os.fdopen(writing, "wb"), reading) if writes else (os.fdopen(reading, "rb"), writing)
 
 
-def _become(arguments: list[str], ends: tuple[int, int, int]) -> NoReturn:
-    """Run the command line in the child."""
-    status = 99
+def _become(arguments: list[str], ends: tuple[int, int, int], program: Callable[[], object]) -> NoReturn:
+    """Run a program in the child."""
+    status: object = 99
     try:
         for number, end in enumerate(ends):
             if end == CLOSED:
@@ -115,13 +122,16 @@ def _become(arguments: list[str], ends: tuple[int, int, int]) -> NoReturn:
         GlobalHydra.instance().clear()
         sys.stdin, sys.stdout, sys.stderr = (_stream(number, ends[number]) for number in range(3))  # type: ignore[assignment]
         sys.argv = ["adept", *arguments]
-        status = main()
+        try:
+            status = program()
+        except SystemExit as end:
+            status = end.code
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
     except BaseException:  # noqa: BLE001 - nothing may go on in the tests' own code
         traceback.print_exc()
     finally:
-        os._exit(status)
+        os._exit(status if isinstance(status, int) else 99)
 
 
 def _stream(number: int, end: int) -> io.TextIOWrapper | None:

@@ -57,7 +57,7 @@ class TrainingConfig:
 class AutoencoderTask(lightning.LightningModule):
     """Reconstruct tokens from their latent; ``mechanism(epsilon)`` builds the one whose noise the decoder is to live with.
 
-    Where batches bring content vectors the latent is also to point along them, and the decoder learns from blurred latents. Where
+    Where batches bring topic vectors the latent is also to point along them, and the decoder learns from blurred latents. Where
     the model has codebooks already, because its encoder was fitted before, the decoder learns from codewords.
     """
 
@@ -81,7 +81,7 @@ class AutoencoderTask(lightning.LightningModule):
         self._loss(batch, "validation_loss")
 
     def _loss(self, batch: Tensor | tuple[Tensor, Tensor], name: str) -> Tensor:
-        """Cross-entropy in nats per token, END included, and the weighted distance from any content vectors."""
+        """Cross-entropy in nats per token, END included, and the weighted distance from any topic vectors."""
         tokens, targets = batch if isinstance(batch, tuple | list) else (batch, None)
         latents = self.model.encode(self._hide_labels(tokens))
         logits = self.model(self._noisy(latents, content=targets is not None), tokens)

@@ -1,7 +1,7 @@
 """What an utterance is about, as a vector made from public text: the target that a content-first encoder learns.
 
 A latent that is trained only to spell its sentence back spends its directions on form, and the first noise destroys what the
-sentence was about. A content vector has the commonest *topics* of the public text as its directions, each with the same
+sentence was about. A topic vector has the most frequent *topics* of the public text as its directions, each with the same
 variance (whitened), so that equal noise on all directions costs each topic the same. Kinds:
 
 - ``topics``: the encoder itself is the topics, as many as the text supports (``adept.models.topic_encoder``). No labels.
@@ -46,7 +46,7 @@ class ContentConfig:
 
     kind: str = "auto"  # auto | none | topics | words | classes | labels | air_travel; auto: topics for mechanism=learned_codebook
     topics: int = 400  # at most so many, and one for every eight public texts; kind=topics only
-    weight: float = 5.0  # of one minus the cosine between latent and content vector, beside the reconstruction loss
+    weight: float = 5.0  # of one minus the cosine between latent and topic vector, beside the reconstruction loss
     spread: float = 1.5  # the decoder's latents are blurred by up to this many of their lengths, as codewords are
     grammar_texts: int = 0  # unlabelled utterances of the bundled grammar beside the public text, for text about travel
 
@@ -67,7 +67,7 @@ class ContentConfig:
 
 
 def fit_content(corpus: Corpus, *, kind: str, dim: int, seed: int = 0, grammar_texts: int = 0) -> Encoder:
-    """Fit content vectors on public text; the result maps N texts to unit vectors (N, dim).
+    """Fit topic vectors on public text; the result maps N texts to unit vectors (N, dim).
 
     Args:
         grammar_texts: unlabelled utterances of the bundled grammar beside the corpus, for the unsupervised kinds.
@@ -108,10 +108,10 @@ def _directions(texts: Sequence[str], *, dim: int, seed: int) -> Encoder:
     try:
         matrix = features.fit_transform(texts)
     except ValueError:
-        raise DataError("content vectors need words, got texts without any: set training.content.kind=none") from None
+        raise DataError("topics need words, got texts without any: set training.content.kind=none") from None
     found = min(dim + 1, *(size - 1 for size in matrix.shape))
     if found < 2:
-        raise DataError(f"content vectors need more than {len(texts)} different texts: set training.content.kind=none")
+        raise DataError(f"topics need more than {len(texts)} different texts: set training.content.kind=none")
     decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
     scores = decomposition.transform(matrix)
     mean, scale = scores.mean(axis=0), np.maximum(scores.std(axis=0), 1e-9)

@@ -3,6 +3,7 @@
 import csv
 import json
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,53 +19,71 @@ SMALL = {
 ROWS = {"sensitivity": 12, "sanity_check": 6, "randomized_response": 24, "mechanisms": 32, "limits": 72}
 
 
+Shown = Callable[[str], tuple[Path, str]]
+
+
+@pytest.fixture(scope="module")
+def kept() -> dict[str, tuple[Path, str]]:
+    """What the studies of this file have left and shown."""
+    return {}
+
+
+@pytest.fixture
+def studied(kept: dict[str, tuple[Path, str]], adept_here: Run, tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """Run a small study once; returns its directory, and what it shows."""
+
+    def run(study: str) -> tuple[Path, str]:
+        if study not in kept:
+            directory = tmp_path_factory.mktemp(study) / "out"
+            done = adept_here("study", f"study={study}", f"output_dir={directory}", *SMALL[study])
+            assert (done.returncode, done.stderr) == (0, "")
+            kept[study] = directory, done.stdout
+        return kept[study]
+
+    return run
+
+
 @pytest.mark.parametrize("study", SMALL)
-def test_a_study_leaves_csv_svg_and_json_with_the_same_rows(adept_here: Run, tmp_path: Path, study: str) -> None:
-    done = adept_here("study", f"study={study}", f"output_dir={tmp_path / 'out'}", *SMALL[study])
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {f"{study}.csv", f"{study}.svg", "result.json"}
-    with (tmp_path / "out" / f"{study}.csv").open(encoding="utf-8") as stream:
+def test_a_study_leaves_csv_svg_and_json_with_the_same_rows(studied: Shown, study: str) -> None:
+    directory, _ = studied(study)
+    assert {path.name for path in directory.iterdir()} == {f"{study}.csv", f"{study}.svg", "result.json"}
+    with (directory / f"{study}.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    result = json.loads((tmp_path / "out" / "result.json").read_text("utf-8"))
+    result = json.loads((directory / "result.json").read_text("utf-8"))
     assert len(rows) == len(result["rows"]) == ROWS[study]
     assert [_text(value) for row in result["rows"] for value in row.values()] == [
         v for row in rows for v in row.values()
     ]
     assert result["simulated"] == (study != "limits")
-    assert ElementTree.parse(tmp_path / "out" / f"{study}.svg").getroot().tag.endswith("svg")
+    assert ElementTree.parse(directory / f"{study}.svg").getroot().tag.endswith("svg")
 
 
 def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def test_the_figure_of_a_study_is_the_same_for_the_same_rows(adept_here: Run, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        assert adept_here("study", "study=limits", f"output_dir={tmp_path / name}").returncode == 0
-    first, second = ((tmp_path / name / "limits.svg").read_text("utf-8") for name in ("a", "b"))
+def test_the_figure_of_a_study_is_the_same_for_the_same_rows(adept_here: Run, studied: Shown, tmp_path: Path) -> None:
+    assert adept_here("study", "study=limits", f"output_dir={tmp_path / 'again'}").returncode == 0
+    first, second = ((place / "limits.svg").read_text("utf-8") for place in (studied("limits")[0], tmp_path / "again"))
     assert first == second
     assert "SNIPS test" in first
 
 
-def test_published_values_stand_beside_ours(adept_here: Run, tmp_path: Path) -> None:
-    done = adept_here("study", "study=sanity_check", f"output_dir={tmp_path / 'o'}", *SMALL["sanity_check"])
-    line = next(
-        line.split() for line in done.stdout.splitlines() if line.startswith("adept") and line.split()[1] == "8"
-    )
+def test_published_values_stand_beside_ours(studied: Shown) -> None:
+    _, shown = studied("sanity_check")
+    line = next(line.split() for line in shown.splitlines() if line.startswith("adept") and line.split()[1] == "8")
     assert line[2] == "2.581"
     assert line[6] == "2.579"
-    done = adept_here("study", "study=sensitivity", f"output_dir={tmp_path / 'p'}", *SMALL["sensitivity"])
-    line = next(line.split() for line in done.stdout.splitlines() if line.split()[:3] == ["uniform", "l2", "16"])
+    _, shown = studied("sensitivity")
+    line = next(line.split() for line in shown.splitlines() if line.split()[:3] == ["uniform", "l2", "16"])
     assert line[6:8] == ["0.9998", "yes"]
 
 
-def test_tables_fit_a_terminal_of_80_columns(adept_here: Run, tmp_path: Path) -> None:
-    for study, options in SMALL.items():
-        done = adept_here("study", f"study={study}", f"output_dir={tmp_path / study}", *options)
-        wrapped = [line for line in done.stdout.splitlines() if line.startswith(" ") and line.strip()]
-        assert "…" not in done.stdout
-        assert wrapped == []
+@pytest.mark.parametrize("study", SMALL)
+def test_tables_fit_a_terminal_of_80_columns(studied: Shown, study: str) -> None:
+    _, shown = studied(study)
+    assert "…" not in shown
+    assert [line for line in shown.splitlines() if line.startswith(" ") and line.strip()] == []
 
 
 def test_the_latents_of_a_trained_model_are_measured_beside_the_simulation(

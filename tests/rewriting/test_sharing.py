@@ -1,7 +1,5 @@
 """A rewriter is saved, loaded, published and fetched; the Hub is mocked, since no test reaches it."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -120,15 +118,3 @@ def test_the_card_is_metadata_the_hub_can_read_and_says_what_no_guarantee_covers
     other = yaml.safe_load(model_card(model).split("---\n", 2)[1])
     assert (other["license"], other["datasets"]) == ("other", ['x: [y]" # z'])
     assert "PRIVATE" in model_card(model)
-
-
-def test_the_hubs_library_is_not_imported_before_it_is_needed() -> None:
-    code = "import sys, adept.rewriting.rewriter; print('huggingface_hub.hub_mixin' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
-def test_rewriting_imports_no_scikit_learn_and_no_pandas() -> None:
-    code = "import sys, adept.rewriting.rewriter; print([m for m in ('sklearn', 'pandas') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
