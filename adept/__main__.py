@@ -10,6 +10,7 @@ COMMANDS = {
     "train": "train a rewriter's autoencoder",
     "rewrite": "write private text from a file of utterances",
     "evaluate": "train an intent classifier on one file and test it on another",
+    "attack": "find out from rewrites what can be found out, beside what the guarantee allows",
     "audit": "put a mechanism's claim, or a whole rewriter, to the test",
     "compare": "compare mechanisms and budgets on one data set, with a report",
     "ledger": "list what was released before, at what budget",

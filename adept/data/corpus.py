@@ -9,7 +9,7 @@ from typing import Any
 
 from adept.data import air_travel
 from adept.data.files import FORMATS, Record, read_records
-from adept.data.slots import SLOTS_COLUMN, slot_values
+from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
 from adept.errors import ConfigurationError, DataError
 
 SPLITS = ("train", "validation", "test")
@@ -22,6 +22,7 @@ class Corpus:
     texts: list[str]
     labels: list[str] | None = None
     slots: list[list[str]] | None = None  # to measure with, never to train on or to write
+    slot_names: list[list[str]] | None = None  # one for each of the values in ``slots``
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -30,7 +31,8 @@ class Corpus:
         """Return the records at ``indices``, without their labels and slots on request."""
         labels = [self.labels[i] for i in indices] if labelled and self.labels is not None else None
         slots = [self.slots[i] for i in indices] if labelled and self.slots is not None else None
-        return Corpus([self.texts[i] for i in indices], labels, slots)
+        names = [self.slot_names[i] for i in indices] if labelled and self.slot_names is not None else None
+        return Corpus([self.texts[i] for i in indices], labels, slots, names)
 
 
 @dataclass(kw_only=True)
@@ -85,7 +87,7 @@ def read_corpus(location: str, *, text_column: str = "text", label_column: str |
         if label_column:
             labels.append(text_of(record, label_column, number=number))
         tags.append(record.get(SLOTS_COLUMN))
-    return Corpus(texts, labels if label_column else None, slot_values(texts, tags))
+    return Corpus(texts, labels if label_column else None, slot_values(texts, tags), slot_names(texts, tags))
 
 
 def samples_of(location: str) -> int:
@@ -174,7 +176,7 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
 def _hub_split(rows: Any, config: DataConfig) -> Corpus:
     texts = list(rows[config.hub_text_column])
     tags = rows[SLOTS_COLUMN] if SLOTS_COLUMN in rows.column_names else [None] * len(texts)
-    return Corpus(texts, list(rows[config.hub_label_column]), slot_values(texts, tags))
+    return Corpus(texts, list(rows[config.hub_label_column]), slot_values(texts, tags), slot_names(texts, tags))
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:

@@ -1,0 +1,154 @@
+r"""How likely a release is under each candidate: the exact law of the mechanism, from which the best attack follows.
+
+Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most often of all that see the release z, and the
+attack that names the class with the largest sum of pi_x p(z|x) guesses a property best. Only ratios of p(z|x) over x count, so
+constants are left out. For additive noise p(z|x) is the noise's density at z - x, x being the candidate's own clipped latent on
+the grid; what is released lies on the same grid, so the discrete laws of the exact mechanisms have this very form: exp(-|k| /
+s) and exp(-k^2 / 2s^2). For codebooks and descriptions the law is finite: A for what is heavy under x, 1 for the rest.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import Codebook, Description, DPText, Mechanism, Random
+from adept.mechanisms.grid import to_grid
+from adept.mechanisms.privunit import PrivUnit, optimal_cap
+from adept.rewriting.described import packed
+
+CHUNK = 64  # releases that are compared with all candidates at once
+EXACT = ("laplace", "gaussian", "l2_norm")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the attacker computes of every candidate, once.
+
+    Attributes:
+        mechanism: whose releases are attacked.
+        views: of each candidate: its clipped latent (j, n), or for finite laws what is heavy: codewords (j, t) of each block, or
+            the description (j, 2).
+        dim: of latents; 0 for descriptions.
+    """
+
+    mechanism: Mechanism | Description
+    views: tuple[Tensor, ...]
+    dim: int = 0
+
+    def __len__(self) -> int:
+        return len(self.views[0])
+
+    def log_likelihood(self, released: Tensor) -> Tensor:
+        """Return ln p(z|x) up to a constant of each release (m, .) under each candidate: (m, j) float32."""
+        score = _score(self)
+        return torch.cat([score(part) for part in torch.split(released, CHUNK)])
+
+
+def known(
+    mechanism: Mechanism | Description, *, latents: Tensor | None = None, descriptions: Sequence[int] | None = None
+) -> Known:
+    """Prepare candidates by what the mechanism reads of them.
+
+    Args:
+        mechanism: whose releases are attacked.
+        latents: the candidates' latents (j, n), as the encoder gives them.
+        descriptions: instead, for ``Description``.
+
+    Raises:
+        ConfigurationError: the mechanism's law is not known here.
+    """
+    if isinstance(mechanism, Description):
+        return Known(mechanism, (packed(descriptions or []),))
+    if latents is None:
+        raise ConfigurationError(f"latents must be given for mechanism {mechanism.name}, got none")
+    if isinstance(mechanism, Codebook):
+        units = to_grid(latents, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
+        blocks = mechanism.layout(latents.shape[1])
+        parts = torch.split(units, [block.shape.dim for block in blocks], dim=1)
+        near = tuple(block.nearest(part) for block, part in zip(blocks, parts, strict=True))
+        return Known(mechanism, near, latents.shape[1])
+    return Known(mechanism, (mechanism.project(latents.double()),), latents.shape[1])
+
+
+def _score(candidates: Known) -> Callable[[Tensor], Tensor]:
+    """ln p(z|x) for a few releases at once."""
+    mechanism, (views, *_) = candidates.mechanism, candidates.views
+    match mechanism:
+        case Description():
+            return lambda z: mechanism.epsilon * (z[:, None] == views[None]).all(dim=2).float()
+        case Codebook():
+            return _codebook_score(mechanism, candidates)
+        case PrivUnit():
+            return lambda z: _cap_score(mechanism, views, z)
+        case DPText():
+            return lambda z: _one_sided_score(mechanism, views, z)
+        case Random():
+            return lambda z: torch.zeros(len(z), len(views))
+    return _additive(mechanism, views)
+
+
+def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]:
+    scale = mechanism.guarantee(views.shape[1]).scale
+    if not scale:  # no noise at all
+        return lambda z: torch.where(_distances(z, views, order=1.0) == 0, 0.0, -torch.inf)
+    if mechanism.noise not in EXACT:
+        raise ConfigurationError(f"mechanism must have a known law to be attacked, got {mechanism.name}")
+    if mechanism.noise == "gaussian":
+        return lambda z: -(_distances(z, views, order=2.0) ** 2) / (2 * scale**2)
+    order = 1.0 if mechanism.noise == "laplace" else 2.0
+    return lambda z: -_distances(z, views, order=order) / scale
+
+
+def _distances(released: Tensor, views: Tensor, *, order: float) -> Tensor:
+    """lp distances (m, j), without the cancellation of a matrix product: it costs digits where they decide."""
+    mode = "donot_use_mm_for_euclid_dist"
+    distances: Tensor = torch.cdist(released.float(), views.float(), p=order, compute_mode=mode)
+    return distances
+
+
+def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
+    """Two values, whose ratio is e^eps: inside the cap around x, or outside."""
+    units = released.double() / torch.linalg.vector_norm(released.double(), dim=1, keepdim=True)
+    inside = units @ (views / mechanism.clip_norm).T >= optimal_cap(views.shape[1], epsilon=mechanism.epsilon).cosine
+    scores: Tensor = mechanism.epsilon * inside.float()
+    return scores
+
+
+def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
+    """Noise that is never negative: x is impossible where a coordinate lies above the release.
+
+    In the reading "zero" half of all coordinates carry no noise, and a coordinate that agrees to the last bit says so: it weighs
+    more than any density, here by a large constant.
+    """
+    scale = mechanism.guarantee(views.shape[1]).scale or 1.0
+    difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
+    density = -difference.nan_to_num(posinf=0.0).sum(dim=2) / scale
+    exact = (difference == 0).sum(dim=2) * 50.0
+    return torch.where((difference >= 0).all(dim=2), density + exact, -torch.inf).float()
+
+
+def _codebook_score(mechanism: Codebook, candidates: Known) -> Callable[[Tensor], Tensor]:
+    """The log-odds of each block whose released codeword is among the candidate's heavy ones."""
+    tables = []  # of each block: what each codeword says of each candidate, (k, j)
+    for block, near in zip(mechanism.layout(candidates.dim), candidates.views, strict=True):
+        table = torch.zeros(block.shape.size, len(near))
+        table[near, torch.arange(len(near))[:, None]] = float(block.shape.epsilon)
+        tables.append(table)
+
+    def score(released: Tensor) -> Tensor:
+        symbols = released_symbols(mechanism, released)
+        return torch.stack([table[symbols[:, place]] for place, table in enumerate(tables)]).sum(dim=0)
+
+    return score
+
+
+def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
+    """Which codeword of each block was released: (m, blocks); of equal codewords the first."""
+    blocks = mechanism.layout(released.shape[1])
+    parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
+    return torch.stack(
+        [(part @ block.codewords.double().T).argmax(dim=1) for block, part in zip(blocks, parts, strict=True)], dim=1
+    )

@@ -1,0 +1,171 @@
+"""``adept attack``: what can be found out about a record from its rewrite, beside what the guarantee allows."""
+
+import math
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import MISSING
+
+from adept.attacks import attribute, figure, membership, reconstruct
+from adept.attacks.result import AttackRow, Game
+from adept.cli.app import execute
+from adept.cli.console import show_table, write_dict
+from adept.data.corpus import SPLITS, Columns, Corpus, DataConfig, load
+from adept.data.files import new_directory
+from adept.errors import ConfigurationError, DataError
+from adept.mechanisms.base import check_integer
+from adept.mechanisms.choice import MechanismChoice
+from adept.mechanisms.guarantee import json_number
+from adept.models.decoding import DecodingConfig
+from adept.rewriting.loading import best_exact, load_model
+from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
+
+ATTACKS = ("reconstruction", "attribute", "membership")
+LEAST_CLASSIFIERS = 4
+
+
+@dataclass
+class AttackConfig(Columns):
+    """Configuration of ``adept attack``."""
+
+    attack: str = "reconstruction"  # reconstruction | attribute | membership
+    model_dir: str = MISSING
+    mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
+    epsilon: float | None = None  # the claim
+    data: DataConfig = field(default_factory=DataConfig)
+    private: str = "test"  # the split whose records are secret; the attacker has the train split
+    records: int = 1000  # secrets, drawn from the private split; of membership the records that take part
+    candidates: int = 10_000  # of reconstruction: texts among which a secret stands
+    attribute: str = "label"  # of attribute: label, or the name of a slot
+    models: int = 16  # of membership: classifiers that are attacked
+    confidence: float = 0.999
+    seed: int = 0  # of draws of secrets; releases have fresh noise
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    batch_size: int = BATCH_SIZE
+    output_dir: str = MISSING
+
+    def __post_init__(self) -> None:
+        if self.attack not in ATTACKS:
+            raise ConfigurationError(f"attack must be one of {', '.join(ATTACKS)}, got {self.attack}")
+        if self.private not in SPLITS:
+            raise ConfigurationError(f"private must be one of {', '.join(SPLITS)}, got {self.private}")
+        if not 0 < self.confidence < 1:
+            raise ConfigurationError(f"confidence must be between 0 and 1, got {self.confidence}")
+        check_integer(1, 1_000_000, records=self.records, candidates=self.candidates)
+        check_integer(LEAST_CLASSIFIERS, 10_000, models=self.models)
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """What was attacked, and what came of it.
+
+    Attributes:
+        promise: mechanism, claimed and true epsilon, delta.
+        rows: one attack on one property each.
+        given_away: texts that were named right, of data that are declared public.
+    """
+
+    promise: dict[str, Any]
+    rows: list[AttackRow]
+    given_away: list[str]
+
+
+def run(config: AttackConfig) -> AttackResult:
+    """Attack, and write ``result.json`` and ``attack.svg``; raises AdeptError for what the user can mend."""
+    rewriter = _rewriter(config)
+    splits = load(config.data)
+    if config.private not in splits:
+        raise DataError(f"private must be a split of the data, got {config.private}: it is not there")
+    private, public = splits[config.private], splits["train"]
+    directory = new_directory(config.output_dir)
+    rows, given_away = _rows(config, rewriter, private, public)
+    promise = rewriter.guarantee
+    result = AttackResult(
+        {
+            "mechanism": rewriter.mechanism.name,
+            "claimed_epsilon": json_number(promise.claimed_epsilon),
+            "epsilon": json_number(promise.epsilon),
+            "delta": promise.delta,
+            "dim": rewriter.model.config.latent_dim,
+        },
+        rows,
+        given_away if config.data.public else [],
+    )
+    write_dict(
+        {
+            "attack": config.attack,
+            **result.promise,
+            "rows": [row.to_dict() for row in rows],
+            "refutes_claim": any(row.refutes_claim for row in rows),
+            "beyond_bound": any(row.beyond_bound for row in rows),
+            "given_away": result.given_away,
+            "options": _options(config),
+        },
+        directory / "result.json",
+    )
+    (directory / "attack.svg").write_text(figure.draw(rows, promise), "utf-8")
+    return result
+
+
+def _rewriter(config: AttackConfig) -> Rewriter:
+    """A rewriter that refuses nothing: what is attacked may be broken."""
+    model, tokenizer = load_model(config.model_dir)
+    choice = config.mechanism or MechanismChoice(best_exact(model, epsilon=config.epsilon))
+    mechanism = choice.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
+    return Rewriter.for_measurement(
+        model, tokenizer, mechanism=mechanism, decoding=config.decoding, batch_size=config.batch_size
+    )
+
+
+def _rows(
+    config: AttackConfig, rewriter: Rewriter, private: Corpus, public: Corpus
+) -> tuple[list[AttackRow], list[str]]:
+    game = Game(records=config.records, confidence=config.confidence, seed=config.seed)
+    match config.attack:
+        case "attribute":
+            return attribute.play(rewriter, private, public, game, attribute=config.attribute), []
+        case "membership":
+            return membership.play(rewriter, private, public, game, models=config.models), []
+    found = reconstruct.play(rewriter, private, public, game, candidates=config.candidates)
+    return found.rows, found.given_away
+
+
+def _options(config: AttackConfig) -> dict[str, Any]:
+    """What was asked for, as JSON can hold it."""
+    plain = {name: value for name, value in vars(config).items() if isinstance(value, str | int | float)}
+    return {**plain, "data": asdict(config.data)}
+
+
+def main() -> int:
+    """Run ``adept attack`` from ``sys.argv``."""
+
+    def command(config: AttackConfig) -> None:
+        result = run(config)
+        promise = result.promise
+        headings = ["attacker", "of what", "rate", "interval", "bound", "at the claim", "best possible", "in words"]
+        show_table(
+            f"{config.attack} of {promise['mechanism']}, claimed epsilon {promise['claimed_epsilon']}, true {promise['epsilon']}",
+            headings,
+            [_line(row) for row in result.rows],
+        )
+        for text in result.given_away:
+            sys.stdout.write(f"given away: {text}\n")
+        sys.stdout.write(f"Figure: {Path(config.output_dir) / 'attack.svg'}\n")
+
+    return execute("attack", AttackConfig, command)
+
+
+def _line(row: AttackRow) -> list[str]:
+    optimum = "" if row.optimum is None or math.isnan(row.optimum) else f"{row.optimum:.3f}"
+    return [
+        row.knows,
+        row.success,
+        f"{row.rate.value:.3f}",
+        f"{row.rate.low:.3f} to {row.rate.high:.3f}",
+        f"{row.bound:.3f}",
+        f"{row.claimed_bound:.3f}",
+        optimum,
+        row.words,
+    ]

@@ -1,0 +1,181 @@
+"""The games end to end on a tiny model: no bound is exceeded, what is copied is found, and words say the figures."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adept.attacks import attribute, figure, membership, reconstruct
+from adept.attacks.bounds import Rate
+from adept.attacks.neighbourhood import Neighbourhood, feasible
+from adept.attacks.reader import Reader
+from adept.attacks.reconstruct import crowded
+from adept.attacks.reconstruction import crowd
+from adept.attacks.result import AttackRow, Game
+from adept.data.corpus import Corpus, DataConfig, load
+from adept.errors import DataError
+from adept.mechanisms import Description, Identity, L1Laplace, Mechanism, OriginalLaplace, Random, SqrtNLaplace
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
+
+GAME = Game(records=60, confidence=1 - 1e-9)
+
+
+@pytest.fixture(scope="module")
+def splits() -> dict[str, Corpus]:
+    return load(DataConfig(sizes=[120, 20, 80]))
+
+
+@pytest.fixture(scope="module")
+def opened(tiny_run: Path) -> dict[str, Rewriter]:
+    model, tokenizer = load_model(tiny_run)
+    kinds: list[Mechanism | Description] = [
+        OriginalLaplace(epsilon=40.0),
+        SqrtNLaplace(epsilon=4.0),
+        Description(epsilon=6.0, size=64),
+        Identity(),
+        Random(),
+    ]
+    return {kind.name: Rewriter.for_measurement(model, tokenizer, mechanism=kind) for kind in kinds}
+
+
+@pytest.mark.parametrize("name", ["original", "sqrt_n", "description", "identity", "random"])
+def test_no_attack_is_beyond_the_bound_at_the_true_epsilon(
+    name: str, opened: dict[str, Rewriter], splits: dict[str, Corpus]
+) -> None:
+    """False alarms: at most six intervals a mechanism, 1e-9 each."""
+    found = reconstruct.play(opened[name], splits["test"], splits["train"], GAME, candidates=150)
+    assert not any(row.beyond_bound for row in found.rows)
+    by_name = {(row.knows, row.success): row for row in found.rows}
+    assert {"pool", "crowd", "text"} <= {knows for knows, _ in by_name}
+    pool = by_name["pool", "exact"]
+    if name == "identity":
+        assert pool.rate.value > 0.9
+        assert len(found.given_away) == 3
+    if name == "description":
+        assert pool.optimum is not None
+        assert pool.rate.low <= pool.optimum <= pool.rate.high
+        assert pool.optimum <= pool.bound
+    if name in ("sqrt_n", "random"):
+        assert pool.detail["beyond_claim"] == 0
+    assert "<svg" in figure.draw(found.rows, opened[name].guarantee)
+
+
+def test_slot_values_say_what_is_good_enough(opened: dict[str, Rewriter]) -> None:
+    texts = [f"{verb} flights to {city}" for verb in ("show", "list", "find") for city in ("boston", "denver")]
+    slots = [[text.split()[-1]] for text in texts]
+    private = Corpus(texts, None, slots, [["city"]] * 6)
+    rows = reconstruct.play(opened["identity"], private, private, GAME, candidates=6).rows
+    enough = next(row for row in rows if row.success == "good enough")
+    exact = next(row for row in rows if (row.knows, row.success) == ("pool", "exact"))
+    assert (enough.without_release, exact.without_release) == (0.5, pytest.approx(1 / 6))
+    assert enough.rate.value >= exact.rate.value
+
+
+def test_a_bound_that_is_told_too_small_an_epsilon_is_refuted() -> None:
+    """The judge can fail: the same rate beside a claim of 1 and a truth of 8."""
+    row = AttackRow(
+        attack="reconstruction",
+        knows="pool",
+        success="exact",
+        rate=Rate.of(80, 100, confidence=0.99),
+        without_release=0.01,
+        bound=0.97,
+        claimed_bound=0.03,
+        optimum=None,
+        detail={},
+    )
+    assert (row.refutes_claim, row.beyond_bound) == (True, False)
+    assert row.words == (
+        "Of 100 guesses 80 are right; 1.0 without any release, at most 97 are possible at the true epsilon, at most 3.0 at the "
+        "claimed one: the claim is refuted."
+    )
+    assert row.to_dict()["rate"]["trials"] == 100
+
+
+def test_feasible_texts_are_new_and_made_of_what_public_text_says() -> None:
+    public = ["show flights to boston", "list flights to denver", "show fares to denver"]
+    written = feasible(public, 5, random.Random(0))
+    assert written
+    assert not set(written) & set(public)
+    assert set(" ".join(written).split()) <= set(" ".join(public).split())
+    pool = crowd(["show flights to boston", "x"])
+    texts = crowded(pool, Corpus(public), 6, random.Random(0))
+    assert len(texts) == len(set(texts))
+    assert texts[:2] == pool.texts
+
+
+def test_the_search_climbs_to_a_text_that_is_not_public(opened: dict[str, Rewriter]) -> None:
+    """Without noise an edit that reaches the secret is impossible to beat."""
+    public = ["show flights to boston", "list flights to denver", "list fares to boston"]
+    secret, rewriter = "list flights to boston", opened["identity"]
+    released = rewriter.release([secret])[0].cpu()
+    found = Neighbourhood(public, random.Random(1)).climb(
+        "list flights to denver", released, lambda texts: reconstruct.view(rewriter, texts)
+    )
+    assert found == secret
+
+
+def test_membership_is_seen_without_noise_and_not_without_a_record(
+    opened: dict[str, Rewriter], splits: dict[str, Corpus], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rewriter that copies is found out, one that never looks is not; intervals of confidence 1 - 1e-9."""
+    game = Game(records=60, confidence=1 - 1e-9)
+    blind = membership.play(opened["random"], splits["test"], splits["train"], game, models=8)
+    assert blind[0].rate.low <= 0.5 <= blind[0].rate.high
+    assert not any(row.beyond_bound for row in blind)
+    monkeypatch.setattr(opened["identity"], "rewrite", lambda texts, **_: list(texts))
+    seen = membership.play(opened["identity"], splits["test"], splits["train"], game, models=8)
+    assert seen[0].rate.value > 0.7
+    assert [row.success for row in seen] == ["area under the curve", "true positives at 1 % false ones"]
+    with pytest.raises(DataError, match="needs labels"):
+        membership.play(opened["random"], Corpus(["a"]), splits["train"], game, models=4)
+
+
+def test_pairs_share_a_label_and_no_record() -> None:
+    labels = ["a"] * 5 + ["b"] * 4
+    pairs = membership.pairs_of(labels, random.Random(0))
+    assert len(pairs) == 4
+    assert all(labels[first] == labels[second] for first, second in pairs)
+    assert len({place for pair in pairs for place in pair}) == 8
+
+
+def test_the_area_counts_ties_half() -> None:
+    assert membership.area(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == 1.0
+    assert membership.area(np.array([1.0, 1.0]), np.array([1.0])) == 0.5
+
+
+def test_an_attribute_is_read_off_what_is_copied_and_not_off_noise(
+    opened: dict[str, Rewriter], splits: dict[str, Corpus]
+) -> None:
+    rows = {
+        name: attribute.play(opened[name], splits["test"], splits["train"], GAME, attribute="label")
+        for name in ("identity", "random", "description")
+    }
+    assert [row.knows for row in rows["random"]] == ["static", "adaptive", "release"]
+    assert not any(row.beyond_bound for found in rows.values() for row in found)
+    assert rows["identity"][2].rate.value > 0.9
+    assert rows["description"][2].optimum is not None
+    assert rows["description"][2].rate.low <= rows["description"][2].optimum <= rows["description"][2].rate.high
+
+
+def test_a_slot_is_an_attribute_by_its_name() -> None:
+    corpus = Corpus(["to boston", "hello"], None, [["boston"], []], [["toloc"], []])
+    assert attribute.attribute_of(corpus, "toloc") == ["boston", "none"]
+    with pytest.raises(DataError, match="the slots are toloc"):
+        attribute.attribute_of(corpus, "fromloc")
+    with pytest.raises(DataError, match="needs labels"):
+        attribute.attribute_of(corpus, "label")
+
+
+def test_a_reader_of_one_class_needs_no_training() -> None:
+    reader = Reader(["a", "b"], ["x", "x"])
+    assert reader.guess(["c"]) == ["x"]
+    assert reader.confidence(["c"], ["x"])[0] < 0
+
+
+def test_l1_models_are_attacked_too(tiny_l1_run: Path, splits: dict[str, Corpus]) -> None:
+    rewriter = Rewriter.for_measurement(*load_model(tiny_l1_run), mechanism=L1Laplace(epsilon=2.0))
+    found = reconstruct.play(rewriter, splits["test"], splits["train"], Game(records=30), candidates=100)
+    assert found.rows[0].detail["beyond_claim"] == 0
