@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from tiny import Run, tiny_config
 
 from adept.__main__ import COMMANDS
-from adept.cli import train
+from adept.cli import audit, train
 from adept.cli.app import config_directory, register_mechanisms, typed
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
@@ -91,7 +91,8 @@ def compose_line(words: list[str]) -> object:
     ConfigStore.instance().store(name=f"schema_{command}", node=schema)
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(config_directory()), version_base="1.3"):
-        return typed(compose(command, overrides=words[2:]), schema)
+        overrides = audit.foreign_overrides(words[2:]) if command == "audit" else words[2:]
+        return typed(compose(command, overrides=overrides), schema)
 
 
 def check(words: list[str]) -> None:

@@ -33,7 +33,7 @@ def sensitivity(subject: Subject, samples: list[PairSample]) -> Finding:
     statistics (Habernal 2021, Section 4, is this check on one pair). That no pair is beyond proves nothing.
     """
     law, scale = subject.law()
-    distances = {sample.pair.name: _distance(*sample.centres, law) for sample in samples}
+    distances = {sample.pair.name: _distance(*sample.centres, law) for sample in _plain(samples)}
     distances["random latents"] = _random_distance(subject, law)
     worst = max(distances, key=lambda name: distances[name])
     distance = distances[worst]
@@ -54,7 +54,10 @@ def norm(subject: Subject) -> Finding:
     order = 1 if subject.clip == "l1" else 2
     exact = subject.says_exact and subject.clip != "sphere"
     limit = (Fraction(subject.clip_norm) * (1 if exact else Fraction("1.000001"))) ** order
-    norms = [_exact_norm(row, order) for row in subject.project(extreme_latents(subject.dim))]
+    norms = [
+        _exact_norm(row, order)
+        for row in subject.project(extreme_latents(subject.dim, order=order, clip_norm=subject.clip_norm))
+    ]
     largest = float(max(norms) ** (1 / order)) if max(norms) else 0.0
     outside = sum(norm > limit for norm in norms)
     evidence = (
@@ -81,7 +84,7 @@ def scale(subject: Subject, samples: list[PairSample], *, share: float) -> Findi
 def shape(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
     """Does the noise have the declared law: Kolmogorov-Smirnov with Massart's bound, valid for every sample size."""
     if subject.law_name() == "cap":
-        sides = [side for sample in samples for side in zip(sample.releases, sample.centres, strict=True)]
+        sides = [side for side in _sides(samples) if side[1].any()]
         claim = {"epsilon": subject.epsilon, "clip_norm": subject.clip_norm}
         values = [cap_p_value(releases, centre, **claim) for releases, centre in sides]
     else:
@@ -92,11 +95,11 @@ def shape(subject: Subject, samples: list[PairSample], *, share: float) -> Findi
 
 
 def coordinates(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
-    """Is the noise independent between coordinates and between the rows of a batch.
+    """Is the noise independent between coordinates and between the rows of a batch, adjacent and at a distance.
 
     Claim: under the declared law the signs of the noise are independent fair coins, and so are the bits "|noise| is above
-    its median" where coordinates are independent. Whether two adjacent coins agree is then a sequence of independent
-    fair coins again, so the number of agreements is Binomial(m, 1/2), exactly.
+    its median" where coordinates are independent. Whether two coins at a distance agree is then a sequence of independent
+    fair coins again (a chain of sums modulo 2), so the number of agreements is Binomial(m, 1/2), exactly.
     """
     law, declared = subject.law()
     median = law.magnitude_median(declared)
@@ -104,25 +107,37 @@ def coordinates(subject: Subject, samples: list[PairSample], *, share: float) ->
     for noise in _noises(samples):
         coins = [noise > 0] if median is None else [noise > 0, np.abs(noise) > median]
         for coin in coins:
-            for agree in (coin[:, 1:] == coin[:, :-1], coin[1:] == coin[:-1]):
-                if agree.size:
-                    values.append(_fair(int(agree.sum()), agree.size))
-                    shares.append(float(agree.mean()))
+            for agree in _agreements(coin):
+                values.append(_fair(int(agree.sum()), agree.size))
+                shares.append(float(agree.mean()))
     if not values:
         raise MechanismFailure("there are too few numbers to compare")
     far = max(shares, key=lambda value: abs(value - 0.5))
-    return _test(
-        min(values), len(values), share, statistic=far, what=f"adjacent coins agree in {far:.2%} of cases at the worst"
-    )
+    return _test(min(values), len(values), share, statistic=far, what=f"coins agree in {far:.2%} of cases at the worst")
 
 
-def extreme_latents(dim: int) -> Tensor:
-    """Return finite latents (24, dim) of every size that a float64 can have: zeros, ties, subnormal and near overflow."""
+def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
+    """Return finite latents (34, dim) of every size that a float64 can have: zeros, ties, subnormal and near overflow.
+
+    Ten of them lie just outside the ball, by a ten-thousandth to a factor of three: where a clip with a tolerance lets them be.
+    """
     generator = torch.Generator().manual_seed(7)
-    random = torch.randn(16, dim, dtype=torch.float64, generator=generator)
+    random = torch.randn(26, dim, dtype=torch.float64, generator=generator)
     sizes = torch.logspace(-3, 3, 16, dtype=torch.float64)[:, None]
+    random[:16] *= sizes
+    outside = clip_norm * (1 + torch.logspace(-4, 0.3, 10, dtype=torch.float64))[:, None]
+    random[16:] *= outside / torch.linalg.vector_norm(random[16:], ord=order, dim=1, keepdim=True)
     constants = torch.tensor([0.0, 1.0, -1.0, 1 / 3, 1e-310, 1e300, 1.7e308, -1e-5], dtype=torch.float64)[:, None]
-    return torch.cat([random * sizes, constants.expand(-1, dim)])
+    return torch.cat([random, constants.expand(-1, dim)])
+
+
+def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
+    """Yield where coins agree: in a row and between rows, at several distances."""
+    rows, dim = coin.shape
+    for lag in sorted({1, 2, 3, dim // 4, dim // 2, dim - 1} & set(range(1, dim))):
+        yield coin[:, lag:] == coin[:, :-lag]
+    for lag in sorted({1, 2, 8, 32, rows // 2} & set(range(1, rows))):
+        yield coin[lag:] == coin[:-lag]
 
 
 def _distance(first: Floats, second: Floats, law: Law) -> float:
@@ -131,18 +146,34 @@ def _distance(first: Floats, second: Floats, law: Law) -> float:
 
 def _random_distance(subject: Subject, law: Law) -> float:
     latents = torch.randn(512, subject.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
-    centres = subject.project(10 * subject.clip_norm * latents).numpy()
+    centres = subject.project(10 * subject.clip_norm * latents)
     return max(_distance(first, second, law) for first, second in zip(centres[:256], centres[256:], strict=True))
 
 
-def _noises(samples: list[PairSample]) -> Iterator[Floats]:
-    for sample in samples:
+def _plain(samples: list[PairSample]) -> list[PairSample]:
+    plain = [sample for sample in samples if sample.pair.plain and sample.additive]
+    if not plain:
+        raise MechanismFailure("releases have another dimension than latents")
+    return plain
+
+
+def _sides(samples: list[PairSample]) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the releases of each input, once, with the projected input."""
+    seen = set()
+    for sample in _plain(samples):
         for releases, centre in zip(sample.releases, sample.centres, strict=True):
-            yield releases - centre
+            if id(releases) not in seen:
+                seen.add(id(releases))
+                yield releases, centre
 
 
-def _exact_norm(row: Tensor, order: int) -> Fraction:
-    if not row.isfinite().all():
+def _noises(samples: list[PairSample]) -> Iterator[Floats]:
+    for releases, centre in _sides(samples):
+        yield releases - centre
+
+
+def _exact_norm(row: Floats, order: int) -> Fraction:
+    if not np.isfinite(row).all():
         raise MechanismFailure("project returned a number that is not finite for a finite latent")
     return sum((abs(Fraction(value)) ** order for value in row.tolist()), Fraction(0))
 

@@ -6,6 +6,7 @@ on x (Mironov 2012). These checks look at nothing else, and are kept apart from 
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtr
 from scipy.stats import fisher_exact
 
 from adept.audit.pairs import PairSample
@@ -15,6 +16,8 @@ from adept.audit.subject import Subject
 Floats = NDArray[np.float64]
 
 MANTISSA_BITS = 53
+ODD_SHARE = 0.4  # of exact noise whose scale is at least STEPS steps of its grid
+STEPS = 4.0
 
 
 def grid(subject: Subject, samples: list[PairSample]) -> Finding:
@@ -25,7 +28,7 @@ def grid(subject: Subject, samples: list[PairSample]) -> Finding:
     largest output over finest bit exceeds 2^53. That refutes the word ``exact``, and needs no statistics.
     """
     _require_exact_law(subject)
-    spans = [_bit_span(releases) for sample in samples for releases in sample.releases if releases.any()]
+    spans = [_bit_span(releases) for releases in _releases(samples) if releases.any()]
     if not spans:
         raise MechanismFailure("all releases are zero")
     bits = max(largest for largest, _ in spans) - min(finest for _, finest in spans)
@@ -40,7 +43,7 @@ def representability(subject: Subject, samples: list[PairSample], *, share: floa
     the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
     """
     _require_exact_law(subject)
-    tests = [_reachable(sample, candidate) for sample in samples for candidate in sample.centres]
+    tests = [_reachable(sample, candidate) for sample in _plain(samples) for candidate in sample.centres]
     values = [float(fisher_exact(np.array([[k, m - k] for k, m in counts])).pvalue) for counts in tests]
     (first, rows), (second, _) = tests[int(np.argmin(values))]
     p = min(1.0, min(values) * len(values))
@@ -48,6 +51,41 @@ def representability(subject: Subject, samples: list[PairSample], *, share: floa
     return Finding(
         failed=p < share, evidence=evidence, statistic=abs(first - second) / rows, p_value=p, threshold=share
     )
+
+
+def lowest_bit(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
+    """Are releases odd multiples of their grid's step as often as exact noise is.
+
+    Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with probability
+    .4 to .6, whatever c. Let s be the finest step seen in the first half of the releases. If the noise lives on a grid, its true
+    step is at most s, and is s unless all of the first half are even multiples of it, which has probability at most .6^m.
+    So in the second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower tail is a p-value.
+    Floats have their finest bit in few numbers only: hardly any is odd, whatever their precision. Rounded floats pass.
+    """
+    _require_exact_law(subject)
+    values = np.concatenate([releases.ravel() for releases in _releases(samples)])
+    values = values[np.random.default_rng().permutation(len(values))]
+    learn, count = np.array_split(values, 2)
+    if not learn.any():
+        raise MechanismFailure("all releases are zero")
+    step = 2.0 ** _bit_span(learn)[1]
+    if subject.law()[1] < STEPS * step:
+        raise MechanismFailure(f"the declared noise is not wider than {STEPS:g} steps of the grid that it shows")
+    odd = int((np.fmod(count / step, 2) != 0).sum())
+    p = float(bdtr(odd, len(count), ODD_SHARE))
+    evidence = (
+        f"{odd} of {len(count)} numbers are odd multiples of the finest step seen, {step:.3g}; exact noise has half"
+    )
+    return Finding(failed=p < share, evidence=evidence, statistic=odd / len(count), p_value=p, threshold=share)
+
+
+def _plain(samples: list[PairSample]) -> list[PairSample]:
+    return [sample for sample in samples if sample.pair.plain and sample.additive]
+
+
+def _releases(samples: list[PairSample]) -> list[Floats]:
+    """Return each sample of releases once."""
+    return list({id(side): side for sample in _plain(samples) for side in sample.releases}.values())
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge
+from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge, judged
 from adept.audit.rules import THRESHOLD_ALPHA, counted_rule
 from adept.errors import ConfigurationError
 
@@ -182,11 +182,11 @@ def _changes(frozen: Any, texts: Sequence[str]) -> bool:
 
 
 def _audit(name: str, play: Callable[[], Finding], rewriter: Any, *, trials: int, confidence: float) -> AuditResult:
-    """Run one end-to-end check and wrap it up as an audit."""
+    """Run one end-to-end check and wrap it up as an audit; raises NotJudged if nothing could be judged."""
     started = time.monotonic()
     check = judge(name, lambda: _answered(play), sees=SEES[name])
     mechanism = rewriter.mechanism
-    return AuditResult(
+    result = AuditResult(
         mechanism=str(getattr(mechanism, "name", type(mechanism).__name__)),
         claimed_epsilon=float(mechanism.epsilon),
         delta=float(getattr(mechanism, "delta", 0.0)),
@@ -198,6 +198,7 @@ def _audit(name: str, play: Callable[[], Finding], rewriter: Any, *, trials: int
         releases_judged=check.verdict is not Verdict.UNJUDGED,
         checks=(check,),
     )
+    return judged(result)
 
 
 def _answered(play: Callable[[], Finding]) -> Finding:

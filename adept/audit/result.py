@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from adept.errors import AdeptError
 from adept.mechanisms.guarantee import json_number
 
 
@@ -67,11 +68,17 @@ class AuditResult:
     seconds: float
     releases_judged: bool
     checks: tuple[Check, ...]
+    not_looked_at: tuple[str, ...] = ()  # what this audit cannot have seen, in sentences
 
     @property
     def violated(self) -> bool:
         """Was a check failed, so that the claim or a declaration it rests on is refuted."""
         return any(check.verdict is Verdict.FAILED for check in self.checks)
+
+    @property
+    def outcome(self) -> str:
+        """One of three: "violated", "not refuted" (which is no proof), or "not judged" (which `NotJudged` raises)."""
+        return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
     def judged(self) -> bool:
@@ -100,9 +107,39 @@ class AuditResult:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it, with the same numbers as the table."""
         plain = {name: value for name, value in asdict(self).items() if name != "checks"}
-        verdicts = {"violated": self.violated, "judged": self.judged, "certified_epsilon": self.certified_epsilon}
+        verdicts = {
+            "violated": self.violated,
+            "judged": self.judged,
+            "outcome": self.outcome,
+            "certified_epsilon": self.certified_epsilon,
+        }
         checks = [{name: _json(value) for name, value in asdict(check).items()} for check in self.checks]
         return {name: _json(value) for name, value in {**verdicts, **plain}.items()} | {"checks": checks}
+
+
+class NotJudged(AdeptError):
+    """The third outcome of an audit: it could neither convict nor look, so nothing is said of the claim.
+
+    Attributes:
+        result: the checks, each with the reason why it could not be judged.
+    """
+
+    def __init__(self, result: AuditResult) -> None:
+        self.result = result
+        reasons = dict.fromkeys(check.evidence for check in result.checks if check.verdict is Verdict.UNJUDGED)
+        event = next(
+            (check.evidence for check in result.checks if check.name == "event"), next(iter(reasons), "no check")
+        )
+        super().__init__(
+            f"the claim of {result.mechanism} could not be judged ({event}): mend the mechanism and audit again"
+        )
+
+
+def judged(result: AuditResult) -> AuditResult:
+    """Return a result that says something of the claim; raise NotJudged for one that does not."""
+    if not result.judged:
+        raise NotJudged(result)
+    return result
 
 
 def judge(name: str, question: Callable[[], Finding], *, sees: str) -> Check:
@@ -120,6 +157,8 @@ def _short(value: float | None) -> str:
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, float):
         return None if math.isnan(value) else json_number(value)
     return value

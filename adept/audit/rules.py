@@ -10,7 +10,10 @@ may be far off, so the auditor certifies both rules rather than believe one.
 Nothing here has to be right. A rule is valid whatever it was chosen by, if it is scored on other releases.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +24,14 @@ from adept.audit.bounds import GameCounts, game_lower_bound
 Floats = NDArray[np.float64]
 
 THRESHOLDS = 400
+SCREENING_THRESHOLDS = 80
 # Bounds are compared at a strict alpha: the best rule at a lax one would speak seldom, and what it certifies would scatter.
 THRESHOLD_ALPHA = 1e-3  # some thousand rules, most of them much alike
 SMOOTHING = 15  # thresholds on either side over which a score is averaged
 LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
 NEWTON_STEPS = 12
+RARE_SDS = 2.0
+PROMISING_SDS = 4.0  # standard deviations of a log ratio of counts by which a screened rule is marked down
 RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the values of the inputs do not overlap
 
 
@@ -72,6 +78,22 @@ def fitted_rule(
     return _best_rule(values, chance, rounds=rounds, gap=gap, delta=delta, alpha=alpha)
 
 
+def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> tuple[float, Rule]:
+    """Return the rule with the best bound in ``rounds`` rounds if it errs no more often than here, half a time where it never did.
+
+    Its promise is optimistic: a rule that was right forty times and never wrong may deserve to be tried on a hundred times as much.
+    """
+    values = np.concatenate([first, second])
+    own = np.concatenate([np.ones(len(first)), np.zeros(len(second))])
+    weight = rounds / len(values)
+    best = (-math.inf, Rule(high=np.inf, low=-np.inf, flipped=False))
+    for high, low, answers, flipped, right, wrong in _candidates(values, own, 1 - own, gap, SCREENING_THRESHOLDS):
+        score, _, i = _quick(right, wrong, weight, delta * answers / 2 * rounds, sds=RARE_SDS)
+        if score > best[0]:
+            best = score, Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
+    return best
+
+
 def chance_of_first(first: Floats, second: Floats) -> Floats:
     """Return for each value, those of the first input before those of the second, the fitted chance that it is of the first.
 
@@ -85,33 +107,91 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
     weights = np.zeros(2)
     for _ in range(NEWTON_STEPS):
         chance = expit(weights @ design)
-        curvature = (design * (chance * (1 - chance))) @ design.T + ridge
-        weights = weights + np.linalg.solve(curvature, design @ (label - chance) - ridge @ weights)
+        (a, b), (_, c) = (design * (chance * (1 - chance))) @ design.T + ridge
+        slope, level = design @ (label - chance) - ridge @ weights
+        weights = weights + np.array([c * slope - b * level, a * level - b * slope]) / (a * c - b * b)
     result: Floats = expit(weights @ design)
     return result
+
+
+def promising(
+    values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
+) -> tuple[float, float, float]:
+    """Return about the bound of the best rule if each value is the first input's with its ``chance``, and how often it is wrong.
+
+    ln((p - delta) / q) less `PROMISING_SDS` standard deviations of the log ratio of two counts: fast, for screening. Third comes
+    the best hope of ``rounds`` rounds, with the optimism of `rare_rule`.
+    """
+    order = np.argsort(values)
+    ordered, ours = values[order], chance[order]
+    cuts = np.flatnonzero(np.diff(ordered) > gap) + 1  # so many values lie below a threshold
+    if not len(cuts):
+        return -math.inf, 0.0, -math.inf
+    below = np.concatenate([[0.0], np.cumsum(ours)])
+    low, high = cuts[_ranks(len(cuts))], cuts[::-1][_ranks(len(cuts))]
+    first = [below[low], low - below[low]]
+    second = [below[-1] - below[high], len(values) - high - (below[-1] - below[high])]
+    best, hope, weight = (-math.inf, 0.0), -math.inf, rounds / len(values)
+    for answers, rights, wrongs in ((1, *first), (1, *second), (2, first[0] + second[1], first[1] + second[0])):
+        for right, wrong in ((rights, wrongs), (wrongs, rights)):
+            best = max(best, _quick(right, wrong, 1.0, delta * answers / 2 * len(values))[:2])
+            if rounds:
+                hope = max(hope, _quick(right, wrong, weight, delta * answers / 2 * rounds, sds=RARE_SDS)[0])
+    return *best, hope
+
+
+def _quick(
+    right: Floats, wrong: Floats, weight: float, forgiven: float, *, sds: float = PROMISING_SDS
+) -> tuple[float, float, int]:
+    """Return the best of several bounds, about, how often its rule is wrong, and which it is.
+
+    Wrong guesses are read as so many standard deviations more, after Anscombe's root: none of forty are seven, not a half.
+    """
+    answered, seen = (right + wrong) * weight, wrong * weight
+    most = np.square(np.sqrt(seen + 0.375) + sds / 2)
+    scores = np.log(np.maximum(answered - most - forgiven, 1e-9) / most)
+    i = int(np.argmax(scores))
+    return float(scores[i]), float(seen[i]), i
+
+
+@cache
+def _ranks(count: int, most: int = SCREENING_THRESHOLDS) -> NDArray[np.int64]:
+    """Return at most so many ranks below ``count``, dense at the low end."""
+    return np.unique(np.geomspace(1, count, most).astype(int)) - 1
 
 
 def _best_rule(
     values: Floats, chance: Floats, *, rounds: int, gap: float, delta: float, alpha: float
 ) -> tuple[float, Rule]:
-    """Return the rule with the best bound in ``rounds`` rounds if each value is the first input's with its ``chance``.
+    """Return the rule with the best bound in ``rounds`` rounds if each value is the first input's with its ``chance``."""
+    weight = rounds / len(values)
+    best = (-np.inf, Rule(high=np.inf, low=-np.inf, flipped=False))
+    for high, low, answers, flipped, right, wrong in _candidates(
+        values, chance * weight, (1 - chance) * weight, gap, THRESHOLDS
+    ):
+        scores = game_lower_bound(right, wrong, rounds, delta=delta * answers / 2, alpha=alpha)
+        i = _best_on_average(scores)
+        if scores[i] > best[0]:
+            best = float(scores[i]), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
+    return best
+
+
+def _candidates(
+    values: Floats, first: Floats, second: Floats, gap: float, most: int
+) -> Iterator[tuple[Floats, Floats, int, bool, Floats, Floats]]:
+    """Yield thresholds (high, low), answers, direction, and how much weight each rule has right and wrong.
 
     Thresholds are tried by their rank from either end: one end alone, the other alone, and both ends at the same rank.
     """
-    highs, lows = _thresholds(values, gap)
+    highs, lows = _thresholds(values, gap, most)
     ends = [(highs, np.full_like(lows, -np.inf)), (np.full_like(highs, np.inf), lows), (highs, lows)]
-    up, down = _tails(values, chance * (rounds / len(values)), (1 - chance) * (rounds / len(values)), highs, lows)
+    up, down = _tails(values, first, second, highs, lows)
     none = np.zeros_like(up[0])
-    best = (-np.inf, Rule(high=np.inf, low=-np.inf, flipped=False))
     for (high, low), above, below in zip(ends, (up, [none, none], up), ([none, none], down, down), strict=True):
         answers = 2 if above is up and below is down else 1
         for flipped in (False, True):
             right, wrong = above[flipped] + below[not flipped], above[not flipped] + below[flipped]
-            scores = game_lower_bound(right, wrong, rounds, delta=delta * answers / 2, alpha=alpha)
-            i = _best_on_average(scores)
-            if scores[i] > best[0]:
-                best = float(scores[i]), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
-    return best
+            yield high, low, answers, flipped, right, wrong
 
 
 def _tails(
@@ -141,11 +221,11 @@ def _best_on_average(scores: Floats) -> int:
     return int(np.argmax(np.convolve(padded, np.ones(2 * SMOOTHING + 1), "valid")))
 
 
-def _thresholds(values: Floats, gap: float) -> tuple[Floats, Floats]:
+def _thresholds(values: Floats, gap: float, most: int) -> tuple[Floats, Floats]:
     """Return midpoints of gaps between values, by rank from the top and from the bottom: dense in both tails."""
     distinct = np.unique(values)
     middles = ((distinct[:-1] + distinct[1:]) / 2)[np.diff(distinct) > gap]
     if not len(middles):
         return distinct[:1], distinct[:1]
-    ranks = np.unique(np.geomspace(1, len(middles), THRESHOLDS).astype(int)) - 1
+    ranks = _ranks(len(middles), most)
     return middles[::-1][ranks], middles[ranks]

@@ -1,32 +1,32 @@
-"""The mechanism under audit: what it claims, what else it declares, and its releases, drawn without trusting it.
+"""The mechanism under audit: what it claims, what else it declares, and its releases, drawn without trusting it."""
 
-Everything that a foreign mechanism does runs in a thread of its own with a time limit. Whatever goes wrong there becomes a
-`MechanismFailure` with the reason, and that becomes a check that could not be judged.
-"""
-
+import copy
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from threading import Thread
-from typing import Any, TypeVar
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from adept.audit.foreign import DIALECTS, Caller, as_rows, signature
 from adept.audit.laws import LAWS, Law
+from adept.audit.pairs import Pair, PairSample, Statistic
 from adept.audit.result import MechanismFailure
-from adept.errors import ConfigurationError
+from adept.audit.statistics import statistics
 from adept.mechanisms.grid import clip_latents
 
 Floats = NDArray[np.float64]
-Value = TypeVar("Value")
 
 SOURCES = ("release", "simulate")
 CLIPS = ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # numbers asked for in one call: bounds both the memory and the time of a call
+CALLS_SECONDS = 0.5  # of calls that follow each other in one thread
 LARGEST_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, are cut off there: post-processing
+JITTER = 1e-7  # in units of clip_norm: tells the records of memoised releases apart
 
 
 @dataclass
@@ -39,6 +39,7 @@ class Subject:
         source: "release" asks ``privatize``, "simulate" asks ``simulate``.
         time_limit: seconds that one call may take; infinite: calls run in the caller's own thread.
         generator: for ``simulate`` alone.
+        memoised: the mechanism answers a record that it has seen with its earlier release; see `draw`.
     """
 
     mechanism: Any
@@ -46,15 +47,14 @@ class Subject:
     source: str
     time_limit: float
     generator: torch.Generator
+    memoised: bool = False
+    call: Caller = field(init=False, repr=False)
     _declared: Any = field(default=None, repr=False)
-    _hung: bool = False
+    _dialect: str | None = None
+    _seconds: dict[str, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        epsilon = getattr(self.mechanism, "epsilon", None)
-        if not isinstance(epsilon, int | float) or not epsilon >= 0:
-            raise ConfigurationError(f"epsilon of the mechanism must be a number of at least zero, got {epsilon!r}")
-        if not callable(getattr(self.mechanism, "privatize", None)):
-            raise ConfigurationError("privatize must be a method of the mechanism: latents (B, n) -> (B, n)")
+        self.call = Caller(self.time_limit)
 
     @property
     def epsilon(self) -> float:
@@ -69,11 +69,16 @@ class Subject:
     def clip(self) -> str:
         """The set that the claim speaks of; what a foreign mechanism calls ``clip`` may be something else."""
         declared = getattr(self.mechanism, "clip", "l2")
-        return declared if declared in CLIPS else "l2"
+        return declared if isinstance(declared, str) and declared in CLIPS else "l2"
 
     @property
     def clip_norm(self) -> float:
         return float(getattr(self.mechanism, "clip_norm", 1.0))
+
+    @property
+    def largest(self) -> float:
+        """Where outputs are cut off; NaN is read as twice as much."""
+        return LARGEST_OUTPUT * self.clip_norm
 
     @property
     def name(self) -> str:
@@ -87,7 +92,7 @@ class Subject:
         """
         if self._declared is None:
             self._require("guarantee")
-            self._declared = self._call("guarantee", lambda: self.mechanism.guarantee(self.dim))
+            self._declared = self.call("guarantee", lambda: self.mechanism.guarantee(self.dim))
         return self._declared
 
     @property
@@ -114,69 +119,138 @@ class Subject:
             raise MechanismFailure(f"the mechanism declares no scale for its noise (got {scale})")
         return law, float(scale)
 
-    def project(self, latents: Tensor) -> Tensor:
+    def project(self, latents: Tensor) -> Floats:
         """Map latents (B, n) into the set that the claim speaks of: with the mechanism's ``project``, or by its declared clip."""
-        if hasattr(self.mechanism, "project"):
-            return self._checked("project", latents, self._call("project", lambda: self.mechanism.project(latents)))
-        return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm)
+        if not hasattr(self.mechanism, "project"):
+            return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
+        to = DIALECTS[self.dialect]
+        projected = as_rows(
+            self.call("project", lambda: self.mechanism.project(to(latents))), rows=len(latents), what="project"
+        )
+        if projected.shape != tuple(latents.shape):
+            raise MechanismFailure(f"project returned shape {projected.shape} for latents {tuple(latents.shape)}")
+        return projected
 
-    def release(self, latents: Tensor) -> Tensor:
-        """Ask for one release per row of latents (B, n): one call."""
+    def centres(self, pair: Pair) -> tuple[Floats, Floats]:
+        """Return the projected inputs of a pair, flat; zero where the projection gives no number."""
+        batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (pair.first, pair.second)])
+        flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
+        return flat[0], flat[1]
+
+    def statistics(self, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
+        """Yield the statistics that separate one pair, each with a name."""
+        return statistics(sample, clip_norm=self.clip_norm)
+
+    def numbers(self, record: Tensor) -> int:
+        """Return how many numbers the release of a record, or of a batch, holds."""
+        return record.numel()
+
+    @property
+    def dialect(self) -> str:
+        """The arrays that the mechanism takes, found by trying: tensors or NumPy, of float64 or float32.
+
+        Raises:
+            MechanismFailure: it takes none of them, for the reason that it gave the first.
+        """
+        if self._dialect is None:
+            probe, reasons = torch.full((2, self.dim), 0.1 * self.clip_norm, dtype=torch.float64), []
+            for name in DIALECTS if self.source == "release" else ("torch",):
+                try:
+                    self._rows(probe, name)
+                except MechanismFailure as failure:
+                    reasons.append(failure)
+                else:
+                    self._dialect = name
+                    break
+            else:
+                raise reasons[0]
+        return self._dialect
+
+    def release(self, latents: Tensor) -> Floats:
+        """Ask for one release per row of latents (B, n), in one call; returns (B, m), as `as_rows` reads it."""
+        return self._rows(latents, self.dialect)[0]
+
+    def signature(self, latents: Tensor) -> str:
+        """Ask for a release in one call, and return what it says beside its numbers."""
+        return self._rows(latents, self.dialect)[1]
+
+    def _rows(self, latents: Tensor, dialect: str) -> tuple[Floats, str]:
         if self.source == "simulate":
             self._require("simulate")
-            released = self._call("simulate", lambda: self.mechanism.simulate(latents, self.generator))
+            released = self.call("simulate", lambda: self.mechanism.simulate(latents, self.generator))
         else:
-            released = self._call("privatize", lambda: self.mechanism.privatize(latents))
-        return self._checked(self.source, latents, released)
+            given = DIALECTS[dialect](latents)
+            released = self.call("privatize", lambda: self.mechanism.privatize(given))
+        return as_rows(released, rows=len(latents), what=self.source), signature(released)
 
-    def draw(self, latent: Tensor, rows: int) -> Iterator[Floats]:
-        """Yield ``rows`` releases of one latent (n,), in chunks (b, n) of bounded size, as finite numbers."""
-        largest = max(1, CALL_ELEMENTS // self.dim)
-        limit = LARGEST_OUTPUT * self.clip_norm
+    def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
+        """Yield ``rows`` releases of one record, in chunks (b, m) of bounded size, as finite numbers.
+
+        NaN and infinite outputs become large numbers, which is post-processing. Memoised releases are drawn each from a copy
+        of its own of the mechanism as it was given, of a record of its own, `JITTER` apart: the claim speaks of any records, so
+        what bounds the mixture of their releases is the same.
+
+        Args:
+            record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), released once for each
+                release, whose outputs are read as one row of B * m numbers.
+            rows: how many releases.
+            alone: whether a latent (n,) is released in calls of one row each.
+        """
+        limit = self.largest
+        together = record.ndim == 1 and not alone and not self.memoised
+        batch = record[None] if record.ndim == 1 else record
+        size = CALL_ELEMENTS // self.dim if together else CALLS_SECONDS / max(self.seconds_per_call, 1e-6)
+        largest = max(1, min(int(size), CALL_ELEMENTS // batch.numel()))
         for start in range(0, rows, largest):
-            batch = latent.expand(min(largest, rows - start), -1).clone()
-            released = self.release(batch)
-            if released.isnan().any():
-                raise MechanismFailure("the mechanism returned NaN for a finite latent")
-            yield released.numpy().clip(-limit, limit)
+            count = min(largest, rows - start)
+            released = self.release(batch.expand(count, -1).clone()) if together else self.in_calls([batch] * count)
+            yield np.nan_to_num(released, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
 
-    def sample(self, latent: Tensor, rows: int) -> Floats:
-        """Return ``rows`` releases (rows, n) of one latent (n,)."""
-        return np.concatenate(list(self.draw(latent, rows)))
+    def sample(self, record: Tensor, rows: int, *, alone: bool = False) -> Floats:
+        """Return ``rows`` releases (rows, m) of one record, as `draw` reads it."""
+        return np.concatenate(list(self.draw(record, rows, alone=alone)))
+
+    def in_calls(self, batches: Sequence[Tensor]) -> Floats:
+        """Release batches, each in a call of its own, one after the other in one thread; returns (calls, B * m)."""
+        dialect = self.dialect
+        here = replace(self, time_limit=math.inf, _dialect=dialect)  # no further thread for each call
+
+        def one(batch: Tensor) -> Floats:
+            if not self.memoised:
+                return here._rows(batch.clone(), dialect)[0].ravel()
+            fresh = replace(here, mechanism=copy.deepcopy(self.mechanism))
+            return fresh._rows(batch + JITTER * self.clip_norm * torch.rand_like(batch), dialect)[0].ravel()
+
+        return self.call("privatize", lambda: np.stack([one(batch) for batch in batches]))
+
+    @property
+    def seconds_per_call(self) -> float:
+        """How long a call of one row takes, measured once."""
+        return self._measured("call", 1)
+
+    @property
+    def seconds_per_row(self) -> float:
+        """How much longer each further row of a call takes."""
+        return max(1e-9, (self._measured("rows", 64) - self.seconds_per_call) / 63)
+
+    def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
+        """Return ``rows``, or as many as the mechanism releases in so many seconds; fixed before any is looked at."""
+        each = self.seconds_per_call if alone or self.memoised else self.seconds_per_row
+        return max(0, min(rows, int(seconds / each)))
+
+    def _measured(self, what: str, rows: int) -> float:
+        if what not in self._seconds:
+            latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)
+            self._seconds[what] = min(
+                self._timed(latents) for _ in range(4)
+            )  # the machine may be busy with something else
+        return self._seconds[what]
+
+    def _timed(self, latents: Tensor) -> float:
+        started = time.perf_counter()
+        self.release(latents)
+        return time.perf_counter() - started
 
     def _require(self, method: str) -> None:
         if not callable(getattr(self.mechanism, method, None)):
             raise MechanismFailure(f"the mechanism has no method {method}")
-
-    def _checked(self, what: str, latents: Tensor, value: Any) -> Tensor:
-        if not isinstance(value, Tensor):
-            raise MechanismFailure(f"{what} returned {type(value).__name__} instead of a tensor")
-        if value.shape != latents.shape:
-            raise MechanismFailure(f"{what} returned shape {tuple(value.shape)} for latents {tuple(latents.shape)}")
-        return value.detach().to("cpu", torch.float64)
-
-    def _call(self, what: str, function: Callable[[], Value]) -> Value:
-        """Run foreign code in a daemon thread: one that never returns is left behind, and never called again."""
-        if self._hung:
-            raise MechanismFailure(f"not asked again: an earlier call took longer than {self.time_limit:g} s")
-        outcome: list[Value | BaseException] = []
-        if math.isinf(self.time_limit):
-            _try(function, outcome)
-        else:
-            thread = Thread(target=_try, args=(function, outcome), daemon=True)
-            thread.start()
-            thread.join(self.time_limit)
-        if not outcome:
-            self._hung = True
-            raise MechanismFailure(f"{what} took longer than {self.time_limit:g} s")
-        if isinstance(outcome[0], BaseException):
-            raise MechanismFailure(f"{what} raised {type(outcome[0]).__name__}: {outcome[0]}") from outcome[0]
-        return outcome[0]
-
-
-def _try(function: Callable[[], Value], outcome: list[Value | BaseException]) -> None:
-    """Append the function's value to ``outcome``, or what it raised."""
-    try:
-        outcome.append(function())
-    except BaseException as error:  # noqa: BLE001 - foreign code: whatever it raises becomes a check's reason
-        outcome.append(error)

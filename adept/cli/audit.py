@@ -1,19 +1,21 @@
 """``adept audit``: put a mechanism's claim, or a whole rewriter, to the test."""
 
+import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING
 from rich.progress import Progress
 
 from adept import audit
-from adept.audit import AuditResult
+from adept.audit import AuditResult, Claim, NotJudged
 from adept.cli.app import execute
 from adept.cli.console import show_table, write_dict
 from adept.data.files import new_directory
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError
 from adept.mechanisms import Description
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -30,8 +32,11 @@ TEXTS = [
 class AuditConfig:
     """Configuration of ``adept audit``."""
 
-    target: str = "mechanism"  # mechanism | rewriter: the latents alone, or text to text through model_dir
+    target: str = (
+        "mechanism"  # mechanism | rewriter: the mechanism alone, or text to text (through model_dir, or anyone's)
+    )
     mechanism: Any = MISSING  # a MechanismChoice
+    foreign: str | None = None  # MODULE:ATTRIBUTE, which `mechanism=` takes too: anyone's mechanism, class or function
     epsilon: float | None = None  # the claim; the random and identity ends need none
     dim: int = 64  # of the latents; target=rewriter takes the model's
     trials: int = 10_000  # releases of each input
@@ -40,12 +45,14 @@ class AuditConfig:
     seed: int | None = None  # of a simulation
     model_dir: str | None = None  # for target=rewriter
     texts: list[str] = field(default_factory=lambda: list(TEXTS))  # for target=rewriter: hard to hide from each other
+    alphabet: int | None = None  # of a foreign mechanism on {0..K-1}: K
+    memoised: bool = False  # a foreign mechanism that answers a record with the release that it gave before
     output_dir: str | None = None  # null: the result is only shown
 
     def __post_init__(self) -> None:
         if self.target not in TARGETS:
             raise ConfigurationError(f"target must be one of {', '.join(TARGETS)}, got {self.target}")
-        if self.target == "rewriter" and self.model_dir is None:
+        if self.target == "rewriter" and self.model_dir is None and self.foreign is None:
             raise ConfigurationError("model_dir must be given for target=rewriter, got none")
         if len(self.texts) < 2:
             raise ConfigurationError(f"texts must be at least two, got {len(self.texts)}")
@@ -55,31 +62,76 @@ def run(config: AuditConfig) -> list[AuditResult]:
     """Audit; raises AdeptError for what the user can mend, and when nothing could be judged."""
     directory = new_directory(config.output_dir) if config.output_dir else None
     with Progress(disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(f"auditing {config.mechanism.kind.name}")
+        task = bar.add_task(f"auditing {config.foreign or config.mechanism.kind.name}")
 
         def progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        results = (
-            _audit_rewriter(config, progress) if config.target == "rewriter" else [_audit_mechanism(config, progress)]
-        )
+        outcomes = [_outcome(audited) for audited in _audits(config, progress)]
+    results = [outcome.result if isinstance(outcome, NotJudged) else outcome for outcome in outcomes]
     if directory:
         write_dict(_summary(results), directory / "result.json")
-    if not any(result.judged for result in results):
-        reasons = {check.evidence for result in results for check in result.checks}
-        raise DataError(f"nothing could be judged ({'; '.join(sorted(reasons))}): mend the mechanism and audit again")
+    if isinstance(outcomes[0], NotJudged) and not any(result.judged for result in results):
+        raise outcomes[0]
     return results
 
 
+def _outcome(audited: Callable[[], AuditResult]) -> AuditResult | NotJudged:
+    try:
+        return audited()
+    except NotJudged as failure:
+        return failure
+
+
+def _audits(config: AuditConfig, progress: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+    if config.target == "rewriter" and config.foreign is None:
+        return _audits_of_rewriter(config, progress)
+    mechanism = foreign(config) if config.foreign else config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
+    return [lambda: _audit_mechanism(mechanism, config, progress)]
+
+
+def foreign(config: AuditConfig) -> Claim:
+    """Return anyone's mechanism by its MODULE:ATTRIBUTE, looked for in the working directory too.
+
+    A class is built with ``epsilon``; an object with ``privatize`` (for target=rewriter: or ``rewrite``), or a function, is
+    taken as it is, and claims ``epsilon`` if one is given.
+    """
+    name = config.foreign or ""
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(
+            f"mechanism must be MODULE:ATTRIBUTE that can be imported, got {name} ({error})"
+        ) from None
+    finally:
+        sys.path.remove(here)
+    if isinstance(found, type):
+        try:
+            found = found() if config.epsilon is None else found(epsilon=config.epsilon)
+        except TypeError as error:
+            raise ConfigurationError(
+                f"mechanism {name} must take epsilon, and nothing else that is required ({error})"
+            ) from None
+    if config.target == "rewriter" and not hasattr(found, "privatize") and hasattr(found, "rewrite"):
+        found = Claim(found.rewrite, epsilon=getattr(found, "epsilon", None))
+    return Claim(found, epsilon=config.epsilon, alphabet=config.alphabet, memoised=config.memoised or None)
+
+
 def _audit_mechanism(
-    config: AuditConfig, progress: Callable[[int, int], None], *, dim: int | None = None, clip_norm: float = 1.0
+    mechanism: Any, config: AuditConfig, progress: Callable[[int, int], None], *, dim: int | None = None
 ) -> AuditResult:
-    mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=clip_norm)
     if isinstance(mechanism, Description):
         return audit.run_description(mechanism, trials=config.trials, confidence=config.confidence)
+    texts = config.target == "rewriter" and config.foreign is not None
     return audit.run(
         mechanism,
         dim=dim or config.dim,
+        pairs=[_hard(config.texts)] if texts else None,
         trials=config.trials,
         confidence=config.confidence,
         source=config.source,
@@ -88,17 +140,22 @@ def _audit_mechanism(
     )
 
 
-def _audit_rewriter(config: AuditConfig, progress: Callable[[int, int], None]) -> list[AuditResult]:
+def _hard(texts: list[str]) -> tuple[str, str]:
+    """The two texts that are hardest to hide from each other."""
+    return max(texts, key=len), min(texts, key=len)
+
+
+def _audits_of_rewriter(config: AuditConfig, progress: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
     """Three audits of one pipeline: of its mechanism, of text to text by guessing, and of the path past the latent by replay."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism)
-    first, second = max(config.texts, key=len), min(config.texts, key=len)
+    first, second = _hard(config.texts)
     return [
-        _audit_mechanism(config, progress, dim=sizes.latent_dim, clip_norm=sizes.clip_norm),
-        audit.guessing_game(rewriter, first, second, trials=config.trials, confidence=config.confidence),
-        audit.replay(rewriter, config.texts),
+        lambda: _audit_mechanism(mechanism, config, progress, dim=sizes.latent_dim),
+        lambda: audit.guessing_game(rewriter, first, second, trials=config.trials, confidence=config.confidence),
+        lambda: audit.replay(rewriter, config.texts),
     ]
 
 
@@ -117,6 +174,15 @@ def status(results: list[AuditResult]) -> int:
     return int(any(result.violated for result in results))
 
 
+def foreign_overrides(arguments: list[str]) -> list[str]:
+    """Write ``mechanism=MODULE:ATTRIBUTE`` as ``foreign=...``: Hydra would look for a file of that name in conf/mechanism."""
+    named = [argument.partition("=") for argument in arguments]
+    return [
+        f"foreign='{value}'" if key == "mechanism" and ":" in value else f"{key}{is_}{value}"
+        for key, is_, value in named
+    ]
+
+
 def main() -> int:
     """Run ``adept audit`` from ``sys.argv``."""
 
@@ -132,6 +198,9 @@ def main() -> int:
         violated, certified = status(results), max(result.certified_epsilon for result in results)
         verdict = "VIOLATED: the claim is refuted" if violated else "not refuted, which is no proof"
         sys.stdout.write(f"{verdict}; certified epsilon at least {certified:.3g}, confidence {config.confidence:g}\n")
+        unseen = dict.fromkeys(line for result in results for line in result.not_looked_at)
+        sys.stdout.write("".join(f"not looked at: {line}\n" for line in unseen))
         return results
 
+    sys.argv = foreign_overrides(sys.argv)
     return execute("audit", AuditConfig, command, status=status)

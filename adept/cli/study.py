@@ -30,8 +30,9 @@ BATCH = 256
 class StudyConfig(Columns):
     """Configuration of ``adept study``; null means the study's own value, and what a study has no use for must stay null."""
 
-    study: str = "sensitivity"  # sensitivity | sanity_check | randomized_response | mechanisms | limits
-    trials: int | None = None  # pairs (sensitivity, 10,000), runs (sanity_check, 1e6), records (mechanisms, 2,000)
+    study: str = "sensitivity"  # sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo
+    # pairs (sensitivity, 10,000), runs (sanity_check, 1e6), records (mechanisms, 2,000), releases of a record (zoo, 20,000)
+    trials: int | None = None
     records: list[int] | None = None  # randomized_response: numbers of people
     dims: list[int] | None = None
     epsilons: list[float] | None = None

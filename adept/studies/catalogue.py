@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Protocol
 
-from adept.studies import limits, mechanisms, randomized_response, sanity_check, sensitivity
+from adept.studies import limits, mechanisms, randomized_response, sanity_check, sensitivity, zoo
 from adept.studies.figures import Table
 from adept.studies.views import limits as limits_view
 from adept.studies.views import mechanisms as mechanisms_view
 from adept.studies.views import randomized_response as randomized_response_view
 from adept.studies.views import sanity_check as sanity_check_view
 from adept.studies.views import sensitivity as sensitivity_view
+from adept.studies.views import zoo as zoo_view
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
+AUDITED = "Audited: a violation is certain up to one in a thousand; what was not refuted is not proved by it."
 COMPUTED = "Mathematical bounds: nothing was simulated or measured."
 SAME = {name: name for name in ("epsilons", "mechanisms", "seed")}
 
@@ -41,6 +43,7 @@ class Study:
         options: which option of the command sets which parameter of ``run``; any other one is refused.
         simulated: whether its rows come from seeded noise.
         measures_models: whether a trained model's latents can stand beside its rows.
+        worth: what the numbers are worth, where they are neither simulated nor computed.
     """
 
     run: Callable[..., Iterable[Any]]
@@ -48,11 +51,12 @@ class Study:
     options: Mapping[str, str]
     simulated: bool = True
     measures_models: bool = False
+    worth: str | None = None
 
     @property
     def statement(self) -> str:
         """What the numbers are worth."""
-        return SIMULATED if self.simulated else COMPUTED
+        return self.worth or (SIMULATED if self.simulated else COMPUTED)
 
     def cells(self, options: Mapping[str, Any]) -> int:
         """Return the size of the grid: of the parameters whose defaults are tuples."""
@@ -72,4 +76,5 @@ STUDIES = {
     "randomized_response": Study(randomized_response.run, randomized_response_view, {"records": "records", **SAME}),
     "mechanisms": Study(mechanisms.run, mechanisms_view, {"trials": "records", "dims": "dims", **SAME}),
     "limits": Study(limits.run, limits_view, {"epsilons": "epsilons"}, simulated=False),
+    "zoo": Study(zoo.run, zoo_view, {"trials": "trials", "mechanisms": "mechanisms"}, simulated=False, worth=AUDITED),
 }

@@ -1,25 +1,34 @@
 """The audit command convicts with status 1, acquits with 0, and reports the same in JSON."""
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from audit.asking import make_cheap
 from tiny import Run
 
 
+@pytest.fixture(autouse=True)
+def _few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the command says is tested here, not what an audit sees."""
+    make_cheap(monkeypatch)
+
+
 def test_the_original_is_convicted_with_status_1(adept_here: Run, tmp_path: Path) -> None:
-    done = adept_here("audit", "mechanism=original", "epsilon=1", "dim=64", "trials=2000", f"output_dir={tmp_path}/run")
+    done = adept_here("audit", "mechanism=original", "epsilon=1", "dim=16", "trials=400", f"output_dir={tmp_path}/run")
     assert done.returncode == 1, done.stderr
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["violated"] is True
-    assert 0 < result["certified_epsilon"] <= 8
+    assert 0 < result["certified_epsilon"] <= 4
     assert {check["name"] for check in result["checks"]} >= {"sensitivity", "event", "scale", "seed", "fork"}
     assert "VIOLATED" in done.stdout
 
 
 def test_a_sound_mechanism_is_acquitted_with_status_0(adept_here: Run) -> None:
     # The confidence makes a false alarm a one in 1e9 event.
-    done = adept_here("audit", "mechanism=l1", "epsilon=1", "dim=8", "trials=1000", "confidence=0.999999999")
+    done = adept_here("audit", "mechanism=l1", "epsilon=1", "dim=3", "trials=200", "confidence=0.999999999")
     assert done.returncode == 0, done.stderr
     assert "not refuted" in done.stdout
 
@@ -54,5 +63,67 @@ def test_no_privacy_end_to_end_is_convicted(adept_here: Run, tiny_run: Path) -> 
 def test_bad_input_is_one_line_with_status_2(adept_here: Run, overrides: list[str], message: str) -> None:
     done = adept_here("audit", *overrides)
     assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+MINE = """
+import numpy as np
+class Mine:
+    def __init__(self, *, epsilon):
+        self.epsilon = epsilon
+    def privatize(self, latents):
+        x = np.clip(np.nan_to_num(np.asarray(latents)), -1, 1)
+        return x + np.random.default_rng().laplace(0, {scale}, x.shape)
+class Coin(Mine):
+    def privatize(self, values):
+        keep = np.random.default_rng().random(len(values)) < 0.5
+        return [v if k else 0 for v, k in zip(values, keep)]
+class Wants(Mine):
+    def __init__(self, *, epsilon, more):
+        pass
+def shout(texts):
+    return [text.upper() for text in texts]
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Write a module in a directory of its own and go there."""
+
+    def write(scale: str) -> None:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delitem(sys.modules, "mine", raising=False)
+        (tmp_path / "mine.py").write_text(MINE.format(scale=scale))
+
+    return write
+
+
+def test_anyones_mechanism_is_audited_by_its_module_and_attribute(adept_here: Run, mine: Callable[[str], None]) -> None:
+    mine("2 * x.shape[1] / self.epsilon")
+    done = adept_here("audit", "mechanism=mine:Mine", "epsilon=1", "dim=2", "trials=500", "confidence=0.999999999")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "not looked at: events that happen" in done.stdout
+    done = adept_here("audit", "mechanism=mine:Coin", "epsilon=1", "alphabet=3", "trials=2000")
+    assert done.returncode == 1, done.stdout + done.stderr
+    done = adept_here("audit", "mechanism=mine:shout", "epsilon=1", "target=rewriter", "trials=500")
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere:Mine", "mechanism must be MODULE:ATTRIBUTE"),
+        ("mine:Nothing", "mechanism must be MODULE:ATTRIBUTE"),
+        ("mine:Wants", "must take epsilon"),
+        ("mine:shout", "could not be judged"),
+    ],
+)
+def test_what_cannot_be_judged_is_one_line_with_status_2(
+    adept_here: Run, mine: Callable[[str], None], name: str, message: str
+) -> None:
+    mine("1")
+    done = adept_here("audit", f"mechanism={name}", "epsilon=1", "dim=2", "trials=200")
+    assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

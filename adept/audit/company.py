@@ -1,0 +1,124 @@
+"""Checks of what a release owes to others: to the other records of its batch, to its place there, and to its dtype.
+
+A local guarantee is given record by record: the release of a record is a function of that record and of fresh coins. What else
+reaches it, reaches it from other records, whose own releases have already spent their budgets.
+"""
+
+from collections import Counter
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from adept.audit.bounds import GameCounts
+from adept.audit.exact_tests import Difference, differences, smallest
+from adept.audit.pairs import FAR, Pair
+from adept.audit.result import Finding, MechanismFailure
+from adept.audit.subject import Subject
+
+Floats = NDArray[np.float64]
+
+SECONDS = 1.5
+LARGEST_BATCH = 2**13
+BATCHES = 16
+DTYPE_ROUNDS = 1200
+
+
+def neighbours(subject: Subject, *, trials: int, share: float) -> Finding:
+    """Does the release of a record depend on the other records of its batch.
+
+    Every second record of a batch is always the same, those between are one record in some batches and another in others.
+    Claim: if rows are released independently, each from its own record, then the releases of the constant rows are independent
+    and of one law in all batches, so every function of them is; exact two-sample tests compare how far they lie along the
+    difference of the neighbours, and how long they are (Bonferroni over functions, thresholds, records).
+    """
+    found: list[Difference] = []
+    seconds = SECONDS / len(cases := _cases(subject.dim, subject.clip_norm))
+    rows = min(subject.affordable(4 * trials, seconds=seconds) // 2, BATCHES * LARGEST_BATCH)
+    for name, constant, first, second in cases:
+        batches = max(2, min(BATCHES, rows // 64))
+        sides = [_observed(subject, constant, x, max(32, rows // batches), batches // 2) for x in (first, second)]
+        found += _compared(*sides, direction=(second.nan_to_num() - first.nan_to_num()).numpy(), what=name)
+    p, least = smallest(found)
+    return Finding(
+        failed=p < share,
+        evidence=f"releases of one record among others; most unlike: {least}",
+        statistic=least.ours / least.ours_of,
+        p_value=p,
+        threshold=share,
+    )
+
+
+def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor]]:
+    """Return the constant record and two neighbours, by name."""
+    random = torch.randn(dim, dtype=torch.float64, generator=torch.Generator().manual_seed(2022))
+    random *= clip_norm / torch.linalg.vector_norm(random)
+    zero, other = torch.zeros_like(random), 0.3 * random.flip(0)
+    return [
+        ("neighbours opposite", other, -FAR * random, FAR * random),
+        ("neighbours small and large", other, zero, FAR * random),
+        ("neighbours small and large, of zero", zero, 0.01 * random, random),
+    ]
+
+
+def _observed(subject: Subject, constant: Tensor, neighbour: Tensor, rows: int, batches: int) -> Floats:
+    batch = constant.expand(2 * min(rows, LARGEST_BATCH // 2), -1).clone()
+    batch[1::2] = neighbour
+    return np.concatenate([np.nan_to_num(subject.release(batch.clone()))[::2] for _ in range(batches)])
+
+
+def _compared(first: Floats, second: Floats, *, direction: Floats, what: str) -> list[Difference]:
+    found = [
+        *differences(_length(first), _length(second), what=f"{what}, length"),
+        *differences(first[:, 0], second[:, 0], what=f"{what}, first number"),
+        *differences(first.sum(axis=1), second.sum(axis=1), what=f"{what}, sum"),
+    ]
+    if first.shape[1] == len(direction):
+        found += differences(first @ direction, second @ direction, what=f"{what}, along the neighbours")
+    return found
+
+
+def _length(releases: Floats) -> Floats:
+    lengths: Floats = np.round(np.linalg.norm(releases, axis=1), 12)
+    return lengths
+
+
+def dtype(subject: Subject, pairs: list[Pair], *, alpha: float) -> Finding:
+    """Does a release say something beside its numbers: type, dtype, or the shape of a row.
+
+    Every record is released once, alone. If two of one dtype come back unlike, the two are released again, in the order of a
+    fair coin, and guessed by what they came back as: `GameCounts` says what that certifies. The rule is fixed before.
+    """
+    kinds: dict[str, Tensor] = {}
+    records = [record for pair in pairs for record in (pair.first, pair.second)]
+    for record in records:
+        if record.dtype == torch.float64 and record.ndim == 1:
+            kinds.setdefault(_signature(subject, record), record)
+    kinds.pop("", None)
+    if not kinds:
+        raise MechanismFailure("no record could be released alone")
+    if len(kinds) == 1:
+        return Finding(failed=False, evidence=f"every record comes back as {next(iter(kinds))}")
+    (name, first), (_, second) = list(kinds.items())[:2]
+    tally: Counter[bool] = Counter()
+    for side in np.random.default_rng().integers(2, size=DTYPE_ROUNDS):
+        tally[(_signature(subject, (first, second)[side]) == name) == (side == 0)] += 1
+    counts = GameCounts(right=tally[True], wrong=tally[False], rounds=DTYPE_ROUNDS)
+    bound = counts.certified_epsilon(delta=subject.delta, alpha=alpha)
+    return Finding(
+        failed=bound > subject.epsilon * (1 + 1e-9),
+        evidence=f"records come back as {' or as '.join(kinds)}: guessed by it {tally[True]} right, {tally[False]} wrong",
+        statistic=tally[True] / DTYPE_ROUNDS,
+        p_value=counts.p_value(epsilon=subject.epsilon, delta=subject.delta),
+        threshold=alpha,
+        certified_epsilon=bound,
+    )
+
+
+def _signature(subject: Subject, record: Tensor) -> str:
+    """Return what a release of one record says beside its numbers; nothing if it cannot be released."""
+    try:
+        return subject.signature(record[None].clone())
+    except MechanismFailure:
+        return ""

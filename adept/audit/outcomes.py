@@ -1,0 +1,162 @@
+"""Statistics of outcomes that are values: which outcome it is, what parts it has, and whether it supports one input.
+
+Like `adept.audit.statistics`, none of them has to be right: a rule that uses one is certified on fresh outcomes.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.audit.statistics import statistics
+
+Floats = NDArray[np.float64]
+Array = NDArray[Any]
+Statistic = Callable[[Array], Floats]
+
+LARGEST_ALPHABET = 4096  # of whole numbers whose presence in an outcome counts as a part of it
+SIGNIFICANT = 4.0  # standard deviations by which a part's frequencies must differ to be counted
+FEW_VALUES = 64  # of a number: a column with more is no part
+
+
+def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
+    """Yield the statistics that separate one pair of values, each with a name.
+
+    Args:
+        sample: outcomes of both values, from which most learn.
+        supports: the caller's own: (outcome, value) -> number.
+    """
+    first, second = sample.pair.first, sample.pair.second
+    if supports is not None:
+        yield "support of the caller's", lambda z: _supported(z, first, second, supports)
+    ours, theirs = sample.releases
+    if ours.dtype == object or theirs.dtype == object:
+        yield from _of_objects(ours, theirs, first, second)
+    else:
+        yield from _of_numbers(sample)
+
+
+def _of_numbers(sample: Any) -> Iterator[tuple[str, Statistic]]:
+    (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
+    yield "outcome", _table(ours, theirs, _rows)
+    if ours.shape[1] == 1:
+        yield "value", _number
+        if all(isinstance(value, int | float) and abs(value) < 2**53 for value in (first, second)):
+            yield "outcome that is an input", lambda z: _equals(z, first) - _equals(z, second)
+        return
+    yield "numbers in their places", _columns(ours, theirs)
+    whole = np.concatenate([ours, theirs])
+    if (whole == np.round(whole)).all() and whole.min() >= 0 and 1 < whole.max() < LARGEST_ALPHABET:
+        size = int(whole.max()) + 2
+        present = _columns(_presence(ours, size), _presence(theirs, size))
+        yield "numbers anywhere", lambda z: present(_presence(z, size))
+    yield "sum", lambda z: np.round(z.sum(axis=1), 9)
+    if len(np.unique(whole)) > FEW_VALUES * whole.shape[1]:
+        yield from statistics(sample, clip_norm=1.0)
+
+
+def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator[tuple[str, Statistic]]:
+    yield "outcome", _table(ours, theirs, lambda z: z)
+    yield "outcome that is an input", lambda z: np.array([(o == first) * 1.0 - (o == second) for o in z])
+    weights = _weights(ours, theirs)
+    yield "parts", lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
+    strong = max(weights, key=lambda part: abs(weights[part]), default=None)
+    if strong is not None:
+        yield "strongest part", lambda z: np.array([float(strong in parts(o)) for o in z])
+    if isinstance(first, str) and isinstance(second, str):
+        words = set(first.split()), set(second.split())
+        yield "words of the inputs", lambda z: np.array([_overlap(o, words[0]) - _overlap(o, words[1]) for o in z])
+    yield "size", lambda z: np.array([float(len(o)) if hasattr(o, "__len__") else 0.0 for o in z])
+
+
+def parts(outcome: Any) -> set[Hashable]:
+    """Return what an outcome consists of: words, word pairs and length of a text; members of a set or tuple, with their places."""
+    if isinstance(outcome, str):
+        words = outcome.split()
+        return {*words, *pairwise(words), ("words", len(words)), ("characters", len(outcome)), ("whole", outcome)}
+    if isinstance(outcome, frozenset):
+        return {*outcome, ("size", len(outcome))}
+    if isinstance(outcome, tuple):
+        return {*(("in", member) for member in outcome), *enumerate(outcome), ("size", len(outcome))}
+    return {outcome}
+
+
+def _overlap(outcome: Any, words: set[str]) -> float:
+    return float(sum(word in words for word in outcome.split())) if isinstance(outcome, str) else 0.0
+
+
+def _supported(z: Array, first: Any, second: Any, supports: Callable[[Any, Any], float]) -> Floats:
+    return np.array([float(supports(o, first)) - float(supports(o, second)) for o in (_plain(row) for row in z)])
+
+
+def _plain(row: Any) -> Any:
+    """Return an outcome as the mechanism gave it: numbers as a number or a tuple of numbers."""
+    if not isinstance(row, np.ndarray):
+        return row
+    numbers = [int(x) if float(x).is_integer() else float(x) for x in row]
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
+def _number(z: Floats) -> Floats:
+    rounded: Floats = np.round(z[:, 0], 9)
+    return rounded
+
+
+def _equals(z: Floats, value: Any) -> Floats:
+    equal: Floats = (z[:, 0] == float(value)).astype(np.float64)
+    return equal
+
+
+def _rows(z: Floats) -> list[bytes]:
+    return [row.tobytes() for row in z + 0.0]
+
+
+def _table(ours: Array, theirs: Array, keys: Callable[[Array], Any]) -> Statistic:
+    """The log ratio of counts for every outcome seen."""
+    counts = Counter(keys(ours)), Counter(keys(theirs))
+    seen = counts[0].keys() | counts[1].keys()
+    table = {key: round(float(np.log((counts[0][key] + 0.25) / (counts[1][key] + 0.25))), 9) for key in seen}
+    return lambda z: np.array([table.get(key, 0.0) for key in keys(z)])
+
+
+def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
+    """Return the log ratio of every part whose frequencies differ by more than chance."""
+    counts = Counter(p for o in ours for p in parts(o)), Counter(p for o in theirs for p in parts(o))
+    weights = {}
+    for part in counts[0].keys() | counts[1].keys():
+        a, b = counts[0][part], counts[1][part]
+        if abs(a - b) > SIGNIFICANT * np.sqrt(a + b):
+            weights[part] = float(np.log((a + 0.25) / (b + 0.25)))
+    return weights
+
+
+def _columns(ours: Floats, theirs: Floats) -> Statistic:
+    """The sum over columns of few values of the log ratio of each value's counts, where they differ by more than chance."""
+    tables: list[tuple[int, Floats, Floats]] = []
+    for column in range(ours.shape[1]):
+        values = np.unique(np.concatenate([ours[:, column], theirs[:, column]]))
+        if len(values) > FEW_VALUES:
+            continue
+        a, b = (np.array([(side[:, column] == v).sum() for v in values]) for side in (ours, theirs))
+        if (np.abs(a - b) > SIGNIFICANT * np.sqrt(a + b)).any():
+            tables.append((column, values, np.log((a + 0.25) / (b + 0.25))))
+
+    def score(z: Floats) -> Floats:
+        total = np.zeros(len(z))
+        for column, values, ratios in tables:
+            places = np.searchsorted(values, z[:, column]).clip(max=len(values) - 1)
+            total += np.where(values[places] == z[:, column], ratios[places], 0.0)
+        return np.round(total, 9)
+
+    return score
+
+
+def _presence(z: Floats, size: int) -> Floats:
+    """Return (B, size): whether each whole number occurs in an outcome; the last column stands for all others."""
+    present = np.zeros((len(z), size))
+    places = np.where((z >= 0) & (z < size - 1), z, size - 1).astype(np.int64)
+    present[np.arange(len(z))[:, None], places] = 1.0
+    return present

@@ -1,0 +1,92 @@
+"""Releases that come back: a mechanism whose randomness is small repeats itself, and a repetition names its record.
+
+Releases of many records are drawn, and remembered with their record; then fresh releases of the same records are looked up. Let
+D_i be the set of outputs remembered for record i and for no other, m the number of records, and w the chance that a fresh release
+of a record drawn at random is in its own set, c that it is in another's. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP
+P_j[D_i] >= e^-eps P_i[D_i] for all i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint,
+so a fresh release is a hit of its own, a hit of another's, or none; given that it hits, it hits its own with probability at most
+1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong
+with probability at most alpha. It is far stronger than a game of two records, since a few hits of one's own and none of another's
+suffice, and for a sound mechanism, discrete or not, it is as true as any other. (For delta > 0 nothing is certified here.)
+"""
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from adept.audit.bounds import clopper_pearson
+from adept.audit.result import Finding, MechanismFailure
+from adept.audit.statistics import RESOLUTION
+from adept.audit.subject import Subject
+
+Floats = NDArray[np.float64]
+
+RECORDS = 96
+SECONDS = 4.0  # for either, where a mechanism is slow
+CHUNK_CALLS, CHUNK_ROWS = 500, 4096
+CALLS, ROWS = 30_000, 120_000  # releases in calls of their own; releases of many rows a call
+
+
+def repetition(subject: Subject, *, trials: int, alpha: float) -> Finding:
+    """Look fresh releases up among earlier ones: in calls of one row, where each call may be seeded, and in calls of many."""
+    if subject.delta > 0:
+        raise MechanismFailure("a claim with delta forgives repetitions")
+    records = _records(subject)
+    results = [
+        _hits(subject, records, min(most, 3 * trials), alone=alone) for alone, most in ((True, CALLS), (False, ROWS))
+    ]
+    bounds = [_bound(own, other, alpha=alpha / 2) for own, other, _ in results]
+    bound = max(bounds)
+    own, other, rows = results[bounds.index(bound)]
+    return Finding(
+        failed=bound > subject.epsilon * (1 + 1e-9),
+        evidence=f"of {rows} releases of {RECORDS} records {own} came back as their own record's and {other} as another's",
+        statistic=own / rows,
+        threshold=alpha,
+        certified_epsilon=bound,
+    )
+
+
+def _bound(own: int, other: int, *, alpha: float) -> float:
+    lower = float(clopper_pearson(own, max(1, own + other), alpha=alpha)[0])
+    return max(0.0, math.log((RECORDS - 1) * lower / (1 - lower))) if 0 < lower < 1 else 0.0
+
+
+def _records(subject: Subject) -> Tensor:
+    """Return records (m, n) inside the ball, of many directions and lengths."""
+    generator = torch.Generator().manual_seed(2023)
+    directions = torch.randn(RECORDS, subject.dim, dtype=torch.float64, generator=generator)
+    sizes = torch.linspace(0.1, 1.0, RECORDS, dtype=torch.float64)[:, None] * subject.clip_norm
+    records: Tensor = directions * (sizes / torch.linalg.vector_norm(directions, dim=1, keepdim=True))
+    return records
+
+
+def _hits(subject: Subject, records: Tensor, most: int, *, alone: bool) -> tuple[int, int, int]:
+    """Return how many fresh releases hit their own record's set, how many another's, and how many there were."""
+    rows = subject.affordable(most, seconds=SECONDS, alone=alone) // (2 * RECORDS)
+    if rows < 1:
+        return 0, 0, 1
+    owners: dict[bytes, int] = {}
+    for owner, record in enumerate(records):
+        for key in set(_keys(subject.sample(record, rows, alone=alone), subject.clip_norm)):
+            owners[key] = owner if key not in owners else -1
+    own = other = 0
+    chunk = CHUNK_CALLS if alone else CHUNK_ROWS
+    for start in range(0, rows * RECORDS, chunk):
+        sides = np.random.default_rng().integers(RECORDS, size=min(chunk, rows * RECORDS - start))
+        fresh = (
+            subject.in_calls([records[side][None] for side in sides.tolist()])
+            if alone
+            else subject.release(records[sides])
+        )
+        found = [owners.get(key, -1) for key in _keys(np.nan_to_num(fresh), subject.clip_norm)]
+        own += sum(owner == side for owner, side in zip(found, sides.tolist(), strict=True))
+        other += sum(owner not in (-1, side) for owner, side in zip(found, sides.tolist(), strict=True))
+    return own, other, rows * RECORDS
+
+
+def _keys(releases: Floats, unit: float) -> list[bytes]:
+    return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]

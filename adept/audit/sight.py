@@ -1,0 +1,52 @@
+"""What each check can and cannot see, and what an audit as a whole has not looked at."""
+
+import math
+from collections.abc import Iterable
+
+from adept.audit.result import Check, Verdict
+
+SEES = {
+    "sensitivity": "Sees inputs farther apart than the declared noise covers. Blind to noise that is not as declared.",
+    "norm": "Sees projected latents outside the declared set, to the last bit, on 34 latents of every size.",
+    "event": "Sees any leak by which a rule guesses the input, whatever the mechanism declares: certifies a bound on epsilon. "
+    "It cannot exceed about ln(trials), and a leak spread over many coordinates shows only in part.",
+    "dimension ": "Sees what the event sees, at a small dimension, where less noise hides it. Blind to what large dimensions do.",
+    "alone": "Sees what a record's release tells in a batch of its own. Blind to events rarer than in a few hundred calls.",
+    "repetition": "Sees releases that come back: pools of noise, small spaces of seeds. Blind to spaces beyond trials^2 / 10^3.",
+    "company": "Sees what a record tells by all releases of its batch, at any of three places. Blind to larger batches.",
+    "scale": "Sees noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.",
+    "shape": "Sees noise of another law than declared, also where it depends on the input. Blind to dependence.",
+    "coordinates": "Sees noise shared by coordinates or rows in sign or size, at several distances. Blind to other distances.",
+    "batch": "Sees noise that records of one batch share, in whole or in part. Blind to correlations below a few percent.",
+    "neighbours": "Sees releases that depend on the other records of a batch. Blind to dependence below a few percent.",
+    "seed": "Sees noise that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own.",
+    "fork": "Sees noise that forked workers share. Blind to processes started in other ways.",
+    "finiteness": "Sees NaN or Inf that come through. What a constant put in their place would tell, the event sees.",
+    "dtype": "Sees records that come back as another type, dtype or shape. Blind to what a type says of two records of one dtype.",
+    "grid": "Sees floating-point noise that says it is exact. Blind to floats that were rounded to a grid afterwards.",
+    "lowest bit": "Sees floating-point noise of any precision that says it is exact. Blind to floats rounded to a grid afterwards.",
+    "representability": "Sees low bits that tell one input from another. Blind to traces in which numbers are likely.",
+    "law": "Sees a claim that the law given does not keep, exactly. Blind to a program that has another law.",
+    "counts": "Sees a program whose outcomes are not those of the law given. Blind to differences of a few standard deviations.",
+}
+
+
+def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
+    """Return what an audit cannot have seen, in sentences: by its size, by what could not be judged, and by its nature."""
+    unjudged = [check for check in checks if check.verdict is Verdict.UNJUDGED]
+    # So many right guesses without a wrong one refute the claim: (1 + e^-eps)^-m = alpha.
+    needed = -math.log(alpha) / math.log1p(math.exp(-claimed)) if claimed < 50 else math.inf
+    rare = needed / trials
+    rarest = (
+        f"less often than once in {1 / rare:,.0f} releases"
+        if rare < 1
+        else "at all: the claim is too large for so few trials"
+    )
+    return (
+        f"events that happen {rarest}; more trials see rarer ones",
+        "inputs other than those tried: a record that triggers something else must be given in `pairs`",
+        f"seed spaces much larger than {trials**2 / 750:.0e}, whose repetitions so few releases do not show",
+        "timing, memory, logs, and what a mechanism does after its release",
+        "what changes over days or after many more calls",
+        *(f"{check.name}: {check.evidence}" for check in unjudged),
+    )

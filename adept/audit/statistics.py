@@ -1,0 +1,218 @@
+"""Statistics: real functions of a release by which a rule may tell one input from another.
+
+Any function will do, because a rule that uses it is certified on fresh releases. These are chosen where mechanisms break: privacy
+losses of additive noise, directions that carry little noise, lengths and scales, zeros and their signs, numbers that repeat, bits
+below a grid, and outputs that were seen before. Some learn from releases that are not counted again.
+
+Statistics are rounded to a billionth of ``clip_norm``, and so is what is compared for equality. Otherwise the rounding of floats
+would tell x from x' at an atom of its law, and "certify" a leak that the mechanism does not have. Floats have checks of their own.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.audit.pairs import PairSample
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+
+RESOLUTION = 1e-9  # in units of clip_norm
+BINS = 48
+SMALLEST = 1e-12  # in units of clip_norm: scales and distances below it count as zero
+STEPS = (2.0**-10, 2.0**-20)  # of grids, in units of clip_norm, below which a release may tell
+
+
+def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
+    """Yield the statistics that separate one pair, each with a name.
+
+    Args:
+        sample: releases from which some learn; they may not be counted again when the rule is certified.
+        clip_norm: the unit of the rounding.
+    """
+    unit = RESOLUTION * clip_norm
+    for name, statistic in _all(sample, clip_norm):
+        yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
+
+
+def _all(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
+    known = dict(_of_inputs(sample, unit)) if sample.additive else {}
+    plain = dict(_of_release(unit))
+    first, second = sample.releases
+    learned: dict[str, Statistic] = {}
+    learned["learned direction"] = _direction(first, second)
+    learned["learned scales"] = _scales(first, second, unit)
+    yield from {**known, **plain, **learned}.items()
+    several = [*known.values(), *plain.values(), *learned.values()]
+    yield "everything together", _together(several, first, second)
+    for name in ("projection", "length"):
+        if name in (every := {**known, **plain}):
+            yield f"binned {name}", _binned(every[name], first, second)
+    if first.shape[1] == 1:
+        yield "binned value", _binned(lambda z: z[:, 0], first, second)
+    for step in STEPS:
+        yield f"place below a grid of {step:.0e}", _phases(first, second, step * unit)
+    if sample.pair.antipodal:
+        yield "lowest bits", lowest_bits
+    table = _seen(first, second, unit)
+    if table is not None:
+        yield "output value", table
+
+
+def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
+    """What is known to separate two inputs of additive noise."""
+    first, second = sample.centres
+    direction = _unit(first - second)
+    if direction.any():
+        yield "projection", lambda z: z @ direction
+    yield "Laplace privacy loss", lambda z: l1_loss(z, first, second)
+    yield "l2 privacy loss", lambda z: _length(z - second) - _length(z - first)
+    yield (
+        "closeness",
+        lambda z: np.log(_length(z - second) + SMALLEST * unit) - np.log(_length(z - first) + SMALLEST * unit),
+    )
+    yield "coordinates without noise", lambda z: _equal(z, first, unit) - _equal(z, second, unit)
+
+
+def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
+    """What a release says of its record's size, without knowing it."""
+    tiny = SMALLEST * unit
+    yield "length", lambda z: np.log(_length(z) + tiny)
+    yield "sum of sizes", lambda z: np.log(np.abs(z).sum(axis=1) + tiny)
+    yield "largest number", lambda z: np.log(np.abs(z).max(axis=1) + tiny)
+    yield "smallest number", lambda z: np.log(np.abs(z).min(axis=1) + tiny)
+    yield "zeros", lambda z: (np.abs(z) < RESOLUTION * unit).sum(axis=1).astype(float)
+    yield "negative zeros", lambda z: ((z == 0) & np.signbit(z)).sum(axis=1).astype(float)
+    yield (
+        "numbers that repeat",
+        lambda z: (np.diff(np.sort(_rounded(z, RESOLUTION * unit), axis=1), axis=1) == 0).sum(axis=1) * 1.0,
+    )
+    yield "grid of the numbers", lambda z: _trailing(z, unit)
+
+
+def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
+    """Return sum_i |z_i - x'_i| - |z_i - x_i|, b times the privacy loss of Laplace noise (Habernal 2021, Eq. 28).
+
+    Each term is constant outside [x_i, x'_i] and linear inside, so z is cut off there: no cancellation, whatever z is.
+    """
+    inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
+    loss: Floats = (2 * inside - first - second) @ np.sign(first - second)
+    return loss
+
+
+def lowest_bits(z: Floats) -> Floats:
+    """Return how many numbers of each release have their last bit set.
+
+    For opposite inputs alone: noise that is as likely as its negative gives this count the same law under x and -x, whatever
+    floats round, since z and -z have the same last bit. So only a bit that was put there tells them apart.
+    """
+    bits = np.ascontiguousarray(z).view(np.int64) & 1
+    count: Floats = bits.sum(axis=1).astype(np.float64)
+    return count
+
+
+def _direction(first: Floats, second: Floats) -> Statistic:
+    """Fisher's linear discriminant: it finds the directions that carry little or no noise."""
+    centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
+    covariance = centred.T @ centred / len(centred)
+    difference = first.mean(axis=0) - second.mean(axis=0)
+    ridge = 1e-6 * np.trace(covariance) / len(covariance) + 1e-12 * (difference @ difference) + 1e-100
+    learned = _unit(np.linalg.solve(covariance + ridge * np.eye(len(covariance)), difference))
+    return lambda z: z @ learned
+
+
+def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
+    """The privacy loss of independent Laplace noise whose centres and scales are those seen, coordinate by coordinate."""
+    fits = []
+    for releases in (first, second):
+        centre = np.median(releases, axis=0)
+        fits.append((centre, np.abs(releases - centre).mean(axis=0) + SMALLEST * unit))
+    (m1, s1), (m2, s2) = fits
+    return lambda z: np.clip(np.abs(z - m2) / s2 - np.abs(z - m1) / s1 + np.log(s2 / s1), -50, 50).sum(axis=1)
+
+
+def _together(several: list[Statistic], first: Floats, second: Floats) -> Statistic:
+    """A discriminant of all statistics and their squares, each standardised by its median and spread."""
+
+    def raw(z: Floats) -> Floats:
+        return np.stack([statistic(z) for statistic in several], axis=1)
+
+    pooled = raw(np.concatenate([first, second]))
+    middle = np.median(pooled, axis=0)
+    spread = np.abs(pooled - middle).mean(axis=0) + 1e-300
+
+    def features(z: Floats) -> Floats:
+        standard = np.clip((raw(z) - middle) / spread, -6, 6)
+        return np.concatenate([standard, np.square(standard)], axis=1)
+
+    score = _direction(features(first), features(second))
+    return lambda z: score(features(z))
+
+
+def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
+    """The log ratio of counts in bins of a statistic: rules that a threshold cannot express."""
+    values = [statistic(first), statistic(second)]
+    edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, BINS + 1)[1:-1]))
+    ours, theirs = (np.bincount(np.searchsorted(edges, v), minlength=len(edges) + 1) for v in values)
+    ratio = np.log((ours + 0.5) / len(first)) - np.log((theirs + 0.5) / len(second))
+    return lambda z: ratio[np.searchsorted(edges, statistic(z))]
+
+
+def _phases(first: Floats, second: Floats, step: float) -> Statistic:
+    """A discriminant of where between the points of a grid each number lies, on the circle."""
+
+    def features(z: Floats) -> Floats:
+        angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)
+        return np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
+
+    score = _direction(features(first), features(second))
+    return lambda z: score(features(z))
+
+
+def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
+    """The log ratio of counts for every output seen; None if no output was seen twice."""
+    counts: dict[bytes, list[int]] = {}
+    for side, releases in enumerate((first, second)):
+        for row in _keys(releases, unit):
+            counts.setdefault(row, [0, 0])[side] += 1
+    if len(counts) == len(first) + len(second):
+        return None
+    # An output seen on one side alone speaks for that side, however often it was seen: few seeds make many such.
+    table = {row: float(np.log((ours + 0.1) / (theirs + 0.1))) for row, (ours, theirs) in counts.items()}
+    return lambda z: np.array([table.get(row, 0.0) for row in _keys(z, unit)])
+
+
+def _keys(releases: Floats, unit: float) -> list[bytes]:
+    return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
+
+
+def _trailing(z: Floats, unit: float) -> Floats:
+    """Return the coarsest decimal place, from 0 to 6, below which no number of a release has digits."""
+    places = np.full(len(z), 7.0)
+    for place in range(6, -1, -1):
+        step = unit * 10.0**-place
+        fits = (np.abs(z / step - np.round(z / step)) < 1e-6).all(axis=1)
+        places = np.where(fits, float(place), places)
+    return places
+
+
+def _equal(z: Floats, centre: Floats, unit: float) -> Floats:
+    count: Floats = (np.abs(z - centre) < RESOLUTION * unit).sum(axis=1).astype(np.float64)
+    return count
+
+
+def _unit(vector: Floats) -> Floats:
+    norm = np.linalg.norm(vector)
+    result: Floats = vector / norm if norm > 0 else vector
+    return result
+
+
+def _length(vectors: Floats) -> Floats:
+    norms: Floats = np.linalg.norm(vectors, axis=1)
+    return norms
+
+
+def _rounded(values: Floats, unit: float) -> Floats:
+    result: Floats = np.round(values / unit) * unit
+    return result

@@ -1,0 +1,133 @@
+"""Mechanisms that release a sentence's latent, from which text is decoded; and sampling from a language model with clipped logits.
+
+What is released here is the latent itself: the decoder sees nothing else of the record, so the claim is one about the latent.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from adept.mechanisms import DPText, OriginalLaplace
+from adept.mechanisms.gaussian import analytic_scale
+from adept.mechanisms.noise import fresh_gaussian
+from adept.studies.zoo.words import Words, public_bigrams, public_words
+
+CLIP_VALUE = 0.1  # DP-BART: each number of the encoder's output to [-C, C]
+LOGITS = (-4.0, 0.0)  # DP-Prompt: b1 and b2
+TOKENS = 12  # DP-Prompt: n
+COPYING = 3.0  # by how much a word of the record raises its logit: what a paraphrasing model has learned to do
+
+
+@dataclass
+class SentenceLatents:
+    """A mechanism on sentences through the public encoder; ``noisy`` (B, n) -> (B, n) is the child's."""
+
+    epsilon: float
+
+    @property
+    def words(self) -> Words:
+        return public_words()
+
+    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+    def privatize(self, texts: list[str]) -> Any:
+        """Release the latents (B, n) of texts."""
+        codes = {text: self.words.encode(text) for text in dict.fromkeys(texts)}
+        return self.noisy(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
+
+    def supports(self, outcome: tuple[float, ...], text: str) -> float:
+        """Minus the l1 distance: the log likelihood of Laplace noise, up to a factor."""
+        return -float(np.abs(np.array(outcome) - self.words.encode(text)).sum())
+
+
+class ADePT(SentenceLatents):
+    """Clip to l2 norm C, add Laplace noise of scale 2C / eps (Krishna et al. 2021, as in Habernal 2021, Eq. 9 to 11)."""
+
+    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
+        return OriginalLaplace(epsilon=self.epsilon).privatize(latents)
+
+
+class DPTextLatents(SentenceLatents):
+    """Noise that was meant to be Laplace, drawn by a wrong inverse (Beigi et al. 2019a, Eq. 9; Habernal 2022, Eq. 8 and 9)."""
+
+    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
+        return DPText(epsilon=self.epsilon).privatize(latents)
+
+
+class DPRewrite(SentenceLatents):
+    """ADePT with the right scale, 2C sqrt(n) / eps, as DP-Rewrite's program has it by default (Igamberdiev et al. 2022).
+
+    `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The formula is sound. The program
+    draws its noise from torch, which its `main.py` seeds with 12345 unless told otherwise.
+    """
+
+    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
+        scale = 2 * latents.shape[1] ** 0.5 / self.epsilon
+        uniform = torch.rand(latents.shape, dtype=latents.dtype) - 0.5  # from torch's generator, as in the program
+        noisy: torch.Tensor = latents - scale * uniform.sign() * torch.log1p(-2 * uniform.abs())
+        return noisy
+
+
+@dataclass
+class DPBart(SentenceLatents):
+    """Clip every number to [-C, C], analytic Gaussian for the l2 sensitivity 2C sqrt(n) (Igamberdiev and Habernal 2023)."""
+
+    delta: float = 1e-5
+
+    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
+        sensitivity = 2 * CLIP_VALUE * latents.shape[1] ** 0.5
+        scale = sensitivity * analytic_scale(self.epsilon, delta=self.delta)
+        noisy: torch.Tensor = latents.clamp(-CLIP_VALUE, CLIP_VALUE) + scale * fresh_gaussian(*latents.shape)
+        return noisy
+
+    def supports(self, outcome: tuple[float, ...], text: str) -> float:
+        """Half of minus the squared l2 distance: the log likelihood of normal noise, up to a factor."""
+        centre = np.clip(self.words.encode(text), -CLIP_VALUE, CLIP_VALUE)
+        return -0.5 * float(np.square(np.array(outcome) - centre).sum())
+
+
+@dataclass
+class DPPrompt:
+    """Clip logits to [b1, b2], sample n words at temperature T: 2 (b2 - b1) / T a word (Utpala, Hooker and Chen 2023).
+
+    The language model is the public bigram model, with the record's words made likelier, as a paraphrasing model does.
+
+    Attributes:
+        epsilon: per record, n times that of a word; it fixes the temperature.
+        length_of_record: write as many words as the record has, as `LLMDP.DPPrompt` of another library does, instead of n.
+    """
+
+    epsilon: float
+    length_of_record: bool = False
+
+    @property
+    def words(self) -> Words:
+        return public_words()
+
+    @cached_property
+    def temperature(self) -> float:
+        return 2 * (LOGITS[1] - LOGITS[0]) * TOKENS / self.epsilon
+
+    def privatize(self, texts: list[str]) -> list[str]:
+        """Write a text for each record: n words, of which those after the first end are not shown."""
+        random, end = np.random.default_rng(), len(self.words.names)
+        bonus = np.zeros((len(texts), end + 1))
+        for row, text in enumerate(texts):
+            bonus[row, self.words.indices(text)] = COPYING
+        last, written = np.full(len(texts), end), []
+        for _ in range(TOKENS):
+            logits = np.clip(public_bigrams()[last] + bonus, *LOGITS) / self.temperature
+            last = (logits + random.gumbel(size=logits.shape)).argmax(axis=1)
+            written.append(last)
+        return [self._text(row, text) for row, text in zip(np.stack(written, axis=1), texts, strict=True)]
+
+    def _text(self, places: Any, text: str) -> str:
+        end = len(self.words.names)
+        if self.length_of_record:
+            return self.words.text(np.minimum(places[: len(text.split())], end - 1))
+        stop = np.flatnonzero(places == end)
+        return self.words.text(places[: stop[0]] if len(stop) else places)

@@ -1,0 +1,196 @@
+"""Mechanisms that replace word by word: metric privacy, output sets, and candidates that depend on the word.
+
+A sentence is released as its words are, one by one, so its number of words is released as it is. Each class names its source; its
+claim, and what that is worth per record, stand in `adept.studies.zoo.exhibits`. Noise comes from a generator that the operating
+system seeds anew for each batch.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from adept.studies.zoo.words import Floats, Indices, Words, public_words
+
+SET_SIZE = 8  # words in an output set of CusText
+SENSITIVE_FROM = 60  # SanText+: the rarer words are the sensitive ones
+KEEP = 0.7  # SanText+: how often a word that is not sensitive is kept
+LAMBDA = 0.5  # Mahalanobis: the share of the covariance in the metric
+BALANCE = 0.5  # Vickrey: t
+BETA = 0.001  # TEM: how seldom the truncation may act
+
+
+def _normalised(weights: Floats) -> Floats:
+    """Return weights as probabilities, row by row."""
+    probabilities: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+@dataclass
+class WordByWord:
+    """A mechanism on words; ``release`` (m,) -> (m,) is the child's."""
+
+    epsilon: float
+
+    @property
+    def words(self) -> Words:
+        return public_words()
+
+    @property
+    def random(self) -> np.random.Generator:
+        return np.random.default_rng()
+
+    def release(self, words: Indices) -> Indices:
+        raise NotImplementedError
+
+    def privatize(self, texts: list[str]) -> list[str]:
+        """Release texts word by word."""
+        rows = [self.words.indices(text) for text in texts]
+        released = self.release(np.concatenate(rows))
+        ends = np.cumsum([len(row) for row in rows])[:-1]
+        return [self.words.text(row) for row in np.split(released, ends)]
+
+    def _sample(self, probabilities: Floats, words: Indices) -> Indices:
+        """Draw from the row of each word."""
+        cumulative = np.cumsum(probabilities, axis=1)
+        draws = self.random.random(len(words)) * cumulative[words, -1]
+        places: Indices = (cumulative[words] < draws[:, None]).sum(axis=1)
+        return places
+
+    def _nearest(self, vectors: Floats, count: int = 1) -> tuple[Indices, Floats]:
+        """Return the nearest words (m, count) of vectors, and how far they are."""
+        words = self.words.vectors
+        squares = np.square(vectors).sum(axis=1)[:, None] + np.square(words).sum(axis=1) - 2 * vectors @ words.T
+        nearest = np.argsort(squares, axis=1)[:, :count]
+        return nearest, np.sqrt(np.maximum(np.take_along_axis(squares, nearest, axis=1), 0.0))
+
+
+class SanText(WordByWord):
+    """P(y | x) proportional to exp(-eps d(x, y) / 2) over all words (Yue et al. 2021; `cal_probability` of their code)."""
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        return _normalised(np.exp(-self.epsilon * self.words.distances() / 2))
+
+    def release(self, words: Indices) -> Indices:
+        return self._sample(self.probabilities, words)
+
+
+class SanTextPlus(SanText):
+    """SanText to sensitive words; words that are not sensitive are mostly kept (Yue et al. 2021; `SanText_plus` of their code)."""
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        weights = np.exp(-self.epsilon * self.words.distances() / 2)
+        weights[:, :SENSITIVE_FROM] = 0.0
+        mixed = _normalised(weights)
+        common = np.arange(len(mixed)) < SENSITIVE_FROM
+        mixed[common] *= 1 - KEEP
+        mixed[common, np.flatnonzero(common)] += KEEP
+        return mixed
+
+
+class CusText(SanText):
+    """Groups of K words share one output set, exp(eps u / 2) inside, u in [0, 1] (Chen et al. 2023, conservative mapping)."""
+
+    @cached_property
+    def groups(self) -> Indices:
+        """The group of each word: the commonest word without a group takes its K nearest without one."""
+        distances, group = self.words.distances(), np.full(len(self.words.names), -1)
+        for number in range(-(-len(group) // SET_SIZE)):
+            free = np.flatnonzero(group < 0)
+            group[free[np.argsort(distances[free[0], free])[:SET_SIZE]]] = number
+        return group
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        distances = self.words.distances()
+        same = self.groups[:, None] == self.groups
+        inside = np.where(same, distances, np.nan)
+        spread = np.nanmax(inside, axis=1, keepdims=True) - np.nanmin(inside, axis=1, keepdims=True)
+        score = (np.nanmax(inside, axis=1, keepdims=True) - inside) / np.maximum(spread, 1e-12)
+        return _normalised(np.where(same, np.exp(self.epsilon * np.nan_to_num(score) / 2), 0.0))
+
+
+class CMP(WordByWord):
+    """The word nearest to its vector plus noise of density proportional to exp(-eps |z|) (Feyisetan et al. 2020)."""
+
+    def noise(self, rows: int) -> Floats:
+        dim = self.words.vectors.shape[1]
+        directions = self.random.normal(size=(rows, dim))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        result: Floats = directions * self.random.gamma(dim, 1 / self.epsilon, (rows, 1))
+        return result
+
+    def release(self, words: Indices) -> Indices:
+        return self._nearest(self.words.vectors[words] + self.noise(len(words)))[0][:, 0]
+
+
+class Mahalanobis(CMP):
+    """CMP with elliptical noise, exp(-eps |z|_RM), of the covariance of the vocabulary (Xu et al. 2020)."""
+
+    @cached_property
+    def shape(self) -> Floats:
+        """The square root of lambda Sigma + (1 - lambda) I, Sigma scaled to mean variance 1."""
+        covariance = np.cov(self.words.vectors.T)
+        covariance *= len(covariance) / np.trace(covariance)
+        values, vectors = np.linalg.eigh(LAMBDA * covariance + (1 - LAMBDA) * np.eye(len(covariance)))
+        result: Floats = (vectors * np.sqrt(values)) @ vectors.T
+        return result
+
+    def noise(self, rows: int) -> Floats:
+        return super().noise(rows) @ self.shape
+
+    def distance(self, first: str, second: str) -> float:
+        """The metric of the claim."""
+        a, b = self.words.vectors[[int(self.words.indices(word)[0]) for word in (first, second)]]
+        return float(np.linalg.norm(np.linalg.solve(self.shape, a - b)))
+
+
+class Vickrey(CMP):
+    """The first or the second nearest word, by chance, so that outliers move too (Xu et al. 2021)."""
+
+    def release(self, words: Indices) -> Indices:
+        nearest, far = self._nearest(self.words.vectors[words] + self.noise(len(words)), 2)
+        first = (1 - BALANCE) * far[:, 1] / (BALANCE * far[:, 0] + (1 - BALANCE) * far[:, 1])
+        return np.where(self.random.random(len(words)) < first, nearest[:, 0], nearest[:, 1])
+
+
+class TEM(SanText):
+    """Words within gamma by exp(-eps d / 2), all others as one item, opened uniformly (Carvalho et al. 2023)."""
+
+    @property
+    def gamma(self) -> float:
+        return float(2 / self.epsilon * np.log((1 - BETA) * (len(self.words.names) - 1) / BETA))
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        # The item of all others has score -gamma + 2 ln(their number) / eps, hence each of them the weight of distance gamma.
+        return _normalised(np.exp(-self.epsilon * np.minimum(self.words.distances(), self.gamma) / 2))
+
+
+class RanText(WordByWord):
+    """Candidates are the words nearer than a noisy copy of the word, then exp(eps u / 2), u = 1 - d / radius (Tong et al. 2023).
+
+    RANTEXT of InferDPT, with the noise's scale as in `perturb_sentence` and `add_laplace_noise_to_vector` of its code.
+    """
+
+    @property
+    def scales(self) -> Floats:
+        slope, offset = 19.064721649556482, 38.1294334077209
+        divisor = self.epsilon
+        if self.epsilon > 2:
+            divisor = 0.01658160142016071 * math.log(slope * self.epsilon - offset) + 9.311083811697406
+        ranges: Floats = (self.words.vectors.max(axis=0) - self.words.vectors.min(axis=0)) / divisor
+        return ranges
+
+    def release(self, words: Indices) -> Indices:
+        noise = self.random.laplace(size=(len(words), len(self.scales))) * self.scales
+        radius = np.linalg.norm(noise, axis=1)[:, None]
+        distances = self.words.distances()[words]
+        weights = np.where(distances < radius, np.exp(self.epsilon / 2 * (radius - distances) / radius), 0.0)
+        cumulative = np.cumsum(weights, axis=1)
+        draws = self.random.random(len(words)) * cumulative[:, -1]
+        places: Indices = (cumulative < draws[:, None]).sum(axis=1)
+        return places

@@ -1,0 +1,44 @@
+"""Cheap audits: one question alone, for which a planted defect is convicted, or all of them with few calls of the mechanism."""
+
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from adept import audit
+from adept.audit import NotJudged, Verdict, auditor, calls, events, repetition, value_audit
+from adept.audit.auditor import _Audit
+from adept.audit.value_audit import _ValueAudit
+
+FEW_CALLS = 200
+
+
+def make_cheap(patched: pytest.MonkeyPatch) -> None:
+    """Releases in calls of their own are what takes time; where they are not what is tested, few have to do."""
+    for module, name in ((auditor, "LONELY_TRIALS"), (auditor, "COMPANY_TRIALS"), (value_audit, "LONELY_TRIALS")):
+        patched.setattr(module, name, FEW_CALLS)
+    patched.setattr(events, "FEWEST_ROWS", 20)
+    patched.setattr(calls, "BATCH_ROWS", 2 * calls.CALL_ROWS)
+    patched.setattr(repetition, "CALLS", 4 * repetition.RECORDS)
+    patched.setattr(repetition, "ROWS", 8 * repetition.RECORDS)
+
+
+def failed(result: audit.AuditResult) -> set[str]:
+    return {check.name for check in result.checks if check.verdict is Verdict.FAILED}
+
+
+def failed_of(names: set[str], mechanism: Any, **options: Any) -> set[str]:
+    """Audit a mechanism by the named checks alone; return those that failed."""
+    with (
+        patch.object(_Audit, "_questions", _only(names, _Audit._questions)),
+        patch.object(_ValueAudit, "questions", _only(names, _ValueAudit.questions)),
+    ):
+        try:
+            return failed(audit.run(mechanism, **options))
+        except NotJudged:
+            return set()
+
+
+def _only(names: set[str], everything: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
+    return lambda audited: {name: question for name, question in everything(audited).items() if name in names}

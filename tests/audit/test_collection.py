@@ -1,0 +1,127 @@
+"""The collection of broken mechanisms: some of every kind here, all of them once before a release (pytest -m slow).
+
+Audits of sound mechanisms are at confidence 1 - 1e-9, 12 of them: share of the suite's false alarms 2e-8. Convictions are at .999
+and not subject to chance in practice.
+"""
+
+import time
+from typing import Any
+
+import pytest
+from audit import collection
+from audit.asking import failed_of
+from scipy.stats import binom
+
+from adept import audit
+from adept.audit import Verdict
+from adept.audit.sight import not_looked_at
+
+QUICK: dict[str, str] = {
+    "scale_follows_the_norm_with_a_floor": "event",
+    "zero_is_left_without_noise": "dimension 1",
+    "magnitude_in_a_coordinate": "event",
+    "magnitude_beside": "event",
+    "clip_tolerates_half": "dimension 1",
+    "half_of_the_noise": "dimension 2",
+    "scale_of_the_largest_norm": "neighbours",
+    "leaks_into_the_next_row": "neighbours, dimension 2",
+    "last_row_without_noise": "alone",
+    "some_row_without_noise": "company",
+    "noise_tiled_every_32_rows": "batch",
+    "noise_repeats_in_the_second_half": "batch",
+    "noise_partly_shared": "batch",
+    "float32_laplace": "lowest bit",
+    "dtype_tells_the_sign": "dtype",
+    "sign_of_zero_in_one_place": "event",
+    "off_the_grid_by_the_record": "event",
+    "nan_marks_its_place": "event",
+    "eight_bits_of_seed": "repetition",
+    "a_pool_of_noise": "repetition",
+    "noise_cached_by_shape": "batch",
+}
+TRIALS = {"half_of_the_noise": 10_000, "clip_tolerates_half": 10_000}  # where so few convict by chance only
+
+
+@pytest.mark.parametrize(("name", "check"), QUICK.items())
+def test_one_of_every_kind_is_convicted_by_the_check_made_for_it(name: str, check: str) -> None:
+    assert failed_of({check}, collection.broken(getattr(collection, name)), dim=16, trials=TRIALS.get(name, 2_000)) == {
+        check
+    }
+
+
+@pytest.mark.parametrize("release", collection.SOUND, ids=lambda release: release.__name__)
+def test_a_sound_mechanism_of_anyones_is_judged_and_acquitted(release: Any, few_calls: None) -> None:
+    """Tensors, NumPy, float32 only, another dimension, few values: all are looked at, none is accused."""
+    result = audit.run(collection.Foreign(release), dim=4, trials=300, confidence=1 - 1e-9)
+    assert result.outcome == "not refuted", result.rows()
+    assert next(check for check in result.checks if check.name == "event").verdict is Verdict.PASSED
+
+
+def test_the_result_says_what_was_not_looked_at(few_calls: None) -> None:
+    result = audit.run(collection.Foreign(collection.sound), dim=1, trials=100, confidence=1 - 1e-9)
+    assert result.to_dict()["not_looked_at"] == list(result.not_looked_at)
+    assert any(line.startswith("scale: ") for line in result.not_looked_at)
+
+
+@pytest.mark.parametrize(
+    ("trials", "said"),
+    [(10_000, "less often than once in 8 releases"), (500, "the claim is too large for so few trials")],
+)
+def test_rare_events_that_so_few_trials_cannot_show_are_named(trials: int, said: str) -> None:
+    """Right 1,180 times and never wrong refutes epsilon 4 at alpha 5e-10: (1 + e^-4)^-1180 = 5e-10."""
+    assert said in not_looked_at([], trials=trials, claimed=4.0, alpha=5e-10)[0]
+
+
+class Remembers:
+    """Sound, and answers a record with the release that it gave before."""
+
+    epsilon = 4.0
+
+    def __init__(self) -> None:
+        self.memory: dict[bytes, Any] = {}
+
+    def privatize(self, latents: Any) -> Any:
+        return collection.torch.cat(
+            [self.memory.setdefault(row.numpy().tobytes(), collection.sound(row)) for row in latents.split(1)]
+        )
+
+
+def test_memoised_releases_are_judged_if_they_are_declared_and_convicted_if_not() -> None:
+    options, sure = {"dim": 2, "trials": 400}, 1 - 1e-9
+    declared = failed_of({"event", "alone"}, audit.Claim(Remembers(), memoised=True), confidence=sure, **options)
+    assert declared == set()
+    assert failed_of({"event"}, Remembers(), **options) == {"event"}
+
+
+def test_a_memoised_mechanism_that_is_broken_is_convicted() -> None:
+    class Bare(Remembers):
+        def privatize(self, latents: Any) -> Any:
+            return collection.half_of_the_noise(latents) * 0 + collection.ball(latents)
+
+    assert failed_of({"event"}, audit.Claim(Bare(), memoised=True), dim=4, trials=1_000) == {"event"}
+
+
+@pytest.mark.slow
+def test_the_whole_collection_at_64_dimensions_in_a_minute_each() -> None:
+    """At least 42 of 49, as the issue asks of another collection; a hundred thousand trials."""
+    escaped = []
+    for release in collection.BROKEN:
+        started = time.monotonic()
+        if not audit.run(collection.broken(release), trials=100_000).violated:
+            escaped.append(release.__name__)
+        print(f"\n{release.__name__}: {time.monotonic() - started:.0f} s", flush=True)
+    print(f"\nescaped: {escaped}", flush=True)
+    assert len(escaped) <= len(collection.BROKEN) / 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [0.9, 0.999])
+@pytest.mark.parametrize("release", [collection.sound, collection.l1_ball, collection.projected_and_rounded])
+def test_fifty_audits_accuse_a_sound_mechanism_no_more_often_than_alpha_predicts(
+    release: Any, confidence: float
+) -> None:
+    """False alarms of this test: 1e-6 each."""
+    accused = sum(
+        audit.run(collection.Foreign(release), trials=2_000, confidence=confidence).violated for _ in range(50)
+    )
+    assert accused <= binom.ppf(1 - 1e-6, 50, 1 - confidence)

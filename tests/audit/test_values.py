@@ -1,0 +1,176 @@
+"""Finite alphabets and texts. Sound ones are audited 14 times at confidence 1 - 1e-9: share of false alarms 1.4e-8."""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from audit.asking import failed, failed_of
+from audit.protocols import KRR, protocols
+
+from adept import audit
+from adept.audit import Claim, NotJudged
+from adept.errors import ConfigurationError
+from adept.mechanisms import Codebook, RandomizedResponse
+from adept.mechanisms.description import Description
+
+CONFIDENCE = 1 - 1e-9
+
+
+@pytest.fixture(autouse=True)
+def _few_calls(few_calls: None) -> None:
+    """Outcomes in calls of their own are what takes time."""
+
+
+def run(mechanism: Any, **options: Any) -> audit.AuditResult:
+    return audit.run(mechanism, **{"trials": 2_000, "confidence": CONFIDENCE, **options})
+
+
+@pytest.mark.parametrize("name", protocols(1.0, 8))
+def test_an_oracle_of_ldp_auditor_is_acquitted_and_most_of_its_epsilon_is_certified(name: str) -> None:
+    result = run(protocols(2.0, 8)[name], trials=15_000)
+    assert not result.violated, result.rows()
+    assert 0.75 * 2.0 < result.certified_epsilon <= 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("name", protocols(1.0, 16))
+def test_a_million_releases_of_ldp_auditors_oracles_certify_95_percent(name: str, epsilon: float) -> None:
+    result = audit.run(protocols(epsilon, 16)[name], trials=1_000_000)
+    print(f"\n{name} at {epsilon}: {result.certified_epsilon:.4f}", flush=True)
+    assert 0.95 * epsilon <= result.certified_epsilon <= epsilon
+
+
+@pytest.mark.parametrize("name", protocols(1.0, 8))
+def test_an_oracle_that_claims_two_fifths_less_is_convicted(name: str) -> None:
+    options = {"trials": 15_000, "confidence": CONFIDENCE}
+    assert failed_of({"event"}, Claim(protocols(2.0, 8)[name], epsilon=1.2), **options) == {"event"}
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Description(epsilon=3.0, size=20),
+        Description(epsilon=8.0),
+        Description(epsilon=4.0, size=2**100),
+        RandomizedResponse(epsilon=2.0, labels=("a", "b", "c")),
+    ],
+    ids=["small", "default", "huge", "labels"],
+)
+def test_our_own_mechanisms_on_values_are_audited_as_they_are(mechanism: Any) -> None:
+    result = run(mechanism)
+    assert result.outcome == "not refuted", result.rows()
+    assert result.dim is None
+
+
+def test_a_size_alone_does_not_make_a_mechanism_on_latents_one_on_values() -> None:
+    assert run(Codebook(epsilon=2.0, size=64), dim=4, trials=300).dim == 4
+
+
+class Lawful(KRR):
+    """k-ary randomised response with its law."""
+
+    def law(self, value: int) -> Mapping[int, Fraction]:
+        heavy = Fraction(math.exp(self.epsilon)).limit_denominator(10**6) - Fraction(1, 10**5)
+        total = heavy + self.alphabet - 1
+        return {outcome: (heavy if outcome == value else 1) / total for outcome in range(self.alphabet)}
+
+
+def test_a_law_makes_the_audit_exact() -> None:
+    result = run(Lawful(1.0, 5))
+    law = next(check for check in result.checks if check.name == "law")
+    assert result.outcome == "not refuted", result.rows()
+    assert law.certified_epsilon == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_law_that_breaks_the_claim_is_convicted_without_counting() -> None:
+    assert "law" in failed(run(Claim(Lawful(1.0, 5), epsilon=0.99), trials=200))
+
+
+def test_a_program_that_has_not_the_law_it_gives_is_convicted() -> None:
+    class Keeps(Lawful):
+        def privatize(self, values: list[int]) -> list[int]:
+            return KRR(1.5, self.alphabet).privatize(values)
+
+    assert "counts" in failed(run(Keeps(1.0, 5), trials=20_000))
+
+
+class Shared(KRR):
+    """One draw for a whole batch."""
+
+    def respond(self, values: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
+        return (values + super().respond(np.zeros(1, int), size)) % size
+
+
+class Seeded(KRR):
+    @property
+    def random(self) -> Any:
+        return np.random
+
+
+class Neighbourly(KRR):
+    """Answers with the next record's value now and then."""
+
+    def privatize(self, values: list[int]) -> list[int]:
+        own, leak = np.array(super().privatize(values)), np.random.default_rng().random(len(values)) < 0.2
+        return np.where(leak, np.roll(values, -1), own).tolist()
+
+
+class BareWhenAlone(KRR):
+    def privatize(self, values: list[int]) -> list[int]:
+        return values if len(values) == 1 else super().privatize(values)
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"), [(Shared, "batch"), (Neighbourly, "neighbours"), (BareWhenAlone, "alone")], ids=lambda x: str(x)
+)
+def test_what_a_batch_tells_is_convicted(kind: type[KRR], check: str) -> None:
+    assert failed_of({check}, kind(1.0, 6), trials=2_000) == {check}
+
+
+def test_noise_that_follows_a_seed_is_convicted() -> None:
+    class Follows(KRR):
+        def respond(self, values: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
+            keep = np.random.random(len(values)) < self.odds / (self.odds + size - 1)
+            return np.where(keep, values, np.random.randint(size, size=len(values)))
+
+    assert "seed" in failed(run(Follows(0.5, 50)))
+
+
+def words(texts: list[str]) -> list[str]:
+    """One bit of randomised response about a text's first word, at epsilon 1, then a sentence."""
+    keep = np.random.default_rng().random(len(texts)) < math.e / (1 + math.e)
+    return ["yes it is" if (text[0] == "a") == kept else "no" for text, kept in zip(texts, keep, strict=True)]
+
+
+def test_texts_are_audited_by_pairs_of_texts() -> None:
+    pair = [("a b c", "d e")]
+    assert run(Claim(words, epsilon=1.0), pairs=pair).outcome == "not refuted"
+    assert run(Claim(words, epsilon=0.5), pairs=pair, trials=10_000).violated
+    assert run(Claim(lambda texts: [text.upper() for text in texts], epsilon=3.0), pairs=pair).violated
+
+
+@pytest.mark.parametrize("pairs", [[("a", "a")], [("a", "b", "c")], [3]])
+def test_what_are_no_pairs_of_values_is_refused(pairs: Any) -> None:
+    with pytest.raises(ConfigurationError):
+        run(Claim(words, epsilon=1.0), pairs=pairs)
+
+
+def test_a_mechanism_on_values_that_raises_is_not_judged() -> None:
+    def broken(values: list[str]) -> list[str]:
+        raise RuntimeError("no answer today")
+
+    with pytest.raises(NotJudged, match="no answer today"):
+        run(Claim(broken, epsilon=1.0), pairs=[("a", "b")])
+
+
+def test_a_claim_stands_before_the_mechanisms_own() -> None:
+    claim = Claim(KRR(2.0, 5), epsilon=1.0)
+    assert (claim.epsilon, claim.alphabet, claim.name) == (1.0, 5, "KRR")
+    with pytest.raises(AttributeError):
+        _ = Claim(words).epsilon
+    with pytest.raises(ConfigurationError, match="epsilon"):
+        audit.run(Claim(words))
