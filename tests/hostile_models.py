@@ -16,6 +16,7 @@ VALUES: list[Any] = [
     None, True, "false", "true", "", "x\ny", "\x1b[31m", "\u202e", "\ud800", [], {}, [[]], -1, 0, 1, 7, 2**31, 10**12, 10**30,
     1.5, -0.0, float("nan"), float("inf"), 1e308, 1e-320, "9" * 400, "a" * 100_000, ["x"] * 50, {"x": {"y": None}},
 ]  # fmt: skip
+TENSORS = ["model.safetensors", "model.safetensors", "codebooks.safetensors", "codec.safetensors"]
 REGEXES = ["(a+)+$", "(a|a|a)*b", "\\p{", "[", "(?<=a*)b", ".*" * 50]
 
 
@@ -52,7 +53,7 @@ def json_value(directory: Path, rng: random.Random) -> None:
         else:
             container[key] = rng.choice(VALUES)
 
-    _edit(directory / rng.choice(["config.json", "config.json", "tokenizer.json"]), change)
+    _edit(directory / rng.choice(["config.json", "config.json", "tokenizer.json", "codec.json", "codec.json"]), change)
 
 
 def sizes(directory: Path, rng: random.Random) -> None:
@@ -92,14 +93,16 @@ def tokens(directory: Path, rng: random.Random) -> None:
 
 
 def tensors(directory: Path, rng: random.Random) -> None:
-    path = directory / rng.choice(["model.safetensors", "model.safetensors", "codebooks.safetensors"])
+    path = directory / rng.choice(TENSORS)
     if not path.is_file():
         return
     weights = load_file(path)
     name = rng.choice(sorted(weights))
     match rng.randrange(6):
-        case 0:
+        case 0 if weights[name].is_floating_point():
             weights[name].view(-1)[0] = rng.choice([float("nan"), float("inf")])
+        case 0:
+            weights[name].view(-1)[:: rng.choice([1, 7, 1000])] = rng.choice([-1, 0, 1, 2**31 - 1])
         case 1:
             weights[name] = weights[name].to(rng.choice([torch.float16, torch.float64, torch.int32]))
         case 2:
@@ -114,7 +117,7 @@ def tensors(directory: Path, rng: random.Random) -> None:
 
 
 def header(directory: Path, rng: random.Random) -> None:
-    path = directory / rng.choice(["model.safetensors", "codebooks.safetensors"])
+    path = directory / rng.choice(TENSORS)
     if not path.is_file():
         return
     content = path.read_bytes()
@@ -155,6 +158,47 @@ def raw_bytes(directory: Path, rng: random.Random) -> None:
     path.write_bytes(bytes(content))
 
 
+def codec_lists(directory: Path, rng: random.Random) -> None:
+    """Longer, endless and repeated lists of what a codec holds, all of them of the right kind."""
+
+    def change(content: Any) -> None:
+        words = [f"w{i}" for i in range(100_000 if rng.random() < 0.1 else rng.choice([10, 1_000]))]
+        match rng.randrange(6):
+            case 0:
+                content["utterances"] = [" ".join(rng.choices(words, k=rng.choice([1, 10, 40]))) for _ in words]
+            case 1:
+                content["utterances"] = []
+            case 2:
+                content["words"] = ["", "\0", *words]
+                content["classes"] = [0, 1, *(2 + i // rng.choice([1, 5]) for i in range(len(words)))]
+                content["counts"] = [1] * len(content["words"])
+            case 3:
+                content["alphabet"] = "".join(map(chr, range(0x4E00, 0x4E00 + rng.choice([1, 500, 20_000]))))
+            case 4:
+                content["holders"] = dict.fromkeys(words, content["texts"])
+            case 5:
+                content["counts"] = [rng.choice([1, 2**30]) for _ in content["counts"]]
+
+    _edit(directory / "codec.json", change)
+
+
+def codec_tables(directory: Path, rng: random.Random) -> None:
+    """N-grams that are whole numbers of the right range, and say nothing."""
+    path = directory / "codec.safetensors"
+    if not path.is_file():
+        return
+    tables = load_file(path)
+    name = rng.choice(sorted(tables))
+    rows, size = (
+        100_000 if rng.random() < 0.1 else rng.choice([0, 1, 1_000, 200_000]),
+        max(2, int(tables[name][:, :-1].max()) if len(tables[name]) else 2),
+    )
+    table = torch.randint(0, size, (rows, tables[name].shape[1]), generator=torch.Generator().manual_seed(rows))
+    table[:, -1] = rng.choice([1, 3, 2**30])
+    tables[name] = table.to(torch.int32)
+    save_file(tables, path)
+
+
 def kinds_of_file(directory: Path, rng: random.Random) -> None:
     path = rng.choice(sorted(directory.iterdir()))
     if path.is_dir() and not path.is_symlink():
@@ -178,4 +222,4 @@ def kinds_of_file(directory: Path, rng: random.Random) -> None:
             pass
 
 
-MUTATIONS = [json_value, sizes, tokens, tensors, header, raw_bytes, kinds_of_file]
+MUTATIONS = [json_value, sizes, tokens, tensors, header, raw_bytes, codec_lists, codec_tables, kinds_of_file]

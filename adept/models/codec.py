@@ -30,7 +30,14 @@ from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
 SPELLED = 1 << 25  # numbers from which on words outside the vocabulary are spelled: one costs about 20 bits
-POOL = 4096  # numbers of the code whose texts are candidates for every record, where there are no utterances
+POOL, PROBES = (
+    4096,
+    16,
+)  # numbers of the code whose texts are candidates for every record, where there are no utterances
+POOL_LETTERS, A_WORD = (
+    400_000,
+    5,
+)  # of all of these texts together, and what a word takes as long as: texts need not end
 LUCK = 5.0  # bits beyond those of K at which a text may still have a number
 TRIES = 50  # texts of the search that are asked for their number
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
@@ -137,7 +144,7 @@ class _Sized:
         self.first = min(len(codec.utterances), size)
         self.search = codec.searches[size >= SPELLED]
         self.code = TextCode(self.search.model, max(1, size - self.first))
-        pool = 0 if codec.utterances else min(POOL, size)
+        pool = 0 if codec.utterances else self._affordable(min(POOL, size))
         self.searches = size > self.first + pool
         written = {number: codec.utterances[number] for number in range(self.first)}
         for place in range(pool):
@@ -146,6 +153,12 @@ class _Sized:
         self.numbers = list(written)
         self.shelf = Shelf(list(written.values()), codec.weigh)
         self._utterances = codec.utterances
+
+    def _affordable(self, pool: int) -> int:
+        """As many candidates as can be written in some seconds, by the length of a few: a codec's texts need not be short."""
+        probes = [self.code.write(place * self.code.size // PROBES) for place in range(PROBES)]
+        letters = sum(A_WORD + len(word) for words in probes for word in words)
+        return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
 
     def write(self, number: int) -> Sequence[str]:
         return self._utterances[number] if number < self.first else self.code.write(number - self.first)

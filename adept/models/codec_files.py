@@ -18,8 +18,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from adept.models.codec import Codec
-from adept.models.ngrams import Ngrams
-from adept.models.pipeline import LONGEST_TOKEN, UNWRITABLE
+from adept.models.ngrams import MOST_NGRAMS, Ngrams
+from adept.models.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE
 from adept.models.saved import corrupt, read_json, read_tables
 from adept.models.shelf import Weights
 from adept.models.text_code import MAX_WORDS
@@ -29,6 +29,7 @@ DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
+MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
 
 
 def save_codec(codec: Codec, directory: Path) -> None:
@@ -96,10 +97,14 @@ def _wrong(stored: dict[str, Any]) -> str:
         "words": _is_words(words) and words[:2] == [END, UNKNOWN] and all(map(_is_word, words[2:])),
         "classes": _is_counts(classes) and classes[:2] == [0, 1] and all(b - a in (0, 1) for a, b in pairwise(classes)),
         "counts": _is_counts(counts) and min(counts, default=0) >= 1,
-        "alphabet": isinstance(alphabet, str) and len(set(alphabet)) == len(alphabet) and all(map(_is_word, alphabet)),
+        "alphabet": isinstance(alphabet, str)
+        and len(set(alphabet)) == len(alphabet) <= MOST_LETTERS
+        and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
-        "utterances": isinstance(utterances, list) and all(map(_is_utterance, utterances)),
+        "utterances": isinstance(utterances, list)
+        and all(map(_is_utterance, utterances))
+        and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
     }
     if wrong := [name for name, right in checks.items() if not right]:
         return f"its {wrong[0]} are not those of a codec"
@@ -108,7 +113,9 @@ def _wrong(stored: dict[str, Any]) -> str:
 
 
 def _is_words(words: object) -> bool:
-    return isinstance(words, list) and all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
+    if not isinstance(words, list) or len(words) > LARGEST_VOCABULARY:
+        return False
+    return all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
 
 
 def _is_word(word: object) -> bool:
@@ -127,9 +134,9 @@ def _is_counts(values: object) -> bool:
 
 
 def _is_counted(table: Tensor, *, size: int) -> bool:
-    """Are the rows n-grams of numbers up to ``size``, the last one below it, and their counts at least 1."""
-    if not len(table):
-        return True
+    """Are the rows n-grams of numbers up to ``size``, the last one below it, their counts at least 1, and not too many."""
+    if not 0 < len(table) <= MOST_NGRAMS:
+        return not len(table)
     contexts, following, counts = table[:, :-2], table[:, -2], table[:, -1]
     inside = bool(
         (contexts >= 0).all() and (contexts <= size).all() and (following >= 0).all() and (following < size).all()

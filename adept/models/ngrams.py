@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 BITS = 30
 ONE = 1 << BITS
 THOUSAND = 1000  # discounts are in thousandths
+MOST_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
 LARGEST_MEMORY = 200_000  # contexts, or steps of a search, that are remembered: it only saves time
 DISCOUNTS = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
 
@@ -66,7 +67,8 @@ class Ngrams:
             found = Counter(padded[i : i + order] for i in range(len(sequence)))
             seen.update({row: count * times for row, count in found.items()})
             holders.update(found.keys())
-        kept = sorted((row, count) for row, count in seen.items() if holders[row] >= least)
+        told = [(row, count) for row, count in seen.items() if holders[row] >= least]
+        kept = sorted(sorted(told, key=lambda pair: (-pair[1], pair[0]))[:MOST_NGRAMS])
         rows = np.array([row for row, _ in kept], dtype=np.int32).reshape(-1, order)
         return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size=size)
 

@@ -225,9 +225,8 @@ class WordModel:
     def find_letter(self, context: Context, point: int) -> tuple[int, Span]:
         """The letter's number whose share holds a point of [0, ONE), and its share."""
         branches = self.letters.branches(context)
-        edges = [self._letters_below(branches, number) for number in range(self.letters.size + 1)]
-        number = bisect_right(edges, point) - 1
-        return number, (edges[number], edges[number + 1])
+        number = bisect_right(range(self.letters.size + 1), point, key=lambda n: self._letters_below(branches, n)) - 1
+        return number, (self._letters_below(branches, number), self._letters_below(branches, number + 1))
 
     def likely(self, history: Context, count: int) -> list[int]:
         """Words that are likely after a history: what a writer may put in without being told."""
