@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING
-from rich.progress import Progress
 
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged
 from adept.cli.app import execute
-from adept.cli.console import show_table, write_dict
+from adept.cli.console import progress, show_table, write_dict
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
@@ -61,13 +60,8 @@ class AuditConfig:
 def run(config: AuditConfig) -> list[AuditResult]:
     """Audit; raises AdeptError for what the user can mend, and when nothing could be judged."""
     directory = new_directory(config.output_dir) if config.output_dir else None
-    with Progress(disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(f"auditing {config.foreign or config.mechanism.kind.name}")
-
-        def progress(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        outcomes = [_outcome(audited) for audited in _audits(config, progress)]
+    with progress(f"auditing {config.foreign or config.mechanism.kind.name}") as told:
+        outcomes = [_outcome(audited) for audited in _audits(config, told)]
     results = [outcome.result if isinstance(outcome, NotJudged) else outcome for outcome in outcomes]
     if directory:
         write_dict(_summary(results), directory / "result.json")
@@ -83,11 +77,11 @@ def _outcome(audited: Callable[[], AuditResult]) -> AuditResult | NotJudged:
         return failure
 
 
-def _audits(config: AuditConfig, progress: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+def _audits(config: AuditConfig, told: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
     if config.target == "rewriter" and config.foreign is None:
-        return _audits_of_rewriter(config, progress)
+        return _audits_of_rewriter(config, told)
     mechanism = foreign(config) if config.foreign else config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
-    return [lambda: _audit_mechanism(mechanism, config, progress)]
+    return [lambda: _audit_mechanism(mechanism, config, told)]
 
 
 def foreign(config: AuditConfig) -> Claim:
@@ -123,7 +117,7 @@ def foreign(config: AuditConfig) -> Claim:
 
 
 def _audit_mechanism(
-    mechanism: Any, config: AuditConfig, progress: Callable[[int, int], None], *, dim: int | None = None
+    mechanism: Any, config: AuditConfig, told: Callable[[int, int], None], *, dim: int | None = None
 ) -> AuditResult:
     if isinstance(mechanism, Description):
         return audit.run_description(mechanism, trials=config.trials, confidence=config.confidence)
@@ -136,7 +130,7 @@ def _audit_mechanism(
         confidence=config.confidence,
         source=config.source,
         seed=config.seed,
-        progress=progress,
+        progress=told,
     )
 
 
@@ -145,7 +139,7 @@ def _hard(texts: list[str]) -> tuple[str, str]:
     return max(texts, key=len), min(texts, key=len)
 
 
-def _audits_of_rewriter(config: AuditConfig, progress: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+def _audits_of_rewriter(config: AuditConfig, told: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
     """Three audits of one pipeline: of its mechanism, of text to text by guessing, and of the path past the latent by replay."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
@@ -153,7 +147,7 @@ def _audits_of_rewriter(config: AuditConfig, progress: Callable[[int, int], None
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism)
     first, second = _hard(config.texts)
     return [
-        lambda: _audit_mechanism(mechanism, config, progress, dim=sizes.latent_dim),
+        lambda: _audit_mechanism(mechanism, config, told, dim=sizes.latent_dim),
         lambda: audit.guessing_game(rewriter, first, second, trials=config.trials, confidence=config.confidence),
         lambda: audit.replay(rewriter, config.texts),
     ]

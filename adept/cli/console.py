@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -35,21 +35,27 @@ def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)
 
 
+class Told(Protocol):
+    """Told how many steps are done, and of how many where only the work itself knows."""
+
+    def __call__(self, done: int, total: int | None = None) -> None: ...
+
+
 @contextmanager
-def progress(title: str, estimate: Callable[[], int | None]) -> Iterator[Callable[[int], None]]:
+def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Told]:
     """Show how far long work is, at what rate, and how long it will take; on a terminal alone.
 
     Args:
         title: what is done.
-        estimate: about how many steps there are; called on a terminal alone.
+        estimate: about how many steps there are, or None; called on a terminal alone.
     """
     if not sys.stderr.isatty():
-        yield lambda done: None
+        yield lambda done, total=None: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=estimate())
-        yield lambda done: bar.update(task, completed=done)
+        yield lambda done, total=None: bar.update(task, completed=done, total=total)
 
 
 class _Rate(ProgressColumn):

@@ -8,10 +8,9 @@ from typing import Any
 
 import torch
 from omegaconf import MISSING
-from rich.progress import Progress
 
 from adept.cli.app import execute
-from adept.cli.console import show_table, write_json
+from adept.cli.console import progress, show_table, write_json
 from adept.data.corpus import Columns, DataConfig, load
 from adept.data.files import new_directory
 from adept.data.tables import write_csv
@@ -93,8 +92,10 @@ def run(config: StudyConfig) -> StudyResult:
 def study_rows(config: StudyConfig) -> Iterator[Any]:
     """Yield the rows of a study, with a progress bar on a terminal, and of a model where one is given."""
     study, options = STUDIES[config.study], config.options()
-    with Progress(disable=not sys.stderr.isatty()) as progress:
-        yield from progress.track(study.run(**options), total=study.cells(options), description=config.study)
+    with progress(config.study, lambda: study.cells(options)) as told:
+        for done, row in enumerate(study.run(**options), start=1):
+            yield row
+            told(done)
     if config.model_dir:
         yield from model_rows(config)
 

@@ -147,7 +147,11 @@ def test_progress_tells_rate_and_time_left_on_a_terminal_and_nothing_elsewhere(
         for count in range(10, 60, 10):
             done(count)
             time.sleep(0.01)
+    with progress("releases") as done:  # an audit alone knows how many
+        done(10, 40)
+        done(20, 40)
     told = capsys.readouterr().err
+    assert "20/40" in told
     assert "50/100" in told
     assert "/s" in told
     assert "0:00:0" in told
