@@ -14,7 +14,7 @@ from adept.comparison.results import DENOISED, DESCRIBED, LATENTS, LOOKUP, LSTM,
 from adept.mechanisms import BY_NAME, Description, LearnedCodebook
 
 LOGISTIC = "logistic"  # the classifier of latents
-IDENTITY, IDENTITY_SAMPLES = "identity", 3  # its texts repeat nothing, so that a classifier reads every one of them
+IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing, so that a classifier reads every one of them
 PUBLIC_RECORDS = (50, 100, 200, 400, 800, 1600, 3200)  # labelled public texts: what a break-even is read from
 
 
@@ -55,7 +55,7 @@ def cells(config: CompareConfig) -> list[Cell]:
 
 
 def samples_of(config: CompareConfig, cell: Cell) -> int:
-    """Return how many texts are written of each record for a cell: ``samples``, and at most three without noise."""
+    """Return how many texts are written of each record for a cell: ``samples``, and at most two without noise."""
     return min(config.samples, IDENTITY_SAMPLES) if cell.mechanism == IDENTITY else config.samples
 
 

@@ -15,7 +15,7 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-STEPS, HISTORY = 150, 5  # of L-BFGS; after so many no test figure moves any more
+STEPS, HISTORY = 100, 5  # of L-BFGS; after so many no test figure moves any more
 FLAT = 1e-6  # nats a record: what a step must gain
 
 

@@ -18,10 +18,16 @@ from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation.softmax import Features, best_labels, softmax_regression
 
-STRENGTHS = (0.1, 1.0, 10.0, 100.0)  # C of logistic regression: the smaller, the simpler the classifier
+STRENGTHS = (
+    0.5,
+    2.0,
+    8.0,
+    32.0,
+    128.0,
+)  # C of logistic regression for one record: the smaller, the simpler the classifier
 FOLDS, SMALLEST_TO_TUNE = 3, 100
 ENOUGH = 1500  # records of which a single fold says as much as is needed
-TUNING_STEPS = 25  # from where the next smaller strength ended
+TUNING_STEPS = 20  # from where the next smaller strength ended
 
 
 class TextClassifier:
@@ -56,8 +62,9 @@ class TextClassifier:
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) from all records."""
-        return softmax_regression(self._features, self._counts(), strength=strength, start=self._start)
+        """Return weights (d + 1, L) from all records, each of which counts once, however many texts it has."""
+        scaled = strength / self.samples
+        return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
         """Return the likeliest label of each text."""
@@ -79,7 +86,9 @@ class TextClassifier:
         best, most, starts = STRENGTHS[0], -1.0, cast(list[Tensor | None], [None] * len(parts))
         for strength in STRENGTHS:
             fitted = [
-                softmax_regression(self._features, inside, strength=strength, start=start, steps=TUNING_STEPS)
+                softmax_regression(
+                    self._features, inside, strength=strength / self.samples, start=start, steps=TUNING_STEPS
+                )
                 for (inside, _), start in zip(parts, starts, strict=True)
             ]
             found = sum(self._hits(outside, weights) for (_, outside), weights in zip(parts, fitted, strict=True))

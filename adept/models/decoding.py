@@ -18,7 +18,9 @@ class DecodingConfig:
     top_k: int = 0  # sample among the k likeliest words; 0: among all
     top_p: float = 1.0  # sample among the likeliest words that together reach this probability
     candidates: int = 1  # texts sampled for each one that is kept: the one that fits the latent best
-    pool: int = 20  # where releases repeat: texts sampled once for each codeword, which all its records share; 0: none
+    pool: int | None = (
+        None  # where releases repeat: texts of a codeword, which its records share; null: by the rule; 0: none
+    )
 
     def __post_init__(self) -> None:
         if self.strategy not in ("auto", "greedy", "sample"):
@@ -30,7 +32,7 @@ class DecodingConfig:
             raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
         if self.candidates < 1:
             raise ConfigurationError(f"decoding.candidates must be at least 1, got {self.candidates}")
-        if self.pool < 0:
+        if self.pool is not None and self.pool < 0:
             raise ConfigurationError(f"decoding.pool must be at least 0, got {self.pool}")
 
 

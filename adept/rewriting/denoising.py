@@ -29,7 +29,10 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms import LearnedCodebook, RandomizedResponse
 
-STEPS = 50
+STEPS, MOVES = (
+    50,
+    8,
+)  # of expectation maximisation, and of the regression within each, which starts where the last one ended
 RIDGE, LENGTH = 1.0, 4.0  # of a codeword in the regression: the ridge means the same whatever the dimension
 
 
@@ -177,7 +180,7 @@ def _expected(counts: Tensor, joint: Tensor, forward: Tensor, answer: Tensor) ->
 def _softmax_regression(features: Tensor, expected: Tensor, *, start: Tensor) -> Tensor:
     """Maximise sum expected log softmax - ridge over slopes (n + 1, L); the last row, the intercept, is free."""
     slopes = start.clone().requires_grad_()
-    optimiser = torch.optim.LBFGS([slopes], max_iter=20, line_search_fn="strong_wolfe")
+    optimiser = torch.optim.LBFGS([slopes], max_iter=MOVES, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimiser.zero_grad()

@@ -27,10 +27,11 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting import denoising
 from adept.rewriting.described import Describer, packed
 from adept.rewriting.loading import check_fit, check_release, with_codewords
-from adept.rewriting.pool import Pools
+from adept.rewriting.pool import Pools, pool_size
 from adept.rewriting.sharing import Shared
 
 BATCH_SIZE = 1024  # enough to fill the chunks of every length class
+DRAWN_ROWS = 4096  # latents in memory at once
 WRITTEN_ROWS = 256  # more at once are not faster, and the logits of a large vocabulary take much memory
 
 
@@ -84,9 +85,9 @@ class Rewriter(Shared):
             accept_inexact=accept_inexact,
             accept_private_model=accept_private_model,
         )
-        self.decoding = _resolved(decoding or DecodingConfig(), repeats=isinstance(mechanism, LearnedCodebook))
+        self.decoding = _resolved(decoding or DecodingConfig(), self.mechanism)
         self.batch_size = batch_size
-        self._pools = Pools(self.decoding.pool)
+        self._pools = Pools(self.decoding.pool or 0)
 
     @classmethod
     def for_measurement(
@@ -173,8 +174,9 @@ class Rewriter(Shared):
         place_of = {label: place for place, label in enumerate(known)}
         places = torch.tensor([place_of[label] for label in labels])
         drawn, meant = posterior.draw(indices, places, samples=samples, generator=generator)
-        latents = mechanism.codewords[drawn.flatten()] * mechanism.clip_norm
-        written = self.write(latents.to(self._device))
+        latents = (mechanism.codewords * mechanism.clip_norm).to(self._device)
+        parts = (self.write(latents[part]) for part in torch.split(drawn.flatten(), DRAWN_ROWS))
+        written = [pair for part in parts for pair in part]
         return [(text, known[place]) for (text, _), place in zip(written, meant.flatten().tolist(), strict=True)]
 
     @torch.inference_mode()
@@ -244,7 +246,11 @@ def denoisable(mechanism: Mechanism | Description) -> LearnedCodebook:
     return mechanism
 
 
-def _resolved(decoding: DecodingConfig, *, repeats: bool) -> DecodingConfig:
-    """Say what strategy "auto" stands for; there is a pool only where texts are sampled and releases repeat."""
+def _resolved(decoding: DecodingConfig, mechanism: Mechanism | Description) -> DecodingConfig:
+    """Say what strategy "auto" and pool null stand for; there is a pool only where texts are sampled and releases repeat."""
+    repeats = isinstance(mechanism, LearnedCodebook)
     strategy = decoding.strategy if decoding.strategy != "auto" else ("sample" if repeats else "greedy")
-    return replace(decoding, strategy=strategy, pool=decoding.pool if repeats and strategy == "sample" else 0)
+    if not isinstance(mechanism, LearnedCodebook) or strategy != "sample":
+        return replace(decoding, strategy=strategy, pool=0)
+    pool = pool_size(mechanism.count) if decoding.pool is None else decoding.pool
+    return replace(decoding, strategy=strategy, pool=pool)

@@ -56,7 +56,7 @@ def test_noisy_labels_call_for_a_simpler_classifier_and_tuning_finds_it() -> Non
     noisy = [label if rng.random() < 0.3 else rng.choice(names) for label in train.labels or []]
     reader = TextClassifier(Corpus(train.texts, noisy))
     fixed = reader.predict(test.texts, reader.fit(strength=30.0))
-    assert reader.tuned() < 10.0 <= TextClassifier(train).tuned()
+    assert reader.tuned() < 5.0 < TextClassifier(train).tuned()
     tuned = evaluate(Corpus(train.texts, noisy), test).accuracy.value
     assert tuned > sum(a == b for a, b in zip(fixed, test.labels or [], strict=True)) / len(test) + 0.05
 
@@ -68,7 +68,7 @@ def test_copies_of_a_record_stay_in_one_fold_of_cross_validation() -> None:
     labels = [rng.choice("xyyy") for _ in texts]
     copies = Corpus([t for t in texts for _ in range(5)], [c for c in labels for _ in range(5)])
     assert TextClassifier(copies, samples=5).tuned() == STRENGTHS[0]
-    assert TextClassifier(copies, samples=1).tuned() >= STRENGTHS[-2]
+    assert TextClassifier(copies, samples=1).tuned() > 5
 
 
 def test_equal_rows_count_as_often_as_they_occur() -> None:

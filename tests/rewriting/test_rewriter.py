@@ -172,7 +172,7 @@ def test_a_pool_depends_on_its_codeword_alone_and_is_drawn_from_at_random(tiny_r
 @pytest.mark.parametrize(
     ("mechanism", "decoding", "strategy", "pool"),
     [
-        (LearnedCodebook(epsilon=4.0), DecodingConfig(), "sample", 20),
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(), "sample", 40),
         (LearnedCodebook(epsilon=4.0), DecodingConfig(strategy="greedy"), "greedy", 0),
         (LearnedCodebook(epsilon=4.0), DecodingConfig(pool=0), "sample", 0),
         (SqrtNLaplace(epsilon=4.0), DecodingConfig(), "greedy", 0),
