@@ -28,6 +28,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
 
+KINDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}  # in plain words
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
 
 Config = TypeVar("Config")
@@ -101,6 +102,10 @@ def _plain(message: str) -> str:
         return f"{group} must be one of {', '.join(known.split())}, got {given}"
     if misspelt := re.search(r"Key '(.+?)' not in '.+?' full_key: (\S+)", message):
         return f"this command has no option {misspelt[2]}: see --help for the overrides"
+    if other := re.search(r"Value '(.*)' .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
+        return f"{other[3]} must be {KINDS[other[2]]}, got {other[1]}"
+    if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
+        return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
     if absent := re.search(r"Could not override '(.+?)'. No match in the defaults list", message):
         return f"this command has no option {absent[1]}: see --help for the overrides"
     return f"{message.split(' Config search path')[0].split(' See https')[0]}: see --help for the overrides"
