@@ -152,6 +152,7 @@ class Autoencoder(nn.Module):
             "labels": self.labels,
             "training_data": asdict(self.training_data),
             "codebooks": sorted(self.codebooks),
+            "codec": self.codec is not None,
         }
         save_file({name: tensor.contiguous() for name, tensor in self.state_dict().items()}, directory / WEIGHTS)
         if self.codebooks:
@@ -175,7 +176,7 @@ class Autoencoder(nn.Module):
         if sizes := _codebook_sizes(model, description, directory):
             named = read_tensors(directory / CODEBOOKS, {f"{k}": (k, model.config.latent_dim) for k in sizes})
             model.codebooks = {int(k): words for k, words in named.items()}
-        if (directory / DESCRIPTION).exists():
+        if description.get("codec", (directory / DESCRIPTION).exists()):  # of before it was declared: as it was found
             model.codec = load_codec(directory)
         return model.eval()
 

@@ -123,6 +123,14 @@ def test_a_lost_codebook_is_an_error_and_not_another_mechanism(tiny_run: Path, t
         load_model(target)
 
 
+@pytest.mark.parametrize("name", ["codec.json", "codec.safetensors"])
+def test_a_lost_codec_is_an_error_and_not_another_mechanism(tiny_run: Path, tmp_path: Path, name: str) -> None:
+    target = copied(tiny_run, tmp_path / "model")
+    (target / name).unlink()
+    with pytest.raises(ModelError, match=rf"no readable {name}"):
+        load_model(target)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
