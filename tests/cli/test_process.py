@@ -62,6 +62,7 @@ def interrupted(number: int, when: str, *arguments: str) -> "subprocess.Complete
         "    def find_spec(self, name, *rest):\n"
         f"        if name == {when!r}: signal.raise_signal({number})\n"
         "sys.meta_path.insert(0, Hook())\n"
+        f"signal.signal({number}, signal.SIG_DFL)\n"  # a shell's background job ignores an interrupt, and so would we
         "sys.exit(main.main())"
     )
     return subprocess.run([sys.executable, "-c", hook, *arguments], capture_output=True, text=True, check=False)
