@@ -9,6 +9,7 @@ from adept.cli.process import USER_ERROR, guarded, ignore_signals, keep_streams,
 COMMANDS = {
     "train": "train a rewriter's autoencoder",
     "rewrite": "write private text from a file of utterances",
+    "adapt": "put a model where a few hundred public examples are, in seconds",
     "evaluate": "train an intent classifier on one file and test it on another",
     "attack": "find out from rewrites what can be found out, beside what the guarantee allows",
     "audit": "put a mechanism's claim, or a whole rewriter, to the test",

@@ -14,6 +14,8 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import dispatch
 from adept.cli import train
+from adept.mechanisms import LearnedCodebook
+from adept.mechanisms.choice import MechanismChoice
 
 torch.set_num_threads(1)
 
@@ -37,6 +39,17 @@ def tiny_l1_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same for the l1 mechanism."""
     directory = tmp_path_factory.mktemp("tiny_l1") / "run"
     train.run(tiny_config(directory, clip="l1"))
+    return directory
+
+
+@pytest.fixture(scope="session")
+def topic_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with topics, for learned codebooks and descriptions, and with public text held out."""
+    directory = tmp_path_factory.mktemp("tiny_topics") / "run"
+    config = tiny_config(directory, epochs=1)
+    config.mechanism = MechanismChoice(LearnedCodebook)
+    config.data.sizes = [200, 40, 20]
+    train.run(config)
     return directory
 
 

@@ -22,6 +22,7 @@ from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.shuffling import Shuffled
 from adept.release.statement import PrivacyStatement
+from adept.rewriting.expectation import expectation
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
 
@@ -29,7 +30,7 @@ from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 class RewriteConfig(Columns):
     """Configuration of ``adept rewrite``."""
 
-    model_dir: str = MISSING
+    model_dir: str | None = None  # null: the model that comes with the package
     input: str = MISSING
     output: str = MISSING
     mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
@@ -87,6 +88,8 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         accept_private_model=config.accept_private_model,
     )
     options = _options(config, budget, rewriter)
+    if expected := expectation(rewriter):
+        sys.stderr.write(f"adept: at this budget {expected.line}\n")
     if config.dry_run:
         return preview_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
     key = _key(config)

@@ -27,6 +27,7 @@ class CompareConfig(Columns):
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
+    model_dir: str | None = None  # a model that exists, "utterances" for the packaged one: nothing is trained then
     protocol: str = "disjoint"  # disjoint | paper
     labels: str = "copy"  # copy: not private; randomized_response: private, with label_epsilon out of each epsilon
     label_epsilon: float | None = None

@@ -2,7 +2,7 @@
 
 ``lstm`` is the model's decoder, ``codec`` writes descriptions in its place; ``denoised`` is the former, after all releases were
 read together (``adept.rewriting.denoising``); ``nearest`` gives the public utterances with the nearest latents
-(``adept.evaluation.nearest``). The decoder ``latents`` writes nothing: a classifier is trained on the released latents themselves,
+(``adept.models.public_texts``). The decoder ``latents`` writes nothing: a classifier is trained on the released latents themselves,
 which shows what decoding loses.
 
 Every decoder sees a release, released labels, public numbers and nothing else. A new one is a function here with an entry in
@@ -19,8 +19,8 @@ from torch import Tensor
 from adept.comparison.cells import Cell, samples_of
 from adept.comparison.results import DENOISED, DESCRIBED, LOOKUP, LSTM, NEAREST
 from adept.comparison.trial import Trial, family_in, parts
-from adept.evaluation.nearest import PublicTexts
 from adept.mechanisms import Codebook, LearnedCodebook
+from adept.models.public_texts import PublicTexts
 from adept.rewriting.denoising import nearest_codewords
 from adept.rewriting.rewriter import denoisable
 

@@ -33,7 +33,12 @@ def family_of(name: str, training: TrainingConfig) -> Family:
 
 
 def trained(family: Family, config: CompareConfig, *, public: Corpus, validation: Corpus, run: Path, seed: int) -> Path:
-    """Train a family's model in ``run``, or find it there; only ``labels`` content lets it see the public labels."""
+    """Train a family's model in ``run``, or find it there; only ``labels`` content lets it see the public labels.
+
+    Where there is a model already, it serves every family that its clip allows, and the public half is left unread.
+    """
+    if config.model_dir is not None:
+        return Path(config.model_dir)
     if not (run / "done").exists():
         noise = L1Laplace if family.clip == "l1" else Codebook
         spec = TrainSpec(

@@ -14,10 +14,11 @@ from adept.comparison.families import Family, trained
 from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
 from adept.evaluation.metrics import BigramModel, TrigramModel
-from adept.evaluation.nearest import PublicTexts, linear_latents
+from adept.evaluation.nearest import linear_latents
 from adept.mechanisms import BY_NAME, Description, Identity, Mechanism, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.autoencoder import Autoencoder
+from adept.models.public_texts import PublicTexts
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import Encoder
 from adept.rewriting.loading import load_model
@@ -116,7 +117,7 @@ class Trial:
         """Return the rewriter of a cell with a model; references decode as the mechanisms of their model do."""
         family = family_in(cell)
         decoding = self.config.decoding
-        if decoding.strategy == "auto" and family.content != "none":
+        if decoding.strategy == "auto" and family.content != "none" and self.config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
         mechanism = self.mechanism(cell.mechanism, cell.budget)
         return Rewriter.for_measurement(*self.model(family).loaded, mechanism=mechanism, decoding=decoding)

@@ -56,6 +56,8 @@ class DataConfig(Columns):
     seed: int = 0  # air_travel: which sample of the grammar; Hub: which records are held out for validation
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])  # air_travel: train, validation, test
     balanced: bool = False  # air_travel: equally many records for each intent
+    most: int | None = None  # training records that are kept, a random sample by the seed; null: all
+    grammar: int = 0  # utterances of the bundled grammar beside the training text, all of it without labels then
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:
@@ -119,7 +121,18 @@ def load(config: DataConfig) -> dict[str, Corpus]:
         raise ConfigurationError("data.path must name the directory with train.<ext> for data=files, got null")
     if "validation" not in splits:
         splits["train"], splits["validation"] = hold_out(splits["train"], share=0.1, seed=config.seed)
+    splits["train"] = _fewer_and_more(splits["train"], config)
     return splits
+
+
+def _fewer_and_more(train: Corpus, config: DataConfig) -> Corpus:
+    """Keep as many training records as are asked for, and put as many of the bundled grammar beside them."""
+    if config.most is not None and config.most < len(train):
+        train = train.take(sorted(random.Random(config.seed).sample(range(len(train)), config.most)))
+    if not config.grammar:
+        return train
+    written = air_travel.generate(seed=config.seed, train=config.grammar, validation=1, test=1, balanced=True)["train"]
+    return Corpus([*train.texts, *(utterance.text for utterance in written)])
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) -> tuple[Corpus, Corpus]:

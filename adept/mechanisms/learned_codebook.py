@@ -137,11 +137,11 @@ def _unit_codewords(codewords: Tensor) -> Tensor:
     return unit.to(torch.float32)
 
 
-def learn_codebooks(latents: Tensor, *, seed: int = 0) -> dict[int, Tensor]:
+def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
     """Return codebooks of 32, 64, ... 1024 unit codewords (k, n) for public latents (N, n), by k-means on the sphere.
 
     A codebook has at most N / 2 codewords, so that none of them is one record; below 64 latents there is one smaller codebook, and
-    below 4 there is none.
+    below 4 there is none. ``also`` asks for one more size, under the same bound.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0
@@ -149,7 +149,9 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0) -> dict[int, Tensor]:
     sizes = [1 << power for power in range(POWERS[0], POWERS[1] + 1) if 1 << power <= largest]
     if not sizes and largest >= SIZES[0]:
         sizes = [1 << (largest.bit_length() - 1)]
-    return {size: _k_means(points, size, seed=seed) for size in sizes}
+    if SIZES[0] <= also <= min(largest, 1 << POWERS[1]):
+        sizes.append(also)
+    return {size: _k_means(points, size, seed=seed) for size in sorted(set(sizes))}
 
 
 def _k_means(points: Tensor, size: int, *, seed: int) -> Tensor:

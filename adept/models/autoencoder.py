@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from adept.errors import ConfigurationError, ModelError
@@ -23,7 +22,7 @@ from adept.models.codec_files import DESCRIPTION, load_codec, save_codec
 from adept.models.decoding import DecodingConfig
 from adept.models.inference import Writer
 from adept.models.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
-from adept.models.saved import check_whole, corrupt, printable, read_json, read_tensors, tensor_names
+from adept.models.saved import check_whole, corrupt, printable, read_json, read_tensors, tensor_names, write_tensors
 from adept.models.sizes import ModelConfig, TrainingData
 from adept.models.topic_encoder import TOPICS, TopicEncoder
 
@@ -154,9 +153,10 @@ class Autoencoder(nn.Module):
             "codebooks": sorted(self.codebooks),
             "codec": self.codec is not None,
         }
-        save_file({name: tensor.contiguous() for name, tensor in self.state_dict().items()}, directory / WEIGHTS)
-        if self.codebooks:
-            save_file({f"{size}": words for size, words in self.codebooks.items()}, directory / CODEBOOKS)
+        precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
+        write_tensors(directory / WEIGHTS, self.state_dict(), precision=precision)
+        if named:
+            write_tensors(directory / CODEBOOKS, named, precision=precision)
         if self.codec:
             save_codec(self.codec, directory)
         (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
@@ -171,10 +171,12 @@ class Autoencoder(nn.Module):
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
         model = _described(cls, description, directory / CONFIG)
+        precision = model.config.precision
         shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-        model.load_state_dict(read_tensors(directory / WEIGHTS, shapes), assign=True)
+        model.load_state_dict(read_tensors(directory / WEIGHTS, shapes, precision=precision), assign=True)
         if sizes := _codebook_sizes(model, description, directory):
-            named = read_tensors(directory / CODEBOOKS, {f"{k}": (k, model.config.latent_dim) for k in sizes})
+            shapes = {f"{k}": (k, model.config.latent_dim) for k in sizes}
+            named = read_tensors(directory / CODEBOOKS, shapes, precision=precision)
             model.codebooks = {int(k): words for k, words in named.items()}
         if description.get("codec", (directory / DESCRIPTION).exists()):  # of before it was declared: as it was found
             model.codec = load_codec(directory)

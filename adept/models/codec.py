@@ -52,10 +52,13 @@ class Codec:
         model: says what text is likely.
         weigh: the weights of words.
         utterances: public utterances and what a decoder wrote, as words, in order; none where the training text is not public.
+        held_out: public utterances that nothing was learned from, to tell what of such texts survives; they are never written.
     """
 
-    def __init__(self, model: WordModel, weigh: Weights, utterances: Sequence[Words]) -> None:
-        self.model, self.weigh, self.utterances = model, weigh, list(utterances)
+    def __init__(
+        self, model: WordModel, weigh: Weights, utterances: Sequence[Words], held_out: Sequence[Words] = ()
+    ) -> None:
+        self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
         self.searches = [
             TextSearch(said, weigh=lambda word: ADDED[1] * weigh(word), weigh_added=lambda word: ADDED[0] * weigh(word))
             for said in (model.unspelled(), model)
@@ -64,7 +67,7 @@ class Codec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles hold what it was made of: what describing a record left in memory is as secret as the record."""
-        return Codec, (self.model, self.weigh, self.utterances)
+        return Codec, (self.model, self.weigh, self.utterances, self.held_out)
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, written: Sequence[str] = (), seed: int = 0) -> "Codec":

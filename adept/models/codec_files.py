@@ -30,6 +30,7 @@ FORMAT_VERSION = 1
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
 MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
+MOST_HELD_OUT = 10_000
 
 
 def save_codec(codec: Codec, directory: Path) -> None:
@@ -52,6 +53,8 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "holders": dict(codec.weigh.holders),
         "utterances": [" ".join(words) for words in codec.utterances],
     }
+    if codec.held_out:
+        description["held_out"] = [" ".join(words) for words in codec.held_out]
     parts = {"words": model.words, "classes": model.classes, "letters": model.letters}
     tables = {
         name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
@@ -81,9 +84,14 @@ def load_codec(directory: Path) -> Codec:
     rows = {name: table.numpy() for name, table in tables.items()}
     parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
     weigh = Weights(Counter(stored["holders"]), stored["texts"])
-    utterances = [tuple(text.split(" ")) for text in stored["utterances"]]
+    utterances, held_out = (
+        [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
+    )
     return Codec(
-        WordModel(vocabulary, parts["words"], parts["classes"], parts["letters"], stored["alphabet"]), weigh, utterances
+        WordModel(vocabulary, parts["words"], parts["classes"], parts["letters"], stored["alphabet"]),
+        weigh,
+        utterances,
+        held_out,
     )
 
 
@@ -92,6 +100,7 @@ def _wrong(stored: dict[str, Any]) -> str:
     fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
     parts: list[Any] = [stored.get(name) for name in fields]
     words, classes, counts, alphabet, holders, utterances = parts
+    held_out = stored.get("held_out", [])
     checks = {
         "format_version": stored.get("format_version") == FORMAT_VERSION,
         "words": _is_words(words) and words[:2] == [END, UNKNOWN] and all(map(_is_word, words[2:])),
@@ -105,6 +114,7 @@ def _wrong(stored: dict[str, Any]) -> str:
         "utterances": isinstance(utterances, list)
         and all(map(_is_utterance, utterances))
         and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
+        "held_out": isinstance(held_out, list) and len(held_out) <= MOST_HELD_OUT and all(map(_is_utterance, held_out)),
     }
     if wrong := [name for name, right in checks.items() if not right]:
         return f"its {wrong[0]} are not those of a codec"

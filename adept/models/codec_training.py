@@ -6,23 +6,64 @@ times as many. Measured on validation text with 2^14 of them, share of slot valu
 n-gram model and .67 with the LSTM's; SNIPS .43, .44 and .47.
 """
 
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 
 from adept.data.corpus import Corpus
+from adept.errors import ConfigurationError
 from adept.models.autoencoder import Autoencoder
-from adept.models.codec import Codec
+from adept.models.codec import Codec, Words, words_of
 from adept.models.decoding import DecodingConfig
 from adept.models.tokenizer import Tokenizer
 
 WRITTEN, WRITTEN_PER_RECORD = 1 << 14, 8  # the most texts in all, and for each record of the training text
-BATCH = 512
+BATCH, HELD_OUT = 512, 200
 
 
-def learn_codec(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, *, public: bool, seed: int) -> Codec:
-    """Return the codec of a trained model; the same model, text and seed give the same codec."""
-    count = min(WRITTEN, WRITTEN_PER_RECORD * len(train)) if public and not tokenizer.labels else 0
+@dataclass
+class CodecConfig:
+    """How large a codec is: every text costs memory where it is used, about 10 MB a thousand."""
+
+    texts: int | None = None  # training texts that it is learned from, a random sample; null: all
+    written: int = WRITTEN  # texts of the decoder behind them, at most
+
+    def __post_init__(self) -> None:
+        if (self.texts is not None and self.texts < 1) or self.written < 0:
+            raise ConfigurationError(
+                f"training.codec.texts and training.codec.written must be positive, got {self.texts} and {self.written}"
+            )
+
+
+def learn_codec(
+    model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validation: Corpus, *, seed: int, config: CodecConfig
+) -> Codec:
+    """Return the codec of a trained model; the same model, text, sizes and seed give the same codec.
+
+    Args:
+        model: says whether its text is public: only then does a codec hold utterances.
+        tokenizer: the model's.
+        train: what it is learned from.
+        validation: some of it is held out, for whoever wants to know what survives of such text.
+        seed: of the sample, of the order of utterances and of what the decoder writes.
+        config: the sizes.
+    """
+    public, texts = model.training_data.public, train.texts
+    if config.texts is not None and config.texts < len(texts):
+        texts = random.Random(seed).sample(texts, config.texts)
+    count = min(config.written, WRITTEN_PER_RECORD * len(train)) if public and not tokenizer.labels else 0
     written = _written(model, tokenizer, count=count, seed=seed)
-    return Codec.of(train.texts, public=public, written=written, seed=seed)
+    codec = Codec.of(texts, public=public, written=written, seed=seed)
+    codec.held_out = unseen(codec, validation.texts[:HELD_OUT]) if public else []
+    return codec
+
+
+def unseen(codec: Codec, texts: Sequence[str]) -> list[Words]:
+    """Return those of some texts, as words, that a codec does not hold as they stand."""
+    held = set(codec.utterances)
+    return [words for words in dict.fromkeys(map(words_of, texts)) if words and words not in held]
 
 
 def _written(model: Autoencoder, tokenizer: Tokenizer, *, count: int, seed: int) -> list[str]:

@@ -1,4 +1,7 @@
-"""How the decoder chooses its words: greedily, or by sampling. Either is post-processing of the latent and costs no budget."""
+"""How text is written from a released latent, which costs no budget, being post-processing of it.
+
+The decoder chooses its words greedily or by sampling, or a release is answered with the public texts nearest to it.
+"""
 
 from dataclasses import dataclass
 
@@ -11,9 +14,11 @@ from adept.mechanisms.base import check_positive
 
 @dataclass
 class DecodingConfig:
-    """How the decoder writes: greedily, or by sampling. Either is post-processing of the latent and costs no budget."""
+    """How texts are written from released latents."""
 
-    strategy: str = "auto"  # greedy | sample | auto: sample where releases repeat (learned_codebook), greedy elsewhere
+    strategy: str = (
+        "auto"  # greedy | sample | nearest | auto: nearest if the model says so, else sample where releases repeat
+    )
     temperature: float = 1.0  # below 1 sharpens, above 1 flattens; sampling only
     top_k: int = 0  # sample among the k likeliest words; 0: among all
     top_p: float = 1.0  # sample among the likeliest words that together reach this probability
@@ -23,8 +28,8 @@ class DecodingConfig:
     )
 
     def __post_init__(self) -> None:
-        if self.strategy not in ("auto", "greedy", "sample"):
-            raise ConfigurationError(f"decoding.strategy must be auto, greedy or sample, got {self.strategy}")
+        if self.strategy not in ("auto", "greedy", "sample", "nearest"):
+            raise ConfigurationError(f"decoding.strategy must be auto, greedy, sample or nearest, got {self.strategy}")
         check_positive(**{"decoding.temperature": self.temperature})
         if self.top_k < 0:
             raise ConfigurationError(f"decoding.top_k must be at least 0, got {self.top_k}")

@@ -119,6 +119,10 @@ def _check_words(words: dict[str, int], special: list[str]) -> None:
 
 def check_writable(words: Any) -> None:
     """Raise ValueError for a token or label that would write more than a part of a line."""
-    for word in words:
-        if len(word) > LONGEST_TOKEN or any(unicodedata.category(character) in UNWRITABLE for character in word):
-            raise ValueError("a token that holds control characters or is too long")
+    if not all(map(is_writable, words)):
+        raise ValueError("a token that holds control characters or is too long")
+
+
+def is_writable(word: str) -> bool:
+    """May a token be written: part of a line, and not endless."""
+    return len(word) <= LONGEST_TOKEN and not any(unicodedata.category(character) in UNWRITABLE for character in word)

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
@@ -22,6 +23,8 @@ MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
 TENSOR_LIMIT = 256 * MEBIBYTE
 HEADER_LIMIT = 1 * MEBIBYTE
+PRECISIONS = {"float32": torch.float32, "float16": torch.float16}  # of weights in a file; in memory all are float32
+KINDS = {"float32": "F32", "float16": "F16"}  # the same in the words of safetensors
 
 
 def check_file(path: Path, *, limit: int) -> None:
@@ -56,20 +59,38 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
     return text, content
 
 
-def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """Return the float32 tensors of a safetensors file, once it is certain that they have exactly these names and shapes."""
+def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]], *, precision: str = "float32") -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file as float32, once it is certain that they have exactly these names and shapes.
+
+    Args:
+        path: the file.
+        shapes: the names and shapes.
+        precision: what they are declared to be in the file, one of ``PRECISIONS``.
+    """
     with _opened(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         wrong = sorted(shapes.keys() ^ held.keys()) or [n for n, s in shapes.items() if tuple(held[n].get_shape()) != s]
         if wrong:
             first = printable(wrong[0])
             raise ModelError(f"weights in {path} do not fit config.json (first: {first}): restore both files")
-        if other := [name for name in shapes if held[name].get_dtype() != "F32"]:
-            raise corrupt(path, f"{other[0]} is not float32")
-        tensors = {name: file.get_tensor(name) for name in shapes}
+        if other := [name for name in shapes if held[name].get_dtype() != KINDS[precision]]:
+            raise corrupt(path, f"{other[0]} is not {precision}")
+        tensors = {name: file.get_tensor(name).to(torch.float32) for name in shapes}
     if infinite := [name for name, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())]:
         raise corrupt(path, f"{infinite[0]} is not finite")
     return tensors
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
+    """Write float32 tensors into a safetensors file, in a precision that :func:`read_tensors` reads.
+
+    Raises:
+        ModelError: a value is too large for the precision.
+    """
+    held = {name: tensor.to(PRECISIONS[precision]).contiguous() for name, tensor in tensors.items()}
+    if large := [name for name, tensor in held.items() if not bool(tensor.isfinite().all())]:
+        raise ModelError(f"{large[0]} has values beyond {precision}: save the model with model.precision=float32")
+    save_file(held, path)
 
 
 def read_tables(path: Path, columns: dict[str, int]) -> dict[str, Tensor]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import CLIP_NORMS, check_positive
-from adept.models.saved import check_whole, printable
+from adept.models.saved import PRECISIONS, check_whole, printable
 from adept.models.topic_encoder import TOPICS
 
 LARGEST = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
@@ -24,11 +24,19 @@ class ModelConfig:
     word_dropout: float = (
         0.2  # share of the decoder's input words that are hidden in training, so that it uses the latent
     )
+    precision: str = "float32"  # float32 | float16: of the weights in their file; in memory they are float32 always
+    decoder: str = (
+        "lstm"  # lstm | nearest: what writes unless decoding.strategy says otherwise; nearest needs public text
+    )
     encoder: str = "lstm"  # lstm | topics: follows training.content.kind, and latent_dim follows where it is topics
 
     def __post_init__(self) -> None:
         if self.encoder not in ("lstm", TOPICS):
             raise ConfigurationError(f"model.encoder must be lstm or topics, got {printable(self.encoder)}")
+        if self.decoder not in ("lstm", "nearest"):
+            raise ConfigurationError(f"model.decoder must be lstm or nearest, got {printable(self.decoder)}")
+        if self.precision not in tuple(PRECISIONS):
+            raise ConfigurationError(f"model.precision must be float32 or float16, got {printable(self.precision)}")
         for name, most in LARGEST.items():
             check_whole(1, most, **{f"model.{name}": getattr(self, name)})
         for name in ("dropout", "word_dropout"):

@@ -50,10 +50,10 @@ def survival(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> 
         words = [text.lower().split() for text in tokenizer.decode(model.decode(latents).tolist())]
     records = [text.lower().split() for text in chosen]
     pairs = {"own": zip(records, words, strict=True), "other": zip(records, [*words[1:], words[0]], strict=True)}
-    return Survival(**{name: sum(_f1(*pair) for pair in some) / len(chosen) for name, some in pairs.items()})
+    return Survival(**{name: sum(word_f1(*pair) for pair in some) / len(chosen) for name, some in pairs.items()})
 
 
-def _f1(record: Sequence[str], rewrite: Sequence[str]) -> float:
+def word_f1(record: Sequence[str], rewrite: Sequence[str]) -> float:
     """Return the F1 of two bags of words; two empty ones agree."""
     shared = (Counter(record) & Counter(rewrite)).total()
     return 2 * shared / (len(record) + len(rewrite)) if record or rewrite else 1.0

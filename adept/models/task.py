@@ -14,6 +14,7 @@ from torch.optim.lr_scheduler import LambdaLR
 from adept.errors import ConfigurationError
 from adept.mechanisms import Mechanism
 from adept.models.autoencoder import Autoencoder
+from adept.models.codec_training import CodecConfig
 from adept.models.tokenizer import PAD, UNKNOWN
 from adept.models.topics import ContentConfig
 
@@ -34,6 +35,7 @@ class TrainingConfig:
         None  # null: no noise; x: the mechanism's noise at x; [low, high]: at a budget drawn log-uniformly per batch
     )
     content: ContentConfig = field(default_factory=ContentConfig)
+    codec: CodecConfig = field(default_factory=CodecConfig)
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):

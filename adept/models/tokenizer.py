@@ -4,6 +4,7 @@ The vocabulary comes from the training text alone. Rewriting uses the saved one,
 is about to be rewritten would carry that text's words past the mechanism.
 """
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -82,6 +83,18 @@ class Tokenizer:
     def save_pretrained(self, directory: str | Path) -> None:
         """Write ``tokenizer.json`` into a model directory."""
         (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")
+
+    def extended(self, texts: Iterable[str]) -> "Tokenizer":
+        """Return a tokenizer that knows the words of public texts too, behind its own; subwords spell them as they are."""
+        content = json.loads(self._backend.to_str())
+        words: dict[str, int] = content["model"]["vocab"]
+        if content["model"]["type"] == "WordLevel":
+            for text in texts:
+                clean = self._backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
+                for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(clean):
+                    if len(words) < pipeline.LARGEST_VOCABULARY and pipeline.is_writable(word):
+                        words.setdefault(word, len(words))
+        return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(content)))
 
     def __len__(self) -> int:
         return int(self._backend.get_vocab_size())

@@ -77,7 +77,7 @@ def train_model(
     fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1" and not model.codebooks:
         model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
-    model.codec = learn_codec(model, tokenizer, train, public=spec.training_data.public, seed=spec.seed)
+    model.codec = learn_codec(model, tokenizer, train, validation, seed=spec.seed, config=spec.training.codec)
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     return model, fitted

@@ -12,9 +12,11 @@ from safetensors.torch import save
 
 from adept.mechanisms import Codebook, Description, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import json_number
-from adept.models.autoencoder import Autoencoder, TrainingData
+from adept.models.autoencoder import WEIGHTS, Autoencoder, TrainingData
 from adept.models.codec import Codec
 from adept.models.codec_files import codec_content
+from adept.models.saved import PRECISIONS
+from adept.rewriting.loading import PACKAGED, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 LONGEST_NAME = 100
@@ -74,8 +76,18 @@ def label_facts(response: RandomizedResponse | None) -> dict[str, Any]:
 
 def model_sha256(model: Autoencoder) -> str:
     """The digest of the weights, as ``sha256sum model.safetensors`` gives it for the directory that they came from."""
-    weights = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+    precision = PRECISIONS[model.config.precision]
+    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
     return hashlib.sha256(save(weights)).hexdigest()
+
+
+def is_packaged(model: Autoencoder) -> bool:
+    """Is it the model that comes with the package: the same weights, said to come from the same text."""
+    weights = packaged_directory() / WEIGHTS
+    if model.training_data.name != PACKAGED or not weights.is_file():
+        return False
+    with weights.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() == model_sha256(model)
 
 
 def model_fingerprint(rewriter: Rewriter) -> str:

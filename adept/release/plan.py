@@ -118,7 +118,7 @@ class Plan:
             labels=options.labels if released else None,
             label_response=options.response if self.label_column else None,
             kept_columns=list(options.keep_columns),
-            training_data=facts.origin(rewriter.model.training_data),
+            training_data=facts.origin(rewriter.model.training_data) | {"packaged": facts.is_packaged(rewriter.model)},
             versions=facts.versions(),
             codebook=self.codebook,
             model_sha256=facts.model_sha256(rewriter.model),

@@ -51,7 +51,7 @@ class Budget:
 
 
 def open_rewriter(
-    model_dir: str | Path,
+    model_dir: str | Path | None,
     *,
     budget: Budget,
     mechanism: MechanismChoice | None = None,
@@ -64,7 +64,7 @@ def open_rewriter(
     """Load a model and give it a mechanism with a record's share of the budget.
 
     Args:
-        model_dir: a model directory, or the run directory around it.
+        model_dir: a model directory, or the run directory around it; None for the model that comes with the package.
         budget: what may be spent; a mechanism that brings its own epsilon must bring the same.
         mechanism: None stands for the best exact one that the model serves.
         decoding: how texts are written from releases.

@@ -86,8 +86,9 @@ def _origin(statement: PrivacyStatement) -> str:
         "different texts of it"
     )
     declared, warning = ("public", "") if public else ("PRIVATE", private)
+    packaged = "The model is the one that comes with adept. " if statement.training_data.get("packaged") else ""
     return (
-        f'The model\'s weights, vocabulary and codes come from text named "{name}", declared {declared}; '
+        f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared {declared}; '
         f"this guarantee does not cover the text they were trained on{warning}."
     )
 

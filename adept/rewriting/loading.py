@@ -20,6 +20,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.described import codec_of
 
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
+PACKAGED = "utterances"  # the name of the model that comes with the package
 DESCRIBED = 10.0  # nats from which a description is released unless another mechanism is asked for
 
 
@@ -98,15 +99,25 @@ def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     return LearnedCodebook if model.codebooks else Codebook
 
 
-def load_model(directory: str | Path) -> tuple[Autoencoder, Tokenizer]:
+def packaged_directory() -> Path:
+    """Return the directory of the model that comes with the package."""
+    return Path(__file__).parents[1] / "pretrained" / PACKAGED
+
+
+def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load a model and its tokenizer from a model directory or from the run directory around it.
 
     Everything about them is checked here, once and on public text: afterwards no record's text changes whether, how, or how many
     texts are written.
 
+    Args:
+        directory: None stands for the model that comes with the package, and so does its name where no directory has it.
+
     Raises:
         ModelError: the directory is incomplete, damaged, or holds what ``adept train`` does not write.
     """
+    if directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists()):
+        directory = packaged_directory()
     directory = Path(directory)
     try:
         if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():

@@ -27,6 +27,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting import denoising
 from adept.rewriting.described import Describer, packed
 from adept.rewriting.loading import check_fit, check_release, with_codewords
+from adept.rewriting.nearest import NearestTexts
 from adept.rewriting.pool import Pools, pool_size
 from adept.rewriting.sharing import Shared
 
@@ -85,7 +86,9 @@ class Rewriter(Shared):
             accept_inexact=accept_inexact,
             accept_private_model=accept_private_model,
         )
-        self.decoding = _resolved(decoding or DecodingConfig(), self.mechanism)
+        self.decoding = _resolved(decoding or DecodingConfig(), model, self.mechanism)
+        nearest = self.decoding.strategy == "nearest" and not self._describer
+        self._nearest = NearestTexts(model, tokenizer) if nearest else None
         self.batch_size = batch_size
         self._pools = Pools(self.decoding.pool or 0)
 
@@ -134,9 +137,9 @@ class Rewriter(Shared):
         return written
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[tuple[str, str | None]]:
-        """Write ``samples`` pairs of text and label from each released latent (B, n): afresh, or from the codewords' pools."""
-        if self._describer:
-            return self._describer.write(released, samples=samples)
+        """Write ``samples`` pairs of text and label from each released latent (B, n): afresh, from pools, or public texts."""
+        if other := self._describer or self._nearest:
+            return other.write(released, samples=samples)
         if self._pools.size:
             return self._pools.draw(released, samples=samples, decode=self._decode_parts)
         return self._decode_parts(released.repeat_interleave(samples, dim=0))
@@ -196,6 +199,8 @@ class Rewriter(Shared):
 
     def decode_pairs(self, released: Tensor) -> list[tuple[str, str | None]]:
         """Write one text and, where the model writes labels, its label from each released latent."""
+        if self._nearest:
+            return self._nearest.write(released, samples=1)
         generator = torch.Generator(self._device)
         generator.seed()
         parts = (self._fittest(part, generator).tolist() for part in torch.split(released, WRITTEN_ROWS))
@@ -246,10 +251,12 @@ def denoisable(mechanism: Mechanism | Description) -> LearnedCodebook:
     return mechanism
 
 
-def _resolved(decoding: DecodingConfig, mechanism: Mechanism | Description) -> DecodingConfig:
+def _resolved(decoding: DecodingConfig, model: Autoencoder, mechanism: Mechanism | Description) -> DecodingConfig:
     """Say what strategy "auto" and pool null stand for; there is a pool only where texts are sampled and releases repeat."""
     repeats = isinstance(mechanism, LearnedCodebook)
-    strategy = decoding.strategy if decoding.strategy != "auto" else ("sample" if repeats else "greedy")
+    nearest = model.config.decoder == "nearest" and not model.labels
+    default = "nearest" if nearest else "sample" if repeats else "greedy"
+    strategy = decoding.strategy if decoding.strategy != "auto" else default
     if not isinstance(mechanism, LearnedCodebook) or strategy != "sample":
         return replace(decoding, strategy=strategy, pool=0)
     pool = pool_size(mechanism.count) if decoding.pool is None else decoding.pool

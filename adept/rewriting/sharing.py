@@ -27,10 +27,11 @@ class Shared:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path, *, mechanism: Mechanism | Description, **options: Any) -> Self:
-        """Load a model directory, the ``model/`` inside a run's directory, or a model of the Hub by its name "owner/model".
+        """Load a model directory, the ``model/`` inside a run's directory, or a model by its name.
 
         Args:
-            directory: what exists on the disk wins over a name of the Hub.
+            directory: or "utterances", the model that comes with the package, or "owner/model" on the Hub; what exists on the
+                disk wins over a name.
             mechanism: what randomises; the budget is chosen by who releases, so it is not saved with a model.
             options: those of the constructor and, for the Hub: revision, cache_dir, force_download, local_files_only, token.
 

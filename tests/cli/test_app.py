@@ -116,7 +116,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
         (f"{REWRITE} epsilon=8 text_column=utterance", "column 'utterance' is missing"),
         (f"{REWRITE} epsilon=8 colour=red", "has no option colour"),
-        ("rewrite input={input} output={output} epsilon=8", "model_dir must be given"),
+        ("rewrite output={output} epsilon=8", "input must be given"),
         ("train data=atsi output_dir={nowhere}", "data must be one of air_travel, atis, files, snips, got atsi"),
         ("train experiment=demonstration output_dir={nowhere}", "experiment must be one of demo, "),
         ("train modle.latent_dim=3 output_dir={nowhere}", "this command has no option modle: see --help"),

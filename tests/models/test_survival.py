@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adept.data.corpus import DataConfig, load
-from adept.models.survival import Survival, _f1, survival
+from adept.models.survival import Survival, survival, word_f1
 from adept.rewriting.loading import load_model
 
 
@@ -14,7 +14,7 @@ from adept.rewriting.loading import load_model
     [("a b c", "c b a", 1.0), ("a b", "c d", 0.0), ("a a b", "a c", 0.4), ("", "", 1.0), ("a", "", 0.0)],
 )
 def test_words_are_counted_in_whatever_order(record: str, rewrite: str, value: float) -> None:
-    assert _f1(record.split(), rewrite.split()) == pytest.approx(value)
+    assert word_f1(record.split(), rewrite.split()) == pytest.approx(value)
 
 
 def test_what_anybody_says_does_not_count_as_survived() -> None:

@@ -1,0 +1,107 @@
+"""``adept adapt``: put a model's topics, codewords and texts where a few hundred public examples are."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from omegaconf import MISSING
+
+from adept.cli.app import execute
+from adept.cli.console import show, write_json
+from adept.data.corpus import Corpus, read_corpus
+from adept.data.files import new_directory
+from adept.errors import ConfigurationError
+from adept.models.adapting import adapt, fine_tune
+from adept.models.card import model_card
+from adept.models.task import TrainingConfig
+from adept.models.trainer import TrainerConfig
+from adept.models.training import MODEL
+from adept.rewriting.loading import load_model
+
+
+@dataclass
+class Epochs:
+    """How long the weights are trained on the examples."""
+
+    max_epochs: int = 0  # 0: not at all, which takes seconds
+    accelerator: str = "auto"  # auto | cpu | gpu
+
+    def __post_init__(self) -> None:
+        if self.max_epochs < 0:
+            raise ConfigurationError(f"trainer.max_epochs must be at least 0, got {self.max_epochs}")
+
+
+@dataclass
+class AdaptConfig:
+    """Configuration of ``adept adapt``."""
+
+    examples: str = MISSING  # public utterances of the domain: they stand in the result word for word
+    model_dir: str | None = None  # null: the model that comes with the package
+    output_dir: str = MISSING
+    text_column: str = "text"
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    trainer: Epochs = field(default_factory=Epochs)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class AdaptResult:
+    """What an adaptation leaves behind."""
+
+    model_dir: str
+    training_data: str
+    public: bool
+    codebooks: list[int]
+    vocabulary_size: int
+    epochs: int
+    seconds: float
+
+
+def run(config: AdaptConfig) -> AdaptResult:
+    """Adapt and save a model; raises AdeptError for what the user can mend."""
+    begin = time.monotonic()
+    examples = read_corpus(config.examples, text_column=config.text_column).texts
+    model, tokenizer = load_model(config.model_dir)
+    directory = new_directory(config.output_dir)
+    model, tokenizer = adapt(model, tokenizer, examples, source=Path(config.examples).name, seed=config.seed)
+    if config.trainer.max_epochs:
+        trainer = TrainerConfig(max_epochs=config.trainer.max_epochs, accelerator=config.trainer.accelerator)
+        fine_tune(
+            model,
+            tokenizer,
+            Corpus(examples),
+            training=config.training,
+            trainer=trainer,
+            output_dir=directory,
+            seed=config.seed,
+        )
+    model.save_pretrained(directory / MODEL)
+    tokenizer.save_pretrained(directory / MODEL)
+    (directory / MODEL / "README.md").write_text(model_card(model), "utf-8")
+    result = AdaptResult(
+        model_dir=str(directory / MODEL),
+        training_data=model.training_data.name,
+        public=model.training_data.public,
+        codebooks=sorted(model.codebooks),
+        vocabulary_size=model.vocabulary_size,
+        epochs=config.trainer.max_epochs,
+        seconds=time.monotonic() - begin,
+    )
+    write_json(result, directory / "result.json")
+    return result
+
+
+def main() -> int:
+    """Run ``adept adapt`` from ``sys.argv``."""
+
+    def command(config: AdaptConfig) -> None:
+        result = run(config)
+        rows = [
+            ("from", result.training_data),
+            ("codewords", f"{result.codebooks[-1]}, at budgets that pay for so many"),
+            ("seconds", f"{result.seconds:.0f}"),
+            ("note", "the examples stand in the model, and in what it writes, word for word: no guarantee covers them"),
+        ]
+        show(f"model in {result.model_dir}", rows)
+
+    return execute("adapt", AdaptConfig, command)

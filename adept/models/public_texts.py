@@ -1,0 +1,61 @@
+"""Public texts by their latents: what a release is answered with where nothing is to be written anew.
+
+A text that somebody said is fluent, and says what it says in few words; a decoder that saw too little text of a domain does
+neither. So a model that holds public texts, or was given some of the domain where it is used, can answer a released latent with the
+ones that lie nearest to it. That reads the release and public texts alone: post-processing, which costs no budget.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from adept.models.batching import pad
+
+if TYPE_CHECKING:
+    from adept.models.autoencoder import Autoencoder
+    from adept.models.tokenizer import Tokenizer
+
+CHUNK = 1024
+
+
+class PublicTexts:
+    """Public utterances by their latents (N, n)."""
+
+    def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
+        self.texts = list(texts)
+        self.directions = torch.nn.functional.normalize(latents.to(torch.float32), dim=1)
+
+    @classmethod
+    def of(cls, model: "Autoencoder", tokenizer: "Tokenizer", texts: Sequence[str]) -> "PublicTexts":
+        """Encode public texts by a model, in batches of similar length: what is public need not be the same to the last bit."""
+        return cls(texts, encode_public(model, tokenizer, texts))
+
+    def near(self, released: Tensor, *, count: int) -> list[list[int]]:
+        """Return the numbers of the ``count`` texts nearest to each released latent (B, n), or of all where there are fewer."""
+        distinct, index = torch.unique(released.to(self.directions), dim=0, return_inverse=True)
+        near = [
+            (part @ self.directions.T).topk(min(count, len(self.texts)), dim=1).indices
+            for part in torch.split(distinct, CHUNK)
+        ]
+        found: list[list[int]] = torch.cat(near)[index].tolist() if near else []
+        return found
+
+    def write(self, released: Tensor, *, samples: int) -> list[str]:
+        """Return the ``samples`` nearest public utterances of each released latent (B, n), consecutively."""
+        chosen = self.near(released, count=samples)
+        return [self.texts[row[place % len(row)]] for row in chosen for place in range(samples)]
+
+
+@torch.inference_mode()
+def encode_public(model: "Autoencoder", tokenizer: "Tokenizer", texts: Sequence[str]) -> Tensor:
+    """Return the clipped latents (N, n) of public texts."""
+    rows = tokenizer.encode(texts, max_length=model.config.max_length)
+    device = next(model.parameters()).device
+    latents = torch.zeros((len(rows), model.config.latent_dim), device=device)
+    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    for start in range(0, len(order), CHUNK):
+        places = order[start : start + CHUNK]
+        latents[places] = model.encode(pad([rows[place] for place in places]).to(device))
+    return latents

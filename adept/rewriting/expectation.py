@@ -1,0 +1,84 @@
+"""What to expect of a release before there is one: what survives of public texts that the model has not seen.
+
+No record is read: the texts are those that training held out, or a few of the examples that a model was adapted to. They are
+released and rewritten as records are, and compared with what was written for another one of them, because what everybody says
+survives anyhow. Two texts are about the same *topic* where the same of the model's coarsest codewords is nearest to both.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import torch
+
+from adept.mechanisms import Description
+from adept.models.codec import text_of
+from adept.models.public_texts import encode_public
+from adept.models.survival import word_f1
+from adept.rewriting.rewriter import Rewriter
+
+COARSE = 32  # codewords that tell topics apart, where the model has so few
+LEAST, MOST, MOST_DESCRIBED = 8, 200, 50  # texts; a description is searched for, which takes time
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What survives of one rewrite.
+
+    Attributes:
+        texts: how many public texts it was measured on.
+        topic: the share that are about the same topic after as before; None for a model without codebooks.
+        topic_of_others: the same for another text's rewrite.
+        words: mean F1 of the words.
+        words_of_others: the same for another text's rewrite.
+    """
+
+    texts: int
+    topic: float | None
+    topic_of_others: float | None
+    words: float
+    words_of_others: float
+
+    @property
+    def line(self) -> str:
+        """The same in words."""
+        topic = (
+            ""
+            if self.topic is None or self.topic_of_others is None
+            else f"its record's topic in {self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance) and "
+        )
+        return (
+            f"a rewrite keeps {topic}{self.words:.0%} of its words ({self.words_of_others:.0%} by chance), "
+            f"estimated on {self.texts} public texts; other text may fare worse"
+        )
+
+
+def expectation(rewriter: Rewriter) -> Expectation | None:
+    """Return what to expect of a rewriter; None where its model holds no public texts that it has not seen, or writes labels."""
+    model = rewriter.model
+    held_out = [text_of(words) for words in model.codec.held_out] if model.codec else []
+    texts = held_out[: MOST_DESCRIBED if isinstance(rewriter.mechanism, Description) else MOST]
+    if len(texts) < LEAST or model.labels:
+        return None
+    written = rewriter.rewrite(texts)
+    others = [*written[1:], written[0]]
+    return Expectation(
+        len(texts), _same_topic(rewriter, texts, written), _same_topic(rewriter, texts, others),
+        _words(texts, written), _words(texts, others),
+    )  # fmt: skip
+
+
+def _words(texts: Sequence[str], written: Sequence[str]) -> float:
+    return fmean(word_f1(a.lower().split(), b.lower().split()) for a, b in zip(texts, written, strict=True))
+
+
+@torch.inference_mode()
+def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]) -> float | None:
+    model = rewriter.model
+    if not model.codebooks:
+        return None
+    coarse = model.codebooks[min(model.codebooks, key=lambda size: abs(size - COARSE))]
+    nearest = [
+        (encode_public(model, rewriter.tokenizer, part).cpu() @ coarse.T).argmax(dim=1) for part in (texts, written)
+    ]
+    return float((nearest[0] == nearest[1]).float().mean())

@@ -1,0 +1,51 @@
+"""What to expect of a release is told before there is one, from public text alone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adept.mechanisms import Description, LearnedCodebook
+from adept.models.decoding import DecodingConfig
+from adept.rewriting.expectation import Expectation, expectation
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
+
+
+def expected(run: Path, mechanism: LearnedCodebook | Description) -> Expectation:
+    found = expectation(Rewriter(*load_model(run), mechanism=mechanism, decoding=DecodingConfig(strategy="nearest")))
+    assert found is not None
+    return found
+
+
+def test_more_is_expected_of_a_larger_budget_and_nothing_of_none(topic_run: Path) -> None:
+    """At eps = .01 the own codeword is one of 32 like the others: 40 texts have the same topic by chance."""
+    little, much = (expected(topic_run, LearnedCodebook(epsilon=epsilon)) for epsilon in (0.01, 30.0))
+    assert little.topic is not None
+    assert much.topic is not None
+    assert much.topic > 0.5 > little.topic
+    assert much.words > much.words_of_others
+    described = expected(topic_run, Description(epsilon=60.0))
+    assert described.words > 0.9 > described.words_of_others
+
+
+def test_the_texts_were_neither_trained_on_nor_are_they_on_the_shelf(topic_run: Path) -> None:
+    codec = load_model(topic_run)[0].codec
+    assert codec is not None
+    assert len(codec.held_out) >= 30
+    assert not set(codec.held_out) & set(codec.utterances)
+
+
+def test_nothing_is_promised_without_such_texts(topic_run: Path) -> None:
+    model, tokenizer = load_model(topic_run)
+    assert model.codec is not None
+    model.codec.held_out = model.codec.held_out[:3]
+    assert expectation(Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=1.0))) is None
+
+
+@pytest.mark.parametrize("topic", [None, 0.5])
+def test_the_line_names_every_figure_beside_what_chance_gives(topic: float | None) -> None:
+    figures = Expectation(40, topic, topic and 0.03, 0.25, 0.125)
+    assert ("topic in 50% of all cases (3% by chance)" in figures.line) == (topic is not None)
+    assert "25% of its words (12% by chance)" in figures.line
+    assert "40 public texts" in replace(figures, topic=None).line
