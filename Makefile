@@ -20,18 +20,23 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# ADePT as published, its two corrections and a learned codebook, at four budgets, on 2,000 bundled utterances; then a file is rewritten by
-# the one of the compared models that has a codebook.
+# Four sentences, yours if demo/utterances.txt holds some, at three budgets by the model that comes with the package; then ADePT as
+# published, its two corrections and a learned codebook on 2,000 bundled utterances.
 demo: $(READY)
-	@echo "Comparing the published mechanism, its two corrections and the learned codebook on bundled text: some minutes."
+	@mkdir -p demo
+	@test -s demo/utterances.txt || printf '%s\n' "can you move my dentist appointment to friday at three" \
+	  "how much money did i spend on groceries last month" "turn the lights in the kitchen down a bit" \
+	  "what films with emma stone are on tonight" > demo/utterances.txt
+	@for epsilon in 2 8 32; do \
+	  rm -f demo/private_$$epsilon.txt demo/private_$$epsilon.txt.privacy.json; \
+	  $(BIN)/adept rewrite input=demo/utterances.txt output=demo/private_$$epsilon.txt epsilon=$$epsilon > demo/rewrite.log || exit 1; \
+	done
+	@echo; echo "Each sentence, and what is written for it at epsilon 2, 8 and 32 (put your own into demo/utterances.txt):"
+	@paste -d '\n' demo/utterances.txt demo/private_2.txt demo/private_8.txt demo/private_32.txt /dev/null
+	@echo "What was guaranteed is in demo/private_8.txt.privacy.json. Now the comparison of the published mechanism, its two"
+	@echo "corrections and the learned codebook on bundled text: some minutes."
 	$(BIN)/adept compare experiment=demo output_dir=demo/report
-	@printf '%s\n' "show me flights from boston to denver on monday" "what does fare code q mean" \
-	  "how much is a cab from the airport to downtown" "which airlines fly to lisbon" > demo/utterances.txt
-	@rm -f demo/private.txt demo/private.txt.privacy.json
-	$(BIN)/adept rewrite model_dir="$$(dirname demo/report/models/*/model/codebooks.safetensors)" \
-	  input=demo/utterances.txt output=demo/private.txt epsilon=8
-	@echo; echo "Before and after, at epsilon 8:"; paste -d '\n' demo/utterances.txt demo/private.txt /dev/null
-	@echo "The comparison is on the page demo/report/report.html; what was guaranteed is in demo/private.txt.privacy.json."
+	@echo "The comparison is on the page demo/report/report.html."
 
 bench: $(READY)
 	$(BIN)/python benchmarks/training.py

@@ -187,6 +187,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("in.jsonl", "test.jsonl", "train.jsonl", "validation.jsonl"):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     (tmp_path / "utterances.txt").write_text("which airlines fly to lisbon\nwhat does fare code q mean\n", "utf-8")
+    (tmp_path / "examples.txt").write_text("".join(f"my {row['text']}\n" for row in rows[:30]), "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     return tmp_path
@@ -203,7 +204,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["README.md", "docs/recipes.md", "docs/operation.md", "docs/mechanisms.md"])
 def test_the_commands_of_a_page_run_one_after_the_other(
-    name: str, adept_here: Run, workplace: Path, given: Path
+    name: str, adept_here: Run, workplace: Path, given: Path, topic_run: Path
 ) -> None:
     for line in lines(ROOT / name):
         for words in stages(line):
@@ -214,7 +215,8 @@ def test_the_commands_of_a_page_run_one_after_the_other(
                 if word.startswith("output="):
                     for old in workplace.glob(word.removeprefix("output=") + "*"):
                         old.unlink()  # a reader would choose another name
-            done = adept_here(*words[1:], *(SMALL if words[1] == "train" else ()))
+            further = {"train": SMALL, "adapt": [f"model_dir={topic_run}"]}.get(words[1], ())  # what takes no time
+            done = adept_here(*words[1:], *further)
             assert done.returncode == 0, (line, done.stderr)
 
 

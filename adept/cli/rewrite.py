@@ -22,7 +22,7 @@ from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.shuffling import Shuffled
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.expectation import expectation
+from adept.rewriting.expectation import Expectation, expectation
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
 
@@ -88,16 +88,24 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         accept_private_model=config.accept_private_model,
     )
     options = _options(config, budget, rewriter)
-    if expected := expectation(rewriter):
-        sys.stderr.write(f"adept: at this budget {expected.line}\n")
+    tell = _Once(expectation(rewriter))
     if config.dry_run:
-        return preview_file(rewriter, config.input, config.output, options=options, statement_path=config.statement)
+        statement = preview_file(
+            rewriter, config.input, config.output, options=options, statement_path=config.statement
+        )
+        tell()
+        return statement
     key = _key(config)
     with (
         closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
         progress("rewriting", Inputs.of(config.input, config.format).estimate) as written,
     ):
-        return release_file(
+
+        def shown(count: int) -> None:
+            tell()
+            written(count)
+
+        statement = release_file(
             rewriter,
             config.input,
             config.output,
@@ -106,8 +114,21 @@ def run(config: RewriteConfig) -> PrivacyStatement:
             resume=config.resume,
             key=key,
             ledger=ledger,
-            progress=written,
+            progress=shown,
         )
+    tell()
+    return statement
+
+
+class _Once:
+    """Says what to expect, worked out before the first release, as soon as nothing of the file is refused any more."""
+
+    def __init__(self, expected: Expectation | None) -> None:
+        self._line = f"adept: at this budget {expected.line}\n" if expected else ""
+
+    def __call__(self) -> None:
+        sys.stderr.write(self._line)
+        self._line = ""
 
 
 def _options(config: RewriteConfig, budget: Budget, rewriter: Rewriter) -> ReleaseOptions:

@@ -18,7 +18,7 @@ from adept.models.survival import word_f1
 from adept.rewriting.rewriter import Rewriter
 
 COARSE = 32  # codewords that tell topics apart, where the model has so few
-LEAST, MOST, MOST_DESCRIBED = 8, 200, 50  # texts; a description is searched for, which takes time
+LEAST, MOST, MOST_DESCRIBED = 8, 100, 40  # texts; a description is searched for, which takes time
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,71 @@
+"""The model that comes with the package: small, public, complete, and without a word of the development corpora."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny import Run
+
+from adept import Rewriter
+from adept.mechanisms import LearnedCodebook
+from adept.models.autoencoder import Autoencoder
+from adept.models.codec import text_of, words_of
+from adept.models.tokenizer import Tokenizer
+from adept.rewriting.loading import load_model, packaged_directory
+
+MEBIBYTE = 1 << 20
+DEVELOPMENT = Path(__file__).parents[2] / "shared" / "data"
+COMMONPLACE = 6  # words: people say "turn on the lights" everywhere
+
+
+@pytest.fixture(scope="module")
+def packaged() -> tuple[Autoencoder, Tokenizer]:
+    return load_model()
+
+
+def test_it_is_small_and_complete() -> None:
+    files = {path.name: path.stat().st_size for path in packaged_directory().iterdir()}
+    assert {"config.json", "model.safetensors", "codebooks.safetensors", "tokenizer.json", "README.md"} <= files.keys()
+    assert {"codec.json", "codec.safetensors"} <= files.keys()
+    assert sum(files.values()) < 25 * MEBIBYTE
+
+
+def test_it_is_public_and_its_card_names_sources_and_licences(packaged: tuple[Autoencoder, Tokenizer]) -> None:
+    model, _ = packaged
+    assert (model.training_data.name, model.training_data.public) == ("utterances", True)
+    assert (model.config.precision, sorted(model.codebooks)) == ("float16", [32, 64, 128, 256, 512, 1024])
+    card = (packaged_directory() / "README.md").read_text("utf-8")
+    for said in ("Schema-Guided Dialogue", "Taskmaster", "restaurant8k", "CC BY-SA 4.0", "Intended use", "Measured"):
+        assert said in card
+
+
+@pytest.mark.skipif(not DEVELOPMENT.is_dir(), reason="the development corpora are not beside this checkout")
+@pytest.mark.parametrize("corpus", ["atis", "snips", "hwu64"])
+def test_it_holds_no_utterance_of_the_development_corpora(packaged: tuple[Autoencoder, Tokenizer], corpus: str) -> None:
+    """But for a few commonplaces, which stand in its public sources too."""
+    codec = packaged[0].codec
+    assert codec is not None
+    held = {text_of(words) for words in [*codec.utterances, *codec.held_out] if len(words) > COMMONPLACE}
+    lines = [line for path in (DEVELOPMENT / corpus).glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
+    rows = [json.loads(line)["text"] for line in lines]
+    assert not held & {text_of(words_of(text)) for text in rows}
+
+
+def test_a_local_directory_of_its_name_wins(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rewriter = Rewriter.from_pretrained("utterances", mechanism=LearnedCodebook(epsilon=8.0))
+    assert rewriter.model.training_data.name == "utterances"
+    (tmp_path / "utterances").symlink_to(tiny_run)
+    assert load_model("utterances")[0].training_data.name == "air_travel"
+    assert load_model()[0].training_data.name == "utterances"
+
+
+def test_a_strangers_file_is_rewritten_by_one_command(tmp_path: Path, adept_here: Run) -> None:
+    (tmp_path / "in.txt").write_text("Could you find me a cheap hotel, in Paris?\n" * 3)
+    done = adept_here("rewrite", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'out.txt'}", "epsilon=8")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("adept: at this budget a rewrite keeps its record's topic in ")
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 3
+    stated = json.loads((tmp_path / "out.txt.privacy.json").read_text())
+    assert stated["training_data"]["packaged"] is True
+    assert "The model is the one that comes with adept." in stated["statement"]
