@@ -154,6 +154,7 @@ def composes_somewhere(*options: str) -> bool:
         schema = getattr(import_module(f"adept.cli.{command}"), f"{command.capitalize()}Config")
         given = ("model_dir", "input", "output", "train", "test", "output_dir")
         required = [f"{key}=x" for key in given if key in schema.__annotations__ and command != "audit"]
+        required += ["examples=x"] * (command == "adapt")
         try:
             compose_line(["adept", command, *required, *options])
         except (AdeptError, HydraException, OmegaConfBaseException):

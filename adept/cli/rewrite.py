@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,22 +91,29 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     options = _options(config, budget, rewriter)
     tell = _Once(expectation(rewriter))
     if config.dry_run:
-        statement = preview_file(
-            rewriter, config.input, config.output, options=options, statement_path=config.statement
-        )
-        tell()
-        return statement
+        place = config.statement
+        statement = preview_file(rewriter, config.input, config.output, options=options, statement_path=place)
+    else:
+        statement = _release(config, rewriter, options, tell)
+    tell()
+    return statement
+
+
+def _release(
+    config: RewriteConfig, rewriter: Rewriter, options: ReleaseOptions, tell: Callable[[], None]
+) -> PrivacyStatement:
+    """Release a file, and tell what to expect of it before the first record is counted."""
     key = _key(config)
     with (
         closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
         progress("rewriting", Inputs.of(config.input, config.format).estimate) as written,
     ):
 
-        def shown(count: int) -> None:
+        def told(count: int) -> None:
             tell()
             written(count)
 
-        statement = release_file(
+        return release_file(
             rewriter,
             config.input,
             config.output,
@@ -114,10 +122,8 @@ def run(config: RewriteConfig) -> PrivacyStatement:
             resume=config.resume,
             key=key,
             ledger=ledger,
-            progress=shown,
+            progress=told,
         )
-    tell()
-    return statement
 
 
 class _Once:

@@ -41,6 +41,8 @@ def compose_command(command: str, *overrides: str) -> object:
         ]
         if command == "train":
             required = ["output_dir=x"]
+        if command == "adapt":
+            required.append("examples=x")
         return typed(compose(command, overrides=[*required, *overrides]), schema)
 
 
