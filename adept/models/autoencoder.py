@@ -69,7 +69,10 @@ class Autoencoder(nn.Module):
         self.codebooks: dict[int, Tensor] = {}
         self.codec: Codec | None = None
         embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
-        self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD)
+        weights = torch.empty(vocabulary_size, embedding)
+        if not weights.is_meta:  # where weights are only described, a normal law would import a compiler: seconds, 100 MB
+            nn.init.zeros_(weights.normal_()[PAD])
+        self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD, _weight=weights)
         self.dropout = nn.Dropout(config.dropout)
         if config.encoder == TOPICS:
             self.topics = TopicEncoder(vocabulary_size, latent)
