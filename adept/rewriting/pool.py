@@ -9,10 +9,15 @@ which costs no budget.
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from adept.mechanisms import Description, LearnedCodebook, Mechanism
+from adept.models.autoencoder import Autoencoder
+from adept.models.decoding import DecodingConfig
 
 Pair = tuple[str, str | None]
 
@@ -62,3 +67,15 @@ class Pools:
     def _places(self, samples: int) -> list[int]:
         whole, rest = divmod(samples, self.size)
         return [*range(self.size)] * whole + random.sample(range(self.size), rest)
+
+
+def resolved(decoding: DecodingConfig, model: Autoencoder, mechanism: Mechanism | Description) -> DecodingConfig:
+    """Say what strategy "auto" and pool null stand for; there is a pool only where texts are sampled and releases repeat."""
+    repeats = isinstance(mechanism, LearnedCodebook)
+    nearest = model.config.decoder == "nearest" and not model.labels
+    default = "nearest" if nearest else "sample" if repeats else "greedy"
+    strategy = decoding.strategy if decoding.strategy != "auto" else default
+    if not isinstance(mechanism, LearnedCodebook) or strategy != "sample":
+        return replace(decoding, strategy=strategy, pool=0)
+    pool = pool_size(mechanism.count) if decoding.pool is None else decoding.pool
+    return replace(decoding, strategy=strategy, pool=pool)

@@ -10,7 +10,6 @@ records with one codeword say the same, so that their labels average out, text b
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +27,7 @@ from adept.rewriting import denoising
 from adept.rewriting.described import Describer, packed
 from adept.rewriting.loading import check_fit, check_release, with_codewords
 from adept.rewriting.nearest import NearestTexts
-from adept.rewriting.pool import Pools, pool_size
+from adept.rewriting.pool import Pools, resolved
 from adept.rewriting.sharing import Shared
 
 BATCH_SIZE = 1024  # enough to fill the chunks of every length class
@@ -86,7 +85,7 @@ class Rewriter(Shared):
             accept_inexact=accept_inexact,
             accept_private_model=accept_private_model,
         )
-        self.decoding = _resolved(decoding or DecodingConfig(), model, self.mechanism)
+        self.decoding = resolved(decoding or DecodingConfig(), model, self.mechanism)
         nearest = self.decoding.strategy == "nearest" and not self._describer
         self._nearest = NearestTexts(model, tokenizer) if nearest else None
         self.batch_size = batch_size
@@ -249,15 +248,3 @@ def denoisable(mechanism: Mechanism | Description) -> LearnedCodebook:
     if not isinstance(mechanism, LearnedCodebook):
         raise ConfigurationError(f"mechanism must be learned_codebook for denoising, got {mechanism.name}")
     return mechanism
-
-
-def _resolved(decoding: DecodingConfig, model: Autoencoder, mechanism: Mechanism | Description) -> DecodingConfig:
-    """Say what strategy "auto" and pool null stand for; there is a pool only where texts are sampled and releases repeat."""
-    repeats = isinstance(mechanism, LearnedCodebook)
-    nearest = model.config.decoder == "nearest" and not model.labels
-    default = "nearest" if nearest else "sample" if repeats else "greedy"
-    strategy = decoding.strategy if decoding.strategy != "auto" else default
-    if not isinstance(mechanism, LearnedCodebook) or strategy != "sample":
-        return replace(decoding, strategy=strategy, pool=0)
-    pool = pool_size(mechanism.count) if decoding.pool is None else decoding.pool
-    return replace(decoding, strategy=strategy, pool=pool)
