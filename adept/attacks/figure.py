@@ -9,6 +9,8 @@ from adept.studies.figures import INK, PALETTE, drawing, legend
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
 
+SMALL = 0.05  # shares below it are told apart on a logarithmic axis alone
+
 
 def draw(rows: Sequence[AttackRow], promise: Guarantee) -> str:
     """Return the rows as a figure, in SVG text."""
@@ -28,7 +30,11 @@ def draw(rows: Sequence[AttackRow], promise: Guarantee) -> str:
                 _mark(axis, place, row.optimum, color=ORANGE, style="-", label="best possible attack")
         axis.set_yticks(range(len(rows)), [f"{row.knows}: {row.success}" for row in rows])
         axis.invert_yaxis()
-        axis.set_xlim(0, 1.02)
+        shares = [share for row in rows for share in (row.without_release, row.claimed_bound)]
+        lowest = min((share for share in shares if share > 0), default=1.0)
+        if lowest < SMALL:
+            axis.set_xscale("log")
+        axis.set_xlim(lowest / 2 if lowest < SMALL else 0, 1.05)
         axis.set_xlabel("share of right guesses")
         legend(opened.figure, axis, columns=3)
     return opened.svg

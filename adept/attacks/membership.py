@@ -8,8 +8,14 @@ being the same on both sides.
 
 The attack is LiRA's (Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text alone, with the
 same labels, and say how sure a classifier is of a text that it did not see. The score is the difference of the two texts'
-confidences, each in standard deviations of the shadows'. Scores of one classifier depend on each other; classifiers do not, so
-intervals are Student's over them.
+confidences, each in standard deviations of the shadows'.
+
+*Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs of all classifiers, is
+stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and Pearson's interval judges it although answers about
+one classifier depend on each other. *Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins
+of the pairs before, a pair's coin has odds between e^-eps and e^eps, as its two texts' releases have; so whatever is answered
+is right with probability at most e^eps / (1 + e^eps), whatever came before. QED. The other two rows are means over classifiers;
+their intervals are the wider of Student's over classifiers and of the exact one over answers.
 """
 
 import random
@@ -20,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from adept.attacks.bounds import Rate, membership_auc, membership_power
+from adept.attacks.bounds import Rate, good_enough, membership_auc, membership_power
 from adept.attacks.reader import Reader
 from adept.attacks.result import AttackRow, Game
 from adept.data.corpus import Corpus
@@ -30,6 +36,7 @@ from adept.rewriting.rewriter import Rewriter
 FALSE_POSITIVES = 0.01
 Pairs = list[tuple[int, int]]
 Floats = NDArray[np.float64]
+Coins = NDArray[np.bool_]
 
 
 def pairs_of(labels: Sequence[str], draw: random.Random) -> Pairs:
@@ -103,19 +110,30 @@ def _shadowed(
     return [np.mean(side, axis=0) for side in found], spreads
 
 
-def _rows(rewriter: Rewriter, scores: Floats, coins: NDArray[np.bool_], confidence: float) -> list[AttackRow]:
-    promise = rewriter.guarantee
-    half = len(scores) // 2
-    threshold = float(
-        np.quantile(scores[:half][~coins[:half]], 1 - FALSE_POSITIVES)
-    )  # fixed on half of the classifiers
-    said = scores[half:] > threshold
-    power = [float(row[coin].mean()) for row, coin in zip(said, coins[half:], strict=True)]
-    false = float(said[~coins[half:]].mean())
+def _rows(rewriter: Rewriter, scores: Floats, coins: Coins, confidence: float) -> list[AttackRow]:
+    right = (scores > 0) == coins
     areas = [area(row[coin], row[~coin]) for row, coin in zip(scores, coins, strict=True)]
-
-    def row(success: str, rate: Rate, without: float, bounds: tuple[float, float]) -> AttackRow:
-        return AttackRow(
+    power, false = _at_few_false_positives(scores, coins, confidence)
+    promise = rewriter.guarantee
+    epsilons = (promise.epsilon, promise.claimed_epsilon)
+    chosen = Rate.of(int(right.sum()), right.size, confidence=confidence)
+    named = [
+        ("which of the two", chosen, 0.5, [good_enough(0.5, epsilon=e, delta=promise.delta) for e in epsilons]),
+        (
+            "area under the curve",
+            mean_rate(areas, trials=right.size, confidence=confidence),
+            0.5,
+            [membership_auc(epsilon=e, delta=promise.delta) for e in epsilons],
+        ),
+        (
+            "true positives at 1 % false ones",
+            power,
+            false.value,
+            [membership_power(false.high, epsilon=e, delta=promise.delta) for e in epsilons],
+        ),
+    ]
+    return [
+        AttackRow(
             attack="membership",
             knows="shadows",
             success=success,
@@ -124,21 +142,23 @@ def _rows(rewriter: Rewriter, scores: Floats, coins: NDArray[np.bool_], confiden
             bound=bounds[0],
             claimed_bound=bounds[1],
             optimum=None,
-            detail={"classifiers": len(scores), "pairs": scores.shape[1], "false_positives": false},
+            detail={"classifiers": len(scores), "pairs": scores.shape[1], "false_positives": false.value},
         )
-
-    epsilons, delta = (promise.epsilon, promise.claimed_epsilon), promise.delta
-    auc_bounds = tuple(membership_auc(epsilon=epsilon, delta=delta) for epsilon in epsilons)
-    power_bounds = tuple(membership_power(false, epsilon=epsilon, delta=delta) for epsilon in epsilons)
-    return [
-        row("area under the curve", mean_rate(areas, confidence=confidence), 0.5, (auc_bounds[0], auc_bounds[1])),
-        row(
-            "true positives at 1 % false ones",
-            mean_rate(power, confidence=confidence),
-            false,
-            (power_bounds[0], power_bounds[1]),
-        ),
+        for success, rate, without, bounds in named
     ]
+
+
+def _at_few_false_positives(scores: Floats, coins: Coins, confidence: float) -> tuple[Rate, Rate]:
+    """True and false positive rates on one half of the classifiers, at the threshold that the other half has for 1 % false ones."""
+    half = len(scores) // 2
+    threshold = float(np.quantile(scores[:half][~coins[:half]], 1 - FALSE_POSITIVES))
+    said, truth = scores[half:] > threshold, coins[half:]
+
+    def rate(members: Coins) -> Rate:
+        shares = [float(row[member].mean()) for row, member in zip(said, members, strict=True) if member.any()]
+        return mean_rate(shares, trials=int(members.sum()), confidence=confidence)
+
+    return rate(truth), rate(~truth)
 
 
 def area(inside: Floats, outside: Floats) -> float:
@@ -150,10 +170,13 @@ def area(inside: Floats, outside: Floats) -> float:
     return float(below.mean() / (2 * len(outside)))
 
 
-def mean_rate(values: Sequence[float], *, confidence: float) -> Rate:
-    """Return the mean of independent shares with Student's interval."""
+def mean_rate(values: Sequence[float], *, trials: int, confidence: float) -> Rate:
+    """Return the mean of shares, with the wider of Student's interval over them and Clopper and Pearson's over ``trials``."""
     mean, count = float(np.mean(values)), len(values)
     if count < 2:
-        return Rate(mean, 0.0, 1.0, count, confidence)
+        return Rate(mean, 0.0, 1.0, trials, confidence)
     reach = float(student.ppf((1 + confidence) / 2, count - 1)) * float(np.std(values, ddof=1)) / count**0.5
-    return Rate(mean, max(0.0, mean - reach), min(1.0, mean + reach), count, confidence)
+    exact = Rate.of(round(mean * trials), trials, confidence=confidence)
+    return Rate(
+        mean, max(0.0, min(mean - reach, exact.low)), min(1.0, max(mean + reach, exact.high)), trials, confidence
+    )

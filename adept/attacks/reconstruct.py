@@ -42,16 +42,31 @@ class Round:
 
 
 @dataclass(frozen=True)
+class GivenAway:
+    """A secret that was named right.
+
+    Attributes:
+        text: the secret.
+        certainty: the attacker's posterior probability of it.
+        allowed: the largest that the claimed epsilon allows, given how likely the text was before.
+    """
+
+    text: str
+    certainty: float
+    allowed: float
+
+
+@dataclass(frozen=True)
 class Reconstruction:
     """The rows, and what was given away.
 
     Attributes:
         rows: one attack on one success each.
-        given_away: secrets that were named right though the claim should have hidden them: texts; for public data alone.
+        given_away: the secrets that were named right with the greatest certainty; to be shown of public data alone.
     """
 
     rows: list[AttackRow]
-    given_away: list[str]
+    given_away: list[GivenAway]
 
 
 def view(rewriter: Rewriter, texts: Sequence[str]) -> Known:
@@ -87,8 +102,19 @@ def play(rewriter: Rewriter, private: Corpus, public: Corpus, game: Game, *, can
         rows.append(_search_row(rewriter, played, public, game))
     named = name_from_text(rewriter, played.released, pool.texts, own)
     rows.append(_row(rewriter, played, "text", named == played.places, game))
-    right = (guesses.best == played.places).nonzero()[:, 0].tolist()
-    return Reconstruction(rows, list(dict.fromkeys(played.secrets[i] for i in right))[:SHOWN])
+    return Reconstruction(rows, _given_away(rewriter, played, guesses))
+
+
+def _given_away(rewriter: Rewriter, played: Round, guesses: Guesses) -> list[GivenAway]:
+    right = (guesses.best == played.places).nonzero()[:, 0]
+    surest = right[guesses.posterior[right].argsort(descending=True, stable=True)].tolist()
+    certainty = {played.secrets[i]: float(guesses.posterior[i]) for i in reversed(surest)}
+    claimed, prior = (
+        rewriter.guarantee.claimed_epsilon,
+        dict(zip(played.pool.texts, played.pool.prior.tolist(), strict=True)),
+    )
+    named = [GivenAway(text, sure, good_enough(prior[text], epsilon=claimed)) for text, sure in certainty.items()]
+    return sorted(named, key=lambda away: -away.certainty)[:SHOWN]
 
 
 def _pool_rows(rewriter: Rewriter, played: Round, own: Known, guesses: Guesses, game: Game) -> list[AttackRow]:

@@ -69,7 +69,9 @@ class AttackRow:
             "" if self.bound == self.claimed_bound else f", at most {_count(self.claimed_bound)} at the claimed one"
         )
         verdict = ": the claim is refuted" if self.refutes_claim else ""
-        return f"{of_100}; {without}, {allowed}{claimed}{verdict}."
+        beyond = self.detail.get("beyond_claim", 0.0)
+        odds = f" In {_count(beyond)} of 100 releases odds move further than the claim allows." if beyond else ""
+        return f"{of_100}; {without}, {allowed}{claimed}{verdict}.{odds}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and verdicts as JSON values."""
@@ -86,6 +88,8 @@ class AttackRow:
 def _count(share: float) -> str:
     """A share as a count of a hundred: to the tenth where it is small."""
     hundred = 100 * share
+    if 0 < hundred < 0.05:
+        return "fewer than 0.1"
     if hundred >= 99.95 and share < 1:
         return "99.9"
     return f"{hundred:.0f}" if hundred >= 9.5 and not math.isclose(hundred, 99.9) else f"{hundred:.1f}"

@@ -9,6 +9,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from adept.attacks import attribute, figure, membership, reconstruct
+from adept.attacks.reconstruct import GivenAway
 from adept.attacks.result import AttackRow, Game
 from adept.cli.app import execute
 from adept.cli.console import show_table, write_dict
@@ -64,12 +65,12 @@ class AttackResult:
     Attributes:
         promise: mechanism, claimed and true epsilon, delta.
         rows: one attack on one property each.
-        given_away: texts that were named right, of data that are declared public.
+        given_away: what was named right, of data that are declared public.
     """
 
     promise: dict[str, Any]
     rows: list[AttackRow]
-    given_away: list[str]
+    given_away: list[GivenAway]
 
 
 def run(config: AttackConfig) -> AttackResult:
@@ -100,7 +101,7 @@ def run(config: AttackConfig) -> AttackResult:
             "rows": [row.to_dict() for row in rows],
             "refutes_claim": any(row.refutes_claim for row in rows),
             "beyond_bound": any(row.beyond_bound for row in rows),
-            "given_away": result.given_away,
+            "given_away": [asdict(away) for away in result.given_away],
             "options": _options(config),
         },
         directory / "result.json",
@@ -121,7 +122,7 @@ def _rewriter(config: AttackConfig) -> Rewriter:
 
 def _rows(
     config: AttackConfig, rewriter: Rewriter, private: Corpus, public: Corpus
-) -> tuple[list[AttackRow], list[str]]:
+) -> tuple[list[AttackRow], list[GivenAway]]:
     game = Game(records=config.records, confidence=config.confidence, seed=config.seed)
     match config.attack:
         case "attribute":
@@ -150,8 +151,9 @@ def main() -> int:
             headings,
             [_line(row) for row in result.rows],
         )
-        for text in result.given_away:
-            sys.stdout.write(f"given away: {text}\n")
+        for away in result.given_away:
+            sure = f"certainty {away.certainty:.3f}, where the claim allows {away.allowed:.3f}"
+            sys.stdout.write(f"given away: {away.text} ({sure})\n")
         sys.stdout.write(f"Figure: {Path(config.output_dir) / 'attack.svg'}\n")
 
     return execute("attack", AttackConfig, command)

@@ -1,6 +1,7 @@
 """The games end to end on a tiny model: no bound is exceeded, what is copied is found, and words say the figures."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,8 @@ def test_no_attack_is_beyond_the_bound_at_the_true_epsilon(
     pool = by_name["pool", "exact"]
     if name == "identity":
         assert pool.rate.value > 0.9
-        assert len(found.given_away) == 3
+        assert [away.certainty for away in found.given_away] == [pytest.approx(1.0)] * 3
+        assert {away.text for away in found.given_away} <= set(splits["test"].texts)
     if name == "description":
         assert pool.optimum is not None
         assert pool.rate.low <= pool.optimum <= pool.rate.high
@@ -87,6 +89,7 @@ def test_a_bound_that_is_told_too_small_an_epsilon_is_refuted() -> None:
         detail={},
     )
     assert (row.refutes_claim, row.beyond_bound) == (True, False)
+    assert "<svg" in figure.draw([row, replace(row, without_release=0.0)], Random().guarantee(8))
     assert row.words == (
         "Of 100 guesses 80 are right; 1.0 without any release, at most 97 are possible at the true epsilon, at most 3.0 at the "
         "claimed one: the claim is refuted."
@@ -128,7 +131,8 @@ def test_membership_is_seen_without_noise_and_not_without_a_record(
     monkeypatch.setattr(opened["identity"], "rewrite", lambda texts, **_: list(texts))
     seen = membership.play(opened["identity"], splits["test"], splits["train"], game, models=8)
     assert seen[0].rate.value > 0.7
-    assert [row.success for row in seen] == ["area under the curve", "true positives at 1 % false ones"]
+    named = ["which of the two", "area under the curve", "true positives at 1 % false ones"]
+    assert [row.success for row in seen] == named
     with pytest.raises(DataError, match="needs labels"):
         membership.play(opened["random"], Corpus(["a"]), splits["train"], game, models=4)
 
