@@ -25,16 +25,18 @@ from torch import Tensor
 from adept.audit import calls, company, declared, floats
 from adept.audit.arena import FEWEST_TRIALS, Arena, Patience
 from adept.audit.arguments import check_arguments, check_mechanism, given_pairs
+from adept.audit.copies import first, untouched
 from adept.audit.pairs import Pair, adversarial_pairs, company_pairs, lonely_pairs
 from adept.audit.repetition import repetition
 from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, Verdict, judge, judged
+from adept.audit.scout import scouted_pairs
 from adept.audit.sight import SEES, not_looked_at
 from adept.audit.subject import Subject
 from adept.audit.value_audit import audit_values, given_values
 
 # Shares of alpha. What the certified games leave is split evenly over the tests with a p-value, which have power to spare.
-EVENT, SMALLER, ALONE, COMPANY, DTYPE, REPETITION = 0.5, 0.14, 0.06, 0.08, 0.02, 0.02
-GAMES = EVENT + SMALLER + ALONE + COMPANY + DTYPE + REPETITION
+EVENT, SMALLER, ALONE, COMPANY, FIRST, DTYPE, REPETITION = 0.5, 0.14, 0.06, 0.06, 0.02, 0.02, 0.02
+GAMES = EVENT + SMALLER + ALONE + COMPANY + FIRST + DTYPE + REPETITION
 TESTS = 11  # scale, shape, coordinates, batch, neighbours (at two dimensions each), seed, fork, lowest bit, representability
 SMALL_DIMS = (1, 2, 8)
 DIMENSIONS = (
@@ -86,6 +88,7 @@ def run(
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon`` or ``privatize``.
         NotJudged: the mechanism's releases could not be looked at, and nothing else refutes its claim.
     """
+    original = untouched(mechanism)
     check_mechanism(mechanism)
     check_arguments(dim=dim, trials=trials, confidence=confidence, source=source, time_limit=time_limit, seed=seed)
     if (found := given_values(mechanism, pairs)) is not None:
@@ -96,7 +99,8 @@ def run(
     generator.manual_seed(seed) if seed is not None else generator.seed()
     memoised = bool(getattr(mechanism, "memoised", False))
     subject = Subject(mechanism, dim=dim, source=source, time_limit=time_limit, generator=generator, memoised=memoised)
-    audit = _Audit(subject, trials=trials, alpha=1 - confidence, given=given_pairs(pairs, dim=dim), progress=progress)
+    given = given_pairs(pairs, dim=dim)
+    audit = _Audit(subject, original, trials=trials, alpha=1 - confidence, given=given, progress=progress)
     return _judged(audit, confidence=confidence)
 
 
@@ -123,6 +127,7 @@ def _judged(audit: "_Audit", *, confidence: float) -> AuditResult:
 @dataclass
 class _Audit:
     subject: Subject
+    original: Any
     trials: int
     alpha: float
     given: list[Any]
@@ -140,8 +145,8 @@ class _Audit:
         for name, question in self._questions().items():
             asked[name] = judge(name, question, sees=SEES[name.split(",")[0].rstrip("0123456789")])
             self.patience.refuted |= asked[name].verdict is Verdict.FAILED
-        first = [asked[name] for name in ("sensitivity", "norm", "event") if name in asked]
-        return first + [check for check in asked.values() if check not in first]
+        top = [asked[name] for name in ("sensitivity", "norm", "event") if name in asked]
+        return top + [check for check in asked.values() if check not in top]
 
     def _questions(self) -> dict[str, Question]:
         subject, arena, share = self.subject, self.arena, (1 - GAMES) * self.alpha / TESTS
@@ -183,6 +188,7 @@ class _Audit:
         subject = self.subject
         questions: dict[str, Question] = {}
         if subject.source == "release":
+            questions["first"] = lambda: first(subject, self.original, trials=self.trials, alpha=FIRST * self.alpha)
             questions["alone"] = lambda: self._in_calls("alone", LONELY_TRIALS, ALONE)
             questions["repetition"] = lambda: repetition(subject, trials=self.trials, alpha=REPETITION * self.alpha)
             questions["company"] = lambda: self._in_calls("company", COMPANY_TRIALS, COMPANY)
@@ -244,5 +250,5 @@ class _Audit:
 
 def _pairs(subject: Subject) -> list[Pair]:
     """Return the pairs on which a subject is tried; a simulation promises nothing for NaN and Inf, so it is asked for none."""
-    pairs = adversarial_pairs(subject.dim, clip_norm=subject.clip_norm)
+    pairs = adversarial_pairs(subject.dim, clip_norm=subject.clip_norm) + scouted_pairs(subject)
     return pairs if subject.source == "release" else [pair for pair in pairs if pair.finite]

@@ -54,11 +54,12 @@ def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor
     """Return the constant record and two neighbours, by name."""
     random = torch.randn(dim, dtype=torch.float64, generator=torch.Generator().manual_seed(2022))
     random *= clip_norm / torch.linalg.vector_norm(random)
-    zero, other = torch.zeros_like(random), 0.3 * random.flip(0)
+    zero, other, nan = torch.zeros_like(random), 0.3 * random.flip(0), torch.full_like(random, torch.nan)
     return [
         ("neighbours opposite", other, -FAR * random, FAR * random),
         ("neighbours small and large", other, zero, FAR * random),
         ("neighbours small and large, of zero", zero, 0.01 * random, random),
+        ("neighbours opposite, of NaN", nan, -FAR * random, FAR * random),
     ]
 
 

@@ -4,6 +4,8 @@ A mechanism can be private on paper and leak through the low bits of its floats:
 on x (Mironov 2012). These checks look at nothing else, and are kept apart from the event, which rounds such traces away.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
@@ -18,6 +20,8 @@ Floats = NDArray[np.float64]
 MANTISSA_BITS = 53
 ODD_SHARE = 0.4  # of exact noise whose scale is at least STEPS steps of its grid
 STEPS = 4.0
+COARSE = 1e-6  # of the largest value: the finest step that is no power of two which can be told from none
+EUCLID_VALUES = 64
 
 
 def grid(subject: Subject, samples: list[PairSample]) -> Finding:
@@ -25,13 +29,15 @@ def grid(subject: Subject, samples: list[PairSample]) -> Finding:
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the floats could not hold the
     integers). Floating-point noise keeps 53 bits at every magnitude, so its small outputs have bits below any such grid:
-    largest output over finest bit exceeds 2^53. That refutes the word ``exact``, and needs no statistics.
+    largest output over finest bit exceeds 2^53. That refutes the word ``exact``, and needs no statistics. A step that is no power
+    of two, such as .01, shows in no bit: there all outputs have to be whole multiples of one number, each integer one float.
     """
     _require_exact_law(subject)
-    spans = [_bit_span(releases) for releases in _releases(samples) if releases.any()]
-    if not spans:
-        raise MechanismFailure("all releases are zero")
-    bits = max(largest for largest, _ in spans) - min(finest for _, finest in spans)
+    values = _values(samples)
+    largest, finest = _bit_span(values)
+    bits = largest - finest
+    if bits > MANTISSA_BITS and (step := coarse_step(values)) is not None:
+        return Finding(failed=False, evidence=f"releases are multiples of {step:.6g}", statistic=step)
     evidence = f"releases use {bits} bits from the largest to the finest, a public grid has at most {MANTISSA_BITS}"
     return Finding(failed=bits > MANTISSA_BITS, evidence=evidence, statistic=float(bits))
 
@@ -41,12 +47,24 @@ def representability(subject: Subject, samples: list[PairSample], *, share: floa
 
     Claim: on a public grid that holds both inputs the sum is exact, always. So how often it gives z back must not depend on
     the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
+    An input that is no multiple of the finest bit seen is not on the grid, and proves nothing: it is left out.
     """
     _require_exact_law(subject)
-    tests = [_reachable(sample, candidate) for sample in _plain(samples) for candidate in sample.centres]
-    values = [float(fisher_exact(np.array([[k, m - k] for k, m in counts])).pvalue) for counts in tests]
-    (first, rows), (second, _) = tests[int(np.argmin(values))]
-    p = min(1.0, min(values) * len(values))
+    values = _values(samples)
+    if coarse_step(values) is not None:
+        raise MechanismFailure("the step of the releases' grid is no power of two, so sums on it are rounded")
+    step = 2.0 ** _bit_span(values)[1]
+    tests = [
+        _reachable(sample, candidate)
+        for sample in _plain(samples)
+        for candidate in sample.centres
+        if not np.fmod(candidate, step).any()
+    ]
+    if not tests:
+        raise MechanismFailure("no input lies on the grid of the releases")
+    chances = [float(fisher_exact(np.array([[k, m - k] for k, m in counts])).pvalue) for counts in tests]
+    (first, rows), (second, _) = tests[int(np.argmin(chances))]
+    p = min(1.0, min(chances) * len(chances))
     evidence = f"{first} of {rows} releases of x and {second} of x' can be reached from the same input"
     return Finding(
         failed=p < share, evidence=evidence, statistic=abs(first - second) / rows, p_value=p, threshold=share
@@ -63,15 +81,13 @@ def lowest_bit(subject: Subject, samples: list[PairSample], *, share: float) -> 
     Floats have their finest bit in few numbers only: hardly any is odd, whatever their precision. Rounded floats pass.
     """
     _require_exact_law(subject)
-    values = np.concatenate([releases.ravel() for releases in _releases(samples)])
+    values = _values(samples)
     values = values[np.random.default_rng().permutation(len(values))]
     learn, count = np.array_split(values, 2)
-    if not learn.any():
-        raise MechanismFailure("all releases are zero")
-    step = 2.0 ** _bit_span(learn)[1]
+    step = coarse_step(learn) or 2.0 ** _bit_span(learn)[1]
     if subject.law()[1] < STEPS * step:
         raise MechanismFailure(f"the declared noise is not wider than {STEPS:g} steps of the grid that it shows")
-    odd = int((np.fmod(count / step, 2) != 0).sum())
+    odd = int((np.fmod(np.round(count / step), 2) != 0).sum())
     p = float(bdtr(odd, len(count), ODD_SHARE))
     evidence = (
         f"{odd} of {len(count)} numbers are odd multiples of the finest step seen, {step:.3g}; exact noise has half"
@@ -86,6 +102,42 @@ def _plain(samples: list[PairSample]) -> list[PairSample]:
 def _releases(samples: list[PairSample]) -> list[Floats]:
     """Return each sample of releases once."""
     return list({id(side): side for sample in _plain(samples) for side in sample.releases}.values())
+
+
+def _values(samples: list[PairSample]) -> Floats:
+    """Return all numbers of all releases, each once.
+
+    Raises:
+        MechanismFailure: all are zero.
+    """
+    values = np.concatenate([releases.ravel() for releases in _releases(samples)])
+    if not values.any():
+        raise MechanismFailure("all releases are zero")
+    return values
+
+
+def coarse_step(values: Floats) -> float | None:
+    """Return the step of which all values are multiples up to rounding, where it is no power of two; None if there is none.
+
+    Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it. It has to
+    be coarse, a millionth of the values at least: to finer ones floats of any law come near. And each multiple has to be one
+    float, or its rounding would tell more than the integer.
+    """
+    distinct = np.unique(values)
+    largest = float(np.abs(distinct).max(initial=0.0))
+    finest, step = COARSE * largest, 0.0
+    for value in np.abs(distinct[:: max(1, len(distinct) // EUCLID_VALUES)]).tolist():
+        a, step = max(value, step), min(value, step)
+        while step > finest:
+            a, step = step, abs(math.remainder(a, step))
+        step = a
+    if step <= finest:
+        return None
+    multiples = np.round(distinct / step)
+    step = float(multiples @ distinct / (multiples @ multiples))
+    near = np.abs(distinct - np.round(distinct / step) * step) <= 4 * np.spacing(largest)
+    one = len(np.unique(np.round(distinct / step))) == len(distinct)
+    return step if near.all() and one and math.frexp(step)[0] != 0.5 else None
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:

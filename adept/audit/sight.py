@@ -12,6 +12,7 @@ SEES = {
     "It cannot exceed about ln(trials), and a leak spread over many coordinates shows only in part.",
     "dimension ": "Sees what the event sees, at a small dimension, where less noise hides it. Blind to what large dimensions do.",
     "alone": "Sees what a record's release tells in a batch of its own. Blind to events rarer than in a few hundred calls.",
+    "first": "Sees what the first release of a fresh copy tells, and noise that copies share. Blind to what comes later.",
     "repetition": "Sees releases that come back: pools of noise, small spaces of seeds. Blind to spaces beyond trials^2 / 10^3.",
     "company": "Sees what a record tells by all releases of its batch, at any of three places. Blind to larger batches.",
     "scale": "Sees noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.",

@@ -72,6 +72,8 @@ def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic
         "closeness",
         lambda z: np.log(_length(z - second) + SMALLEST * unit) - np.log(_length(z - first) + SMALLEST * unit),
     )
+    for name, centre in (("first", first), ("second", second)):
+        yield f"farthest number from the {name}", lambda z, c=centre: np.abs(z - c).max(axis=1)  # type: ignore[misc]
     yield "coordinates without noise", lambda z: _equal(z, first, unit) - _equal(z, second, unit)
 
 

@@ -219,7 +219,8 @@ class Subject:
             if not self.memoised:
                 return here._rows(batch.clone(), dialect)[0].ravel()
             fresh = replace(here, mechanism=copy.deepcopy(self.mechanism))
-            return fresh._rows(batch + JITTER * self.clip_norm * torch.rand_like(batch), dialect)[0].ravel()
+            jitter = torch.from_numpy(np.random.default_rng().random(tuple(batch.shape)))
+            return fresh._rows(batch + JITTER * self.clip_norm * jitter, dialect)[0].ravel()
 
         return self.call("privatize", lambda: np.stack([one(batch) for batch in batches]))
 

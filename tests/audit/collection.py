@@ -591,3 +591,21 @@ class OwnClip(SqrtNLaplace):
 
     def project(self, latents: Tensor) -> Tensor:
         return clip_latents(latents, clip="l2", clip_norm=1.001 * self.clip_norm)
+
+
+class OnAGrid:
+    """Sound and free of floats: integers, two-sided geometric noise, and a step by which they are multiplied at the end."""
+
+    epsilon, noise, clip = EPSILON, "laplace", "l1"
+
+    def __init__(self, step: float) -> None:
+        self.step = step
+
+    def guarantee(self, dim: int) -> Any:
+        return SimpleNamespace(scale=2 / EPSILON, exact=True)
+
+    def privatize(self, x: Tensor) -> np.ndarray[Any, Any]:
+        clipped = clip_latents(ball(x, radius=1e6), clip="l1", clip_norm=1.0).numpy()
+        random, stop = np.random.default_rng(), 1 - math.exp(-self.step * EPSILON / 2)
+        noise = random.geometric(stop, clipped.shape) - random.geometric(stop, clipped.shape)
+        return (np.trunc(clipped * (1 - 1e-9) / self.step).astype(np.int64) + noise) * self.step

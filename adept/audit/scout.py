@@ -1,0 +1,76 @@
+"""Scouting: of many records, which are released unlike the others. They make pairs that nobody would have thought of.
+
+A mechanism may treat few records in a way of their own: those whose largest number stands in one place, of a certain length, with
+so many zeros. A pair for each of them would cost too much, but to see that a record's releases scatter less than those of others,
+or lie far from them, takes a dozen. Records that stand out become pairs. Scouted releases are not counted again, so
+nothing is claimed here, and nothing has to be right.
+"""
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from adept.audit.pairs import Pair
+from adept.audit.result import MechanismFailure
+from adept.audit.subject import Subject
+
+Floats = NDArray[np.float64]
+
+RELEASES = 12  # of each record
+FEWEST_RELEASES = 4
+SECONDS = 1.5
+PLACES = 64  # in which a record of one number may have it
+LENGTHS = 48
+LONGEST = 3000.0  # in units of clip_norm
+CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
+TINY = 1e-12
+
+
+def scouted_pairs(subject: Subject) -> list[Pair]:
+    """Return pairs of the records whose releases scatter least and most, and of those that are released farthest out; or none."""
+    records = scouted_records(subject.dim, clip_norm=subject.clip_norm)
+    try:
+        rows = subject.affordable(RELEASES * len(records), seconds=SECONDS) // len(records)
+        if rows < FEWEST_RELEASES or subject.memoised:
+            return []
+        releases = np.stack([np.nan_to_num(subject.release(records.clone())) for _ in range(rows)])
+    except (MechanismFailure, ValueError):
+        return []
+    releases = releases.clip(-subject.largest, subject.largest)
+    spread, distance = _spread(releases), np.linalg.norm(releases.mean(axis=0), axis=1)
+    calm, wild, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))
+    return [
+        Pair(name="scouted, calmest and wildest", first=calm, second=wild, hard=True),
+        Pair(name="scouted, calmest and its opposite", first=calm, second=-calm),
+        Pair(name="scouted, farthest and its opposite", first=far, second=-far),
+    ]
+
+
+def scouted_records(dim: int, *, clip_norm: float) -> Tensor:
+    """Return records (R, n): one number in each place, many lengths, so many zeros, so many signs, round constants."""
+    generator = torch.Generator().manual_seed(2024)
+    places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:PLACES]]
+    leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
+    random = torch.randn(LENGTHS, dim, dtype=torch.float64, generator=generator)
+    random /= torch.linalg.vector_norm(random, dim=1, keepdim=True)
+    lengths = torch.cat([torch.linspace(0.02, 1.0, LENGTHS // 2), torch.logspace(0, math.log10(LONGEST), LENGTHS // 2)])
+    counts = sorted({max(1, min(dim, round(dim * i / 12))) for i in range(13)})
+    order = torch.arange(dim)
+    sparse = torch.stack([torch.where(order < count, 1.0, 0.0) / math.sqrt(count) for count in counts]).to(
+        torch.float64
+    )
+    signs = torch.stack([torch.where(order < count, 1.0, -1.0) / math.sqrt(dim) for count in counts]).to(torch.float64)
+    constant = torch.tensor(CONSTANTS, dtype=torch.float64)[:, None].expand(-1, dim)
+    return clip_norm * torch.cat(
+        [places, -places, leaning, -leaning, random * lengths.double()[:, None], sparse, signs, constant]
+    )
+
+
+def _spread(releases: Floats) -> Floats:
+    """Return how far releases (k, R, m) of each record lie apart, on average, in logarithms."""
+    apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
+    logs: Floats = np.log(apart + TINY)
+    return logs
