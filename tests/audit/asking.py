@@ -7,11 +7,11 @@ from unittest.mock import patch
 import pytest
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, auditor, calls, events, repetition, value_audit
+from adept.audit import NotJudged, Verdict, auditor, calls, copies, events, repetition, value_audit
 from adept.audit.auditor import _Audit
 from adept.audit.value_audit import _ValueAudit
 
-FEW_CALLS = 200
+FEW_CALLS = 100
 
 
 def make_cheap(patched: pytest.MonkeyPatch) -> None:
@@ -20,6 +20,7 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
         patched.setattr(module, name, FEW_CALLS)
     patched.setattr(events, "FEWEST_ROWS", 20)
     patched.setattr(calls, "BATCH_ROWS", 2 * calls.CALL_ROWS)
+    patched.setattr(copies, "TRIALS", FEW_CALLS)
     patched.setattr(repetition, "CALLS", 4 * repetition.RECORDS)
     patched.setattr(repetition, "ROWS", 8 * repetition.RECORDS)
 
@@ -29,15 +30,20 @@ def failed(result: audit.AuditResult) -> set[str]:
 
 
 def failed_of(names: set[str], mechanism: Any, **options: Any) -> set[str]:
-    """Audit a mechanism by the named checks alone; return those that failed."""
+    """Audit a mechanism by the named checks alone; return those that failed, none if none could be judged."""
+    try:
+        return failed(asked(names, mechanism, **options))
+    except NotJudged as unjudged:
+        return failed(unjudged.result)
+
+
+def asked(names: set[str], mechanism: Any, **options: Any) -> audit.AuditResult:
+    """Audit a mechanism by the named checks alone."""
     with (
         patch.object(_Audit, "_questions", _only(names, _Audit._questions)),
         patch.object(_ValueAudit, "questions", _only(names, _ValueAudit.questions)),
     ):
-        try:
-            return failed(audit.run(mechanism, **options))
-        except NotJudged:
-            return set()
+        return audit.run(mechanism, **options)
 
 
 def _only(names: set[str], everything: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
