@@ -79,6 +79,8 @@ def _written(trial: Trial, cell: Cell) -> Written:
     """Text with its labels, and the records written a second, with the release where it was made in the same go."""
 
     def make() -> Written:
+        if cell.family:
+            trial.model(cell.family)  # whoever is the first to need it would be timed with its training
         begin = time.monotonic()
         pairs = write(trial, cell)
         speed = len(trial.private) / (time.monotonic() - begin)

@@ -30,12 +30,9 @@ from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
 SPELLED = 1 << 25  # numbers from which on words outside the vocabulary are spelled: one costs about 20 bits
-POOL, PROBES = (
-    4096,
-    16,
-)  # numbers of the code whose texts are candidates for every record, where there are no utterances
+POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where there are no utterances
 POOL_LETTERS, A_WORD = (
-    400_000,
+    200_000,
     5,
 )  # of all of these texts together, and what a word takes as long as: texts need not end
 LUCK = 5.0  # bits beyond those of K at which a text may still have a number
