@@ -64,7 +64,7 @@ def test_a_strangers_file_is_rewritten_by_one_command(tmp_path: Path, adept_here
     (tmp_path / "in.txt").write_text("Could you find me a cheap hotel, in Paris?\n" * 3)
     done = adept_here("rewrite", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'out.txt'}", "epsilon=8")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("adept: at this budget a rewrite keeps its record's topic in ")
+    assert done.stderr.startswith("adept: at epsilon 8 a rewrite keeps its record's topic in ")
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 3
     stated = json.loads((tmp_path / "out.txt.privacy.json").read_text())
     assert stated["training_data"]["packaged"] is True

@@ -89,7 +89,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         accept_private_model=config.accept_private_model,
     )
     options = _options(config, budget, rewriter)
-    tell = _Once(expectation(rewriter))
+    tell = _Once(expectation(rewriter), rewriter.guarantee.epsilon)
     if config.dry_run:
         place = config.statement
         statement = preview_file(rewriter, config.input, config.output, options=options, statement_path=place)
@@ -129,8 +129,8 @@ def _release(
 class _Once:
     """Says what to expect, worked out before the first release, as soon as nothing of the file is refused any more."""
 
-    def __init__(self, expected: Expectation | None) -> None:
-        self._line = f"adept: at this budget {expected.line}\n" if expected else ""
+    def __init__(self, expected: Expectation | None, epsilon: float) -> None:
+        self._line = f"adept: at epsilon {words(epsilon)} {expected.line}\n" if expected else ""
 
     def __call__(self) -> None:
         sys.stderr.write(self._line)

@@ -31,10 +31,7 @@ from adept.models.word_model import WordModel
 
 SPELLED = 1 << 25  # numbers from which on words outside the vocabulary are spelled: one costs about 20 bits
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where there are no utterances
-POOL_LETTERS, A_WORD = (
-    200_000,
-    5,
-)  # of all of these texts together, and what a word takes as long as: texts need not end
+POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 LUCK = 5.0  # bits beyond those of K at which a text may still have a number
 TRIES = 50  # texts of the search that are asked for their number
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
