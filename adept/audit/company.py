@@ -34,12 +34,19 @@ def neighbours(subject: Subject, *, trials: int, share: float) -> Finding:
     difference of the neighbours, and how long they are (Bonferroni over functions, thresholds, records).
     """
     found: list[Difference] = []
+    failures: list[MechanismFailure] = []
     seconds = SECONDS / len(cases := _cases(subject.dim, subject.clip_norm))
     rows = min(subject.affordable(4 * trials, seconds=seconds) // 2, BATCHES * LARGEST_BATCH)
     for name, constant, first, second in cases:
         batches = max(2, min(BATCHES, rows // 64))
-        sides = [_observed(subject, constant, x, max(32, rows // batches), batches // 2) for x in (first, second)]
+        try:
+            sides = [_observed(subject, constant, x, max(32, rows // batches), batches // 2) for x in (first, second)]
+        except MechanismFailure as failure:  # a record that it refuses, such as NaN
+            failures.append(failure)
+            continue
         found += _compared(*sides, direction=(second.nan_to_num() - first.nan_to_num()).numpy(), what=name)
+    if not found:
+        raise failures[0]
     p, least = smallest(found)
     return Finding(
         failed=p < share,

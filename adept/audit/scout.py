@@ -31,14 +31,28 @@ TINY = 1e-12
 
 def scouted_pairs(subject: Subject) -> list[Pair]:
     """Return pairs of the records whose releases scatter least and most, and of those that are released farthest out; or none."""
-    records = scouted_records(subject.dim, clip_norm=subject.clip_norm)
-    try:
-        rows = subject.affordable(RELEASES * len(records), seconds=SECONDS) // len(records)
-        if rows < FEWEST_RELEASES or subject.memoised:
-            return []
-        releases = np.stack([np.nan_to_num(subject.release(records.clone())) for _ in range(rows)])
-    except (MechanismFailure, ValueError):
+    if subject.memoised:
         return []
+    records = scouted_records(subject.dim, clip_norm=subject.clip_norm)
+    inside = records[torch.linalg.vector_norm(records, dim=1) <= subject.clip_norm]
+    for tried in (records, inside):  # a mechanism may refuse records outside its set
+        if (releases := _releases(subject, tried)) is not None:
+            return _standing_out(subject, tried, releases)
+    return []
+
+
+def _releases(subject: Subject, records: Tensor) -> Floats | None:
+    """Return releases (k, R, m) of all records, or None if they cannot be had, or take too long."""
+    try:
+        times = subject.affordable(RELEASES * len(records), seconds=SECONDS) // len(records)
+        if times < FEWEST_RELEASES:
+            return None
+        return np.stack([np.nan_to_num(subject.release(records.clone())) for _ in range(times)])
+    except (MechanismFailure, ValueError):  # refused, or rows of different lengths
+        return None
+
+
+def _standing_out(subject: Subject, records: Tensor, releases: Floats) -> list[Pair]:
     releases = releases.clip(-subject.largest, subject.largest)
     spread, distance = _spread(releases), np.linalg.norm(releases.mean(axis=0), axis=1)
     calm, wild, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))

@@ -66,6 +66,21 @@ def test_an_adversarys_mechanism_is_convicted(name: str, check: str, dim: int) -
     assert failed_of({check}, collection.broken(getattr(invented, name)), dim=dim, trials=trials) == {check}
 
 
+def test_a_mechanism_that_refuses_far_records_and_nan_is_looked_at_all_the_same() -> None:
+    class Refuses:
+        epsilon, kind = 4.0, staticmethod(invented.batch_sorted_by_norm)
+
+        def privatize(self, latents: Any) -> Any:
+            if not bool((latents.norm(dim=1) <= 2).all()):
+                raise ValueError("too far")
+            return self.kind(latents)
+
+    assert failed_of({"neighbours"}, Refuses(), dim=4, trials=2_000) == {"neighbours"}
+    recognises = Refuses()
+    recognises.kind = invented.one_index_has_little_noise
+    assert failed_of({"event"}, recognises, dim=64, trials=10_000) == {"event"}
+
+
 @pytest.mark.parametrize("step", [2.0**-10, 0.01])
 def test_exact_noise_on_a_grid_of_anyones_is_not_taken_for_floats(step: float) -> None:
     """A step that is no power of two shows in no bit of a float, and inputs need not lie on the grid."""
