@@ -79,6 +79,9 @@ def test_the_wheel_brings_its_configuration_and_its_types(installed: Path) -> No
     assert all(path.startswith(str(installed / "site")) for path in where)
     assert (installed / "site" / "adept" / "py.typed").exists()
     assert not (installed / "site" / "train.py").exists()
+    model = installed / "site" / "adept" / "pretrained" / "utterances"
+    kept = {path.name for path in (ROOT / "adept" / "pretrained" / "utterances").iterdir()}
+    assert {path.name for path in model.iterdir()} == kept >= {"config.json", "model.safetensors", "README.md"}
     templates = installed / "site" / "adept" / "report" / "templates"
     assert {path.name for path in templates.iterdir()} >= {"page.html.jinja", "style.css"}
 

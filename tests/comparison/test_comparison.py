@@ -16,6 +16,7 @@ from adept.comparison.run import CompareConfig, Row, compare, planned
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.models.autoencoder import ModelConfig
+from adept.models.decoding import DecodingConfig
 from adept.models.topics import ContentConfig
 from adept.models.training import TrainerConfig, TrainingConfig
 from adept.rewriting.rewriter import Rewriter
@@ -96,6 +97,18 @@ def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], mo
     grown = compare(config(directory, epsilons=[64.0, 128.0], mechanisms=["original", "l1", "gaussian"]))
     assert released == [("original", 128.0), ("gaussian", 64.0), ("gaussian", 128.0), ("l1", 128.0)]
     assert all(row in grown for row in rows)
+
+
+def test_a_model_that_exists_is_scored_and_nothing_is_trained(
+    topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(families, "train_model", lambda *_, **__: pytest.fail("a model was trained"))
+    data = DataConfig(sizes=TINY_SIZES, balanced=True)
+    options = {"mechanisms": ["learned_codebook"], "epsilons": [20.0], "model_dir": str(topic_run), "data": data}
+    rows = compare(config(tmp_path / "run", decoding=DecodingConfig(strategy="nearest"), **options))
+    accuracy = {row.mechanism: row.accuracy for row in rows}
+    assert accuracy["learned_codebook"] > accuracy["random"]
+    assert not list((tmp_path / "run").rglob("*.ckpt"))
 
 
 def test_progress_is_told_row_by_row(finished: tuple[Path, list[Row]]) -> None:
