@@ -216,6 +216,6 @@ def summary(statement: PrivacyStatement) -> list[tuple[str, str]]:
             else [("per person", f"{words(person)}, at most {statement.max_records_per_person} records")]
         ),
         ("neighbours", statement.neighbours),
-        *([] if statement.shuffled is None else [("shuffled", _central(statement.shuffled))]),
+        *([] if statement.shuffled is None else [("central epsilon", _central(statement.shuffled))]),
         ("statement", statement.text),
     ]

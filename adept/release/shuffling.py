@@ -50,8 +50,9 @@ class Shuffled:
             if self.here
             else "The user declares that a trusted party shuffles the records"
         )
+        delta = f"{self.delta:g}" if float(f"{self.delta:g}") >= self.delta else words(self.delta)
         return (
-            f"{who}. For readers who never see the old order, the file is ({words(self.epsilon)}, {words(self.delta)})-DP for "
+            f"{who}. For readers who never see the old order, the file is ({words(self.epsilon)}, {delta})-DP for "
             f"replacing one record by another ({neighbours}), as each record is hidden among {self.smallest}; on condition "
             "that nobody contributed more than one record, that the number of records is public, and that no other release of "
             "them, no time and no place in another file tells their order. Whoever sees the old order is bound by the local "
