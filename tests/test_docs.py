@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 import tomllib
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -152,6 +153,9 @@ def composes_somewhere(*options: str) -> bool:
     """Whether some command knows these options."""
     for command in sorted(COMMANDS, key=("rewrite", "train", "compare", "study").__contains__, reverse=True):
         schema = getattr(import_module(f"adept.cli.{command}"), f"{command.capitalize()}Config")
+        known = {field.name for field in fields(schema)} | {"experiment"}
+        if not {re.split(r"[.=]", option)[0] for option in options} <= known:
+            continue  # composing would say the same, and takes long
         given = ("model_dir", "input", "output", "train", "test", "output_dir")
         required = [f"{key}=x" for key in given if key in schema.__annotations__ and command != "audit"]
         required += ["examples=x"] * (command == "adapt")
