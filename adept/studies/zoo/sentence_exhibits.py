@@ -129,15 +129,6 @@ def _dp_prompt() -> Exhibit:
                 true_epsilon=f"{epsilon:g} at most",
                 pair=(SHORT, LONG),
             ),
-            Reading(
-                unit="record, number of a word",
-                epsilon=word,
-                holds=False,
-                why="the epsilon of one word is not that of the record",
-                true_epsilon=f"{epsilon:g} at most",
-                pair=(SHORT, LONG),
-                claimed=False,
-            ),
         ),
     )
 
