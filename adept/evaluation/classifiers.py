@@ -21,6 +21,7 @@ from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.trainer import TrainerConfig, make_trainer, quiet_lightning
 
 CLASSIFIERS = ("tfidf", "lstm")
+LATENT_STRENGTH = 2.0  # C; between those that were best on the validation splits of HWU64 (1) and ATIS (4)
 
 
 @dataclass(frozen=True)
@@ -65,18 +66,22 @@ def evaluate_latents(latents: Tensor, labels: list[str], test_latents: Tensor, t
     counts.index_put_(
         (index, torch.tensor([place[label] for label in labels])), torch.ones(len(labels)), accumulate=True
     )
-    mean, scale = _moments(vectors, counts.sum(dim=1).double())
-    weights = softmax_regression(Features.dense((vectors - mean) / scale), counts, strength=1.0)
-    found = best_labels(Features.dense((test_latents.double() - mean) / scale), weights)
+    mean, radius = _ball(vectors, counts.sum(dim=1).double())
+    weights = softmax_regression(Features.dense((vectors - mean) / radius), counts, strength=LATENT_STRENGTH)
+    found = best_labels(Features.dense((test_latents.double() - mean) / radius), weights)
     return _scored([names[column] for column in found.tolist()], labels, test_labels)
 
 
-def _moments(vectors: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mean and standard deviation (n,) of vectors (m, n) that were met so many times (m,); 1 for what does not vary."""
+def _ball(vectors: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean (n,) of vectors (m, n) that were met so many times (m,), and the root mean square distance from it.
+
+    One scale for all dimensions: each of its own would make the least of hundreds of topics as loud as the first (HWU64, eps = 4
+    and 8, validation split: .21 and .50 of the records are read rightly then, and .52 and .75 so; ATIS .64, .79 and .73, .82).
+    """
     share = times / times.sum()
     mean = share @ vectors
-    scale = (share @ (vectors - mean).square()).sqrt()
-    return mean, torch.where(scale > 0, scale, 1.0)
+    radius = (share @ (vectors - mean).square().sum(dim=1)).sqrt()
+    return mean, torch.where(radius > 0, radius, 1.0)
 
 
 def _scored(predicted: list[str], train_labels: list[str], test_labels: list[str]) -> Evaluation:

@@ -86,3 +86,16 @@ def test_latents_are_judged_by_the_label_that_they_carry_most_often() -> None:
     votes = [*"xxxyy", *"yyyxx"]
     assert evaluate_latents(repeated, votes, repeated[[0, 9]], ["x", "y"]).accuracy.value == 1.0
     assert evaluate_latents(repeated, ["x"] * 10, repeated[[0, 9]], ["x", "y"]).accuracy.value == 0.5
+
+
+def test_a_latents_loud_dimensions_stay_louder_than_its_many_small_ones() -> None:
+    """Two groups along one axis, and four hundred axes of small noise: scaled one by one, the noise drowns the groups."""
+    generator = torch.Generator().manual_seed(0)
+    labels = ["x", "y"] * 100
+
+    def latents(seed: int) -> torch.Tensor:
+        side = torch.tensor([[1.0], [-1.0]]).repeat(100, 1)
+        noise = 0.05 * torch.randn(200, 400, generator=generator.manual_seed(seed))
+        return torch.cat([side, noise], dim=1)
+
+    assert evaluate_latents(latents(1), labels, latents(2), labels).accuracy.value == 1.0
