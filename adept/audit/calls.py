@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.exact_tests import Difference, differences, smallest
+from adept.audit.exact_tests import Difference, differences, most_unlike
 from adept.audit.foreign import Caller
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.subject import Subject
@@ -65,7 +65,7 @@ def batch(subject: Subject, latent: Tensor, *, share: float) -> Finding:
     apart = slice(half // 2), slice(half, half + half // 2), slice(half + half // 2, None)
     halves = (first[apart[0]], first[apart[1]]), (first[apart[2]], second[apart[2]])
     found += _compared(*halves, f"rows {half} apart")
-    return _finding(found, share, f"{rows} rows in each of two batches")
+    return most_unlike(found, share=share, what=f"{rows} rows in each of two batches")
 
 
 def seed(subject: Subject, latent: Tensor, *, share: float) -> Finding:
@@ -74,7 +74,7 @@ def seed(subject: Subject, latent: Tensor, *, share: float) -> Finding:
     with global_seeds_restored():
         first, second = (_seeded_release(subject, latent) for _ in range(2))
     found = _compared(_between(first, second), _within(first), "after the same seed")
-    return _finding(found, share, f"{ROWS} pairs after the same seed, {ROWS} within one call")
+    return most_unlike(found, share=share, what=f"{ROWS} pairs after the same seed, {ROWS} within one call")
 
 
 def fork(subject: Subject, latent: Tensor, *, share: float) -> Finding:
@@ -88,7 +88,7 @@ def fork(subject: Subject, latent: Tensor, *, share: float) -> Finding:
     except _ForkTimeout:
         first, second = _forked_releases(subject, latents)
     found = _compared(_between(first, second), _within(first), "in two forked workers")
-    return _finding(found, share, f"{ROWS} pairs of two forked workers, {ROWS} within one")
+    return most_unlike(found, share=share, what=f"{ROWS} pairs of two forked workers, {ROWS} within one")
 
 
 def finiteness(subject: Subject) -> Finding:
@@ -156,17 +156,6 @@ def _unevenness(first: Floats, second: Floats) -> Floats:
     ratio = (np.linalg.norm(first, axis=1) + 1e-9) / (np.linalg.norm(second, axis=1) + 1e-9)
     result: Floats = np.round(np.abs(np.log(ratio)), 9)
     return result
-
-
-def _finding(found: list[Difference], share: float, what: str) -> Finding:
-    p, least = smallest(found)
-    return Finding(
-        failed=p < share,
-        evidence=f"{what}; most unlike: {least}",
-        statistic=least.ours / least.ours_of,
-        p_value=p,
-        threshold=share,
-    )
 
 
 def set_global_seeds() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.bounds import GameCounts
-from adept.audit.exact_tests import Difference, differences, smallest
+from adept.audit.exact_tests import Difference, differences, most_unlike
 from adept.audit.pairs import FAR, Pair
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.subject import Subject
@@ -47,14 +47,7 @@ def neighbours(subject: Subject, *, trials: int, share: float) -> Finding:
         found += _compared(*sides, direction=(second.nan_to_num() - first.nan_to_num()).numpy(), what=name)
     if not found:
         raise failures[0]
-    p, least = smallest(found)
-    return Finding(
-        failed=p < share,
-        evidence=f"releases of one record among others; most unlike: {least}",
-        statistic=least.ours / least.ours_of,
-        p_value=p,
-        threshold=share,
-    )
+    return most_unlike(found, share=share, what="releases of one record among others")
 
 
 def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor]]:

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from adept.audit.result import Finding
+
 Floats = NDArray[np.float64]
 
 QUANTILES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
@@ -59,7 +61,14 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
     return found
 
 
-def smallest(found: list[Difference]) -> tuple[float, Difference]:
-    """Return the p-value of all tests together, and the test with the smallest."""
+def most_unlike(found: list[Difference], *, share: float, what: str) -> Finding:
+    """Return what several tests find together: a failure where the smallest p-value, times their number, is below ``share``."""
     least = min(found, key=lambda difference: difference.p_value)
-    return min(1.0, least.p_value * len(found)), least
+    p = min(1.0, least.p_value * len(found))
+    return Finding(
+        failed=p < share,
+        evidence=f"{what}; most unlike: {least}",
+        statistic=least.ours / max(1, least.ours_of),
+        p_value=p,
+        threshold=share,
+    )

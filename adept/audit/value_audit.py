@@ -12,7 +12,7 @@ from torch import Tensor
 
 from adept.audit.arena import FEWEST_TRIALS, Arena
 from adept.audit.calls import LAGS, global_seeds_restored, set_global_seeds
-from adept.audit.exact_tests import Difference, fisher, smallest
+from adept.audit.exact_tests import Difference, fisher, most_unlike
 from adept.audit.pairs import Pair
 from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge, judged
 from adept.audit.sight import SEES, not_looked_at
@@ -137,7 +137,7 @@ def batch(subject: ValueSubject, value: Any, *, share: float) -> Finding:
         within = np.concatenate([call[start] == call[start + lag] for call in calls])
         counts = int(within.sum()), len(within), int(equal.sum()), len(equal)
         found.append(Difference(fisher(*counts), f"equal, {lag} apart", *counts))
-    return _finding(found, share, "pairs within batches and between batches")
+    return most_unlike(found, share=share, what="pairs within batches and between batches")
 
 
 def neighbours(subject: ValueSubject, values: Sequence[Any], *, share: float) -> Finding:
@@ -148,7 +148,7 @@ def neighbours(subject: ValueSubject, values: Sequence[Any], *, share: float) ->
         for outcome, _ in Counter(np.concatenate(sides).tolist()).most_common(20):
             (a, m), (b, k) = ((int((side == outcome).sum()), len(side)) for side in sides)
             found.append(Difference(fisher(a, m, b, k), "one outcome", a, m, b, k))
-    return _finding(found, share, "releases of one value among others")
+    return most_unlike(found, share=share, what="releases of one value among others")
 
 
 def seed(subject: ValueSubject, value: Any, *, share: float) -> Finding:
@@ -161,10 +161,10 @@ def seed(subject: ValueSubject, value: Any, *, share: float) -> Finding:
     half = rows // 2
     after = int((calls[0][half:] == calls[1][half:]).sum()), rows - half
     within = int((calls[0][:half:2] == calls[0][1:half:2]).sum()), len(calls[0][:half:2])
-    return _finding(
+    return most_unlike(
         [Difference(fisher(*after, *within), "equal", *after, *within)],
-        share,
-        "pairs after the same seed and in a call",
+        share=share,
+        what="pairs after the same seed and in a call",
     )
 
 
@@ -175,14 +175,3 @@ def _rows(subject: ValueSubject) -> int:
 def _codes(subject: ValueSubject, values: Sequence[Any]) -> NDArray[np.int64]:
     """Return outcomes as hashes: equal for equal outcomes."""
     return np.array([hash(outcome_key(outcome)) for outcome in subject.release(values)], dtype=np.int64)
-
-
-def _finding(found: list[Difference], share: float, what: str) -> Finding:
-    p, least = smallest(found)
-    return Finding(
-        failed=p < share,
-        evidence=f"{what}; most unlike: {least}",
-        statistic=least.ours / max(1, least.ours_of),
-        p_value=p,
-        threshold=share,
-    )
