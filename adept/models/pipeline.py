@@ -2,6 +2,9 @@
 
 A tokenizer file can name any of dozens of parts, and some of them fail on some texts or take very long. A record's text would
 then show in an exit status, so a file is accepted only if all its parts are ours and it differs from ours in its words alone.
+
+Subwords are of bytes: each word is a space and its UTF-8 bytes, every one of which is a token, and the commonest neighbours are
+merged. So any text has tokens, and they write it again: only white space, and space before punctuation, is not kept.
 """
 
 import json
@@ -20,7 +23,9 @@ PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
 FIRST_LABEL = len(SPECIAL_TOKENS)  # label tokens, where there are any, come right after the special ones
 LABEL_TOKEN = "[LABEL={}]"
-END_OF_WORD = "</w>"
+END_OF_WORD = "</w>"  # in subwords of characters, as models of version 0.1 have them
+BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for each
+CONTROL = normalizers.Replace(Regex(r"\p{C}"), " ")
 PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
 LARGEST_VOCABULARY, MOST_LABELS, LONGEST_TOKEN = 200_000, 10_000, 4_000
 UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of characters, line and paragraph separators
@@ -28,11 +33,11 @@ UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of charac
 
 @dataclass
 class TokenizerConfig:
-    """How the vocabulary is made: whole words with a frequency cut, or byte-pair encoding of characters."""
+    """How the vocabulary is made: whole words with a frequency cut, or byte-pair encoding, which knows any word."""
 
     kind: str = "word"  # word | bpe
     min_frequency: int = 2  # rarer words and merges are left out
-    vocabulary_size: int = 10_000
+    vocabulary_size: int = 10_000  # at most; the 256 bytes of kind=bpe are in it whatever it is
     lowercase: bool = True
 
     def __post_init__(self) -> None:
@@ -48,21 +53,24 @@ class TokenizerConfig:
 
 def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
     """Put together normalisation (control and format characters are white space), splitting and the empty model."""
-    if config.kind == "word":
-        backend = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN]))
-    else:
-        backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[UNKNOWN], end_of_word_suffix=END_OF_WORD))
-        backend.decoder = decoders.BPEDecoder(suffix=END_OF_WORD)
+    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN]))
+    split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated")]
+    if config.kind == "bpe":
+        backend.model = models.BPE()
+        split.append(pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False))
+        backend.decoder = decoders.ByteLevel()
+    backend.pre_tokenizer = pre_tokenizers.Sequence(split)
     backend.normalizer = normalizers.Sequence(
-        [
-            normalizers.NFC(),
-            normalizers.Replace(Regex(r"\p{C}"), " "),
-            *([normalizers.Lowercase()] if config.lowercase else []),
-        ]
+        [normalizers.NFC(), CONTROL, *([normalizers.Lowercase()] if config.lowercase else [])]
     )
-    backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated")]
-    )
+    return backend
+
+
+def _of_characters(*, lowercase: bool) -> tokenizers.Tokenizer:
+    """Subwords of characters, as models of version 0.1 have them: what holds none of theirs is unknown."""
+    backend = build(TokenizerConfig(lowercase=lowercase))
+    backend.model = models.BPE(unk_token=SPECIAL_TOKENS[UNKNOWN], end_of_word_suffix=END_OF_WORD)
+    backend.decoder = decoders.BPEDecoder(suffix=END_OF_WORD)
     return backend
 
 
@@ -88,15 +96,17 @@ def _words(content: dict[str, Any]) -> dict[str, int]:
     """Return the vocabulary of a tokenizer file; ValueError if any part of it is not as ``build`` makes it."""
     words = content["model"]["vocab"]
     special = [token["content"] for token in content["added_tokens"]]
-    for kind in ("word", "bpe"):
-        for lowercase in (True, False):
-            ours = build(TokenizerConfig(kind=kind, lowercase=lowercase))
+    for lowercase in (True, False):
+        kinds = [build(TokenizerConfig(kind=kind, lowercase=lowercase)) for kind in ("word", "bpe")]
+        for ours in (*kinds, _of_characters(lowercase=lowercase)):
             ours.add_special_tokens(special[: FIRST_LABEL + MOST_LABELS])
             expected = json.loads(ours.to_str())
             expected["model"] |= {
                 name: content["model"].get(name) for name in ("vocab", "merges") if name in expected["model"]
             }
             if expected == content:
+                if ours.model.unk_token is None and not words.keys() >= set(BYTES):
+                    raise ValueError("a byte without a token")
                 return dict(words)
     raise ValueError("not a tokenizer that adept train makes")
 

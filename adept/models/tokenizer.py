@@ -18,7 +18,6 @@ from adept.errors import ConfigurationError
 from adept.models import pipeline
 from adept.models.pipeline import (
     END,
-    END_OF_WORD,
     FIRST_LABEL,
     LABEL_TOKEN,
     PAD,
@@ -68,7 +67,7 @@ class Tokenizer:
         if config.kind == "word":
             backend.train_from_iterator(texts, trainers.WordLevelTrainer(**options))
         else:
-            backend.train_from_iterator(texts, trainers.BpeTrainer(**options, end_of_word_suffix=END_OF_WORD))
+            backend.train_from_iterator(texts, trainers.BpeTrainer(**options, initial_alphabet=pipeline.BYTES))
         return cls(backend)
 
     @classmethod
@@ -155,8 +154,10 @@ class Tokenizer:
     def decode(self, rows: list[list[int]]) -> list[str]:
         """Return the text of each row of ids, up to its first END, punctuation joined to the word before it."""
         kept = [row[: row.index(END)] if END in row else row for row in rows]
-        texts = self._backend.decode_batch(kept, skip_special_tokens=True)
-        return [re.sub(r" ([.,;:!?)\]])", r"\1", text) for text in texts]
+        written = self._backend.decode_batch(kept, skip_special_tokens=True)
+        # Bytes can spell a line break where every token is harmless: so lines are checked as they are written.
+        lines = (" ".join(pipeline.CONTROL.normalize_str(text).split()) for text in written)
+        return [re.sub(r" ([.,;:!?)\]])", r"\1", line) for line in lines]
 
     def decode_labels(self, rows: list[list[int]]) -> list[str]:
         """Return the label that each row begins with, for a tokenizer with a label set."""

@@ -1,11 +1,16 @@
 """The vocabulary comes from the training text alone, and any text is some list of ids."""
 
 import json
+import random
+import re
+import unicodedata
 from pathlib import Path
 
 import pytest
+import tokenizers
 
 from adept.errors import ConfigurationError, ModelError
+from adept.models.pipeline import END_OF_WORD, PUNCTUATION
 from adept.models.tokenizer import END, PAD, SPECIAL_TOKENS, START, UNKNOWN, Tokenizer, TokenizerConfig
 
 TEXTS = ["show flights to Boston", "show flights to Denver, please", "flights from st. louis to boston."] * 3
@@ -17,9 +22,73 @@ def test_words_survive_the_round_trip_in_lower_case() -> None:
     assert tokenizer.decode(tokenizer.encode(texts, max_length=40)) == [text.lower() for text in texts]
 
 
-def test_byte_pairs_write_words_that_were_never_seen() -> None:
-    tokenizer = Tokenizer.train(TEXTS, TokenizerConfig(kind="bpe", vocabulary_size=200))
-    assert tokenizer.decode(tokenizer.encode(["flights to loston"], max_length=40)) == ["flights to loston"]
+@pytest.fixture(scope="module")
+def subwords() -> Tokenizer:
+    return Tokenizer.train(TEXTS, TokenizerConfig(kind="bpe", vocabulary_size=320))
+
+
+def _normal(text: str) -> str:
+    """A text as a tokenizer sees it: in lower case, with spaces for what is not written, one between any two words."""
+    composed = unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+    written = "".join(" " if unicodedata.category(letter)[0] == "C" else letter for letter in composed)
+    words = " ".join(written.lower().split())
+    words = re.sub(
+        PUNCTUATION.replace(r"|\.$", r"|(?<!\S)\.(?!\S)"), r" \g<0> ", re.sub(r"(\S)\.(?!\S)", r"\1 .", words)
+    )
+    return re.sub(r" ([.,;:!?)\]])", r"\1", " ".join(words.split()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["flights to loston", "Zürich 😀👩‍🚀!",
+     "東京まで、片道。", "رحلة إلى القاهرة؟", "Ġ Ċ </w> a.m. [END]",
+     "नमस्ते दुनिया", "e\u0301té", "a\nb\u2028c\u3000d"],
+)  # fmt: skip
+def test_subwords_write_any_text_again(subwords: Tokenizer, text: str) -> None:
+    [row] = subwords.encode([text], max_length=500)
+    assert UNKNOWN not in row
+    assert subwords.decode([row]) == [_normal(text)]
+
+
+def test_subwords_write_random_text_of_all_alphabets_again(subwords: Tokenizer) -> None:
+    """Letters of every block of an old Unicode, which every library knows, controls and halves of characters included."""
+    rng = random.Random(0)
+    letters = [chr(n) for n in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(n)) != "Cn"]
+    texts = ["".join(rng.choices([*rng.sample(letters, 8), *" ,.aZ"], k=rng.randrange(30))) for _ in range(3000)]
+    assert subwords.decode(subwords.encode(texts, max_length=500)) == [_normal(text) for text in texts]
+
+
+def test_subwords_never_write_a_second_line_or_a_control_character(subwords: Tokenizer) -> None:
+    rng = random.Random(1)
+    written = subwords.decode([rng.choices(range(4, len(subwords)), k=30) for _ in range(2000)])
+    assert all(len(text.splitlines()) <= 1 for text in written)
+    assert not {unicodedata.category(letter) for text in written for letter in text} & {"Cc", "Cf", "Cs"}
+
+
+def test_subwords_without_a_byte_are_refused_and_those_of_version_0_1_are_read(
+    subwords: Tokenizer, tmp_path: Path
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    subwords.save_pretrained(tmp_path)
+    assert Tokenizer.from_pretrained(tmp_path).vocabulary == subwords.vocabulary
+    content = json.loads(path.read_text("utf-8"))
+    words = content["model"]["vocab"]
+    words["not a byte"] = words.pop("Ċ")  # the line break's
+    path.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(ModelError, match="a byte without a token"):
+        Tokenizer.from_pretrained(tmp_path)
+    old = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="[UNK]", end_of_word_suffix=END_OF_WORD))
+    old.normalizer, old.decoder = subwords._backend.normalizer, tokenizers.decoders.BPEDecoder(suffix=END_OF_WORD)
+    old.pre_tokenizer = Tokenizer.train(TEXTS)._backend.pre_tokenizer
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=200, special_tokens=SPECIAL_TOKENS, end_of_word_suffix=END_OF_WORD, show_progress=False
+    )
+    old.train_from_iterator(TEXTS, trainer)
+    old.save(str(path), pretty=False)
+    loaded = Tokenizer.from_pretrained(tmp_path)
+    rows = loaded.encode(["flights to loston, 東"], max_length=40)
+    assert rows[0][-2] == UNKNOWN
+    assert loaded.decode(rows) == ["flights to loston,"]
 
 
 def test_rare_words_are_cut_and_unknown_words_become_one_token() -> None:
