@@ -22,6 +22,7 @@ from adept.models.codec_files import DESCRIPTION, load_codec, save_codec
 from adept.models.decoding import DecodingConfig
 from adept.models.inference import Writer
 from adept.models.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
+from adept.models.recurrence import Dropout, read, rough
 from adept.models.saved import check_whole, corrupt, printable, read_json, read_tensors, tensor_names, write_tensors
 from adept.models.sizes import ModelConfig, TrainingData
 from adept.models.topic_encoder import TOPICS, TopicEncoder
@@ -75,7 +76,7 @@ class Autoencoder(nn.Module):
         ):  # where weights are only described, a normal law would import a compiler: seconds, 100 MB
             nn.init.zeros_(weights.normal_()[PAD])
         self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD, _weight=weights)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         if config.encoder == TOPICS:
             self.topics = TopicEncoder(vocabulary_size, latent)
         else:
@@ -99,11 +100,12 @@ class Autoencoder(nn.Module):
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
         reversed_words = words.gather(1, backward[..., None].expand_as(words))
         rows, last = torch.arange(len(tokens), device=tokens.device), lengths - 1
-        states = [
-            self.encoder_forward(words)[0][rows, last],  # (B, H)
-            self.encoder_backward(reversed_words)[0][rows, last],  # (B, H)
-        ]
-        latents: Tensor = self.to_latent(torch.cat(states, dim=1))
+        with rough(self):
+            states = [
+                self.encoder_forward(words)[0][rows, last],  # (B, H)
+                self.encoder_backward(reversed_words)[0][rows, last],  # (B, H)
+            ]
+        latents: Tensor = self.to_latent(torch.cat(states, dim=1).float())
         return latents
 
     def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
@@ -113,12 +115,11 @@ class Autoencoder(nn.Module):
         if self.training:
             hidden = torch.rand(inputs.shape, device=inputs.device) < self.config.word_dropout
             inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
-        hidden, cell = self.initial_state(latents)
-        repeated = self.scaled(latents)[:, None].expand(-1, inputs.shape[1], -1)  # (B, T, n)
-        words = torch.cat([self.dropout(self.embedding(inputs)), repeated], dim=2)
-        outputs, _ = self.decoder(words, (hidden[None], cell[None]))
-        logits: Tensor = self.to_words(self.dropout(outputs))
-        return logits
+        words = self.dropout(self.embedding(inputs.T))  # (T, B, E)
+        outputs = read(self.decoder, words, self.scaled(latents), self.initial_state(latents)).transpose(0, 1)
+        with rough(self):
+            logits: Tensor = self.to_words(self.dropout(outputs))
+        return logits.float()
 
     @torch.inference_mode()
     def likelihood(self, latents: Tensor, tokens: Tensor) -> Tensor:
