@@ -36,6 +36,8 @@ LUCK = 5.0  # bits beyond those of K at which a text may still have a number
 TRIES = 50  # texts of the search that are asked for their number
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
 
+MARKS = re.compile(f"({PUNCTUATION})")
+
 Words = tuple[str, ...]
 
 
@@ -165,9 +167,11 @@ def words_of(text: object) -> Words:
     """The words and punctuation marks of a text in lower case, at most MAX_WORDS; of what is no string, none."""
     if not isinstance(text, str):
         return ()
-    clean = text[:MOST_LETTERS].encode("utf-8", "replace").decode("utf-8")
-    clean = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in unicodedata.normalize("NFC", clean))
-    words = (re.sub(f"({PUNCTUATION})", r" \1 ", word).split() for word in clean.lower().split())
+    clean = text[:MOST_LETTERS]
+    if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
+        clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))
+        clean = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean)
+    words = (MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
     return tuple(part for parts in words for part in parts)[:MAX_WORDS]
 
 

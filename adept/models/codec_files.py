@@ -132,6 +132,8 @@ def _is_word(word: object) -> bool:
     """Is it one word that may be written: no space, no control character, not endless."""
     if not isinstance(word, str) or len(word) > LONGEST_TOKEN or word.split() != [word]:
         return False
+    if word.isascii():
+        return word.isprintable()
     return not {unicodedata.category(letter) for letter in word} & UNWRITABLE
 
 

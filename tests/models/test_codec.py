@@ -283,6 +283,18 @@ def test_no_text_holds_the_marks_of_the_model() -> None:
     assert UNKNOWN not in words_of("a \x00 b")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('say "Fare (q)," a.m.', ("say", '"', "fare", "(", "q", ")", ",", '"', "a.m", ".")),
+        ("a\tb\x7fc\nd", ("a", "b", "c", "d")),
+        ("CAFE\u0301 zwei\u200bteile", ("caf\xe9", "zwei", "teile")),
+    ],
+)
+def test_words_are_what_stands_between_spaces_control_characters_and_marks(text: str, words: tuple[str, ...]) -> None:
+    assert words_of(text) == words
+
+
 def test_a_model_that_does_not_spell_shares_all_among_known_words(codec: Codec) -> None:
     plain = codec.model.unspelled()
     numbers = range(len(plain.vocabulary.words))
