@@ -7,7 +7,7 @@ put together, so that afterwards no record can make it fail.
 import json
 import unicodedata
 from collections import Counter
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +111,8 @@ def _wrong(stored: dict[str, Any]) -> str:
         and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
-        "utterances": isinstance(utterances, list)
-        and all(map(_is_utterance, utterances))
-        and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
-        "held_out": isinstance(held_out, list) and len(held_out) <= MOST_HELD_OUT and all(map(_is_utterance, held_out)),
+        "utterances": _are_utterances(utterances) and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
+        "held_out": _are_utterances(held_out) and len(held_out) <= MOST_HELD_OUT,
     }
     if wrong := [name for name, right in checks.items() if not right]:
         return f"its {wrong[0]} are not those of a codec"
@@ -137,8 +135,11 @@ def _is_word(word: object) -> bool:
     return not {unicodedata.category(letter) for letter in word} & UNWRITABLE
 
 
-def _is_utterance(text: object) -> bool:
-    return isinstance(text, str) and len(parts := text.split(" ")) <= MAX_WORDS and all(map(_is_word, parts))
+def _are_utterances(texts: object) -> bool:
+    if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
+        return False
+    parts = [text.split(" ") for text in texts]
+    return all(len(words) <= MAX_WORDS for words in parts) and all(map(_is_word, set(chain.from_iterable(parts))))
 
 
 def _is_counts(values: object) -> bool:
