@@ -1,11 +1,12 @@
 """The page is one file that needs no network, tells claimed from true, and shows nobody's records."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
@@ -16,12 +17,29 @@ from adept.comparison.audits import AuditVerdict
 from adept.comparison.run import CompareConfig, Row
 from adept.data.corpus import DataConfig
 from adept.models.training import TrainingConfig
-from adept.report import page
+from adept.report import figure, page
 from adept.report.examples import Example
 from adept.report.table import table
 
 AUDITS = [AuditVerdict("original", 8.0, True, 9.5, "l1 distance <b>"), AuditVerdict("sqrt_n", 8.0, False, 2.5, "")]
 VOID = {"meta", "br", "wbr"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _drawn_once() -> Iterator[None]:
+    """Pages of the same rows have the same figure, which takes longer than all else of a page."""
+    drawn: dict[str, str] = {}
+    draw = figure.draw
+
+    def known(lines: pd.DataFrame) -> str:
+        key = lines.to_csv()
+        if key not in drawn:
+            drawn[key] = draw(lines)
+        return drawn[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figure, "draw", known)
+        yield
 
 
 def written(
