@@ -53,7 +53,8 @@ def json_value(directory: Path, rng: random.Random) -> None:
         else:
             container[key] = rng.choice(VALUES)
 
-    _edit(directory / rng.choice(["config.json", "config.json", "tokenizer.json", "codec.json", "codec.json"]), change)
+    names = ["config.json", "config.json", "tokenizer.json", "codec.json", "codec.json", "synonyms.json"]
+    _edit(directory / rng.choice(names), change)
 
 
 def sizes(directory: Path, rng: random.Random) -> None:

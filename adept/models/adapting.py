@@ -27,6 +27,7 @@ from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.autoencoder import Autoencoder, TrainingData
 from adept.models.codec import Codec, text_of, words_of
 from adept.models.codec_training import unseen
+from adept.models.lexicon import Lexicon
 from adept.models.pipeline import UNKNOWN
 from adept.models.public_texts import encode_public
 from adept.models.tokenizer import Tokenizer
@@ -61,7 +62,7 @@ def adapt(
     held_out = set(rng.sample(examples, min(MOST_HELD_OUT, len(examples) // ONE_HELD_OUT_OF)))
     examples = [text for text in examples if text not in held_out]
     beside = rng.sample(own, min(BESIDE, len(own)))
-    new_tokenizer = tokenizer.extended(examples)
+    new_tokenizer = tokenizer.extended(examples).with_synonyms(Lexicon.load())
     topics = max(model.config.latent_dim, min(MOST_TOPICS, model.config.latent_dim + len(examples)))
     origin = _origin(model.training_data, source, len(examples) + len(held_out))
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)

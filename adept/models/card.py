@@ -16,7 +16,8 @@ USE = """\
 `adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`, or in Python `Rewriter.from_pretrained(DIR, mechanism=...)`.
 
 Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, where there
-are any), `tokenizer.json` (vocabulary), `codec.json` and `codec.safetensors` (descriptions). None of them is code.
+are any), `tokenizer.json` (vocabulary), `synonyms.json` (which known word an unknown one is read as),
+`codec.json` and `codec.safetensors` (descriptions). None of them is code.
 """
 
 

@@ -1,12 +1,13 @@
 """Text to token ids and back, by a `tokenizers.Tokenizer` that is trained once and saved with the model.
 
 The vocabulary comes from the training text alone. Rewriting uses the saved one, always: a vocabulary built from the text that
-is about to be rewritten would carry that text's words past the mechanism.
+is about to be rewritten would carry that text's words past the mechanism. A word outside it is unknown, or is read as the word
+inside it that means most nearly the same (``adept.models.lexicon``).
 """
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tokenizers import trainers
 
 from adept.errors import ConfigurationError
 from adept.models import pipeline
+from adept.models.lexicon import Lexicon
 from adept.models.pipeline import (
     END,
     FIRST_LABEL,
@@ -26,6 +28,7 @@ from adept.models.pipeline import (
     UNKNOWN,
     TokenizerConfig,
 )
+from adept.models.saved import corrupt, read_json
 
 __all__ = ["END", "FIRST_LABEL", "PAD", "SPECIAL_TOKENS", "START", "UNKNOWN", "Tokenizer", "TokenizerConfig"]
 
@@ -33,10 +36,17 @@ __all__ = ["END", "FIRST_LABEL", "PAD", "SPECIAL_TOKENS", "START", "UNKNOWN", "T
 class Tokenizer:
     """Encodes texts into lists of ids and decodes ids into texts that hold no line break and no special token."""
 
-    FILE = "tokenizer.json"
+    FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
-    def __init__(self, backend: tokenizers.Tokenizer):
+    def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
+        """Args:
+        backend: as ``adept.models.pipeline`` builds it.
+        synonyms: the known word that another word, in lower case, is read as.
+        """
         self._backend = backend
+        self.synonyms = dict(synonyms or {})
+        numbers = backend.get_vocab()
+        self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
         self._backend.no_padding()  # a row's ids must not depend on the other rows
         self._backend.no_truncation()
@@ -72,19 +82,36 @@ class Tokenizer:
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
-        """Load ``tokenizer.json`` from a model directory.
+        """Load ``tokenizer.json``, and ``synonyms.json`` where there is one, from a model directory.
 
         Raises:
-            ModelError: the file is missing or damaged, or no tokenizer of ours.
+            ModelError: the first file is missing, one is damaged, or it is no tokenizer of ours.
         """
-        return cls(pipeline.load(Path(directory) / cls.FILE))
+        backend, path = pipeline.load(Path(directory) / cls.FILE), Path(directory) / cls.SYNONYMS
+        if not path.exists():
+            return cls(backend)
+        _, synonyms = read_json(path)
+        words = backend.get_vocab(with_added_tokens=False)
+        special = {token.content for token in backend.get_added_tokens_decoder().values()}
+        if len(synonyms) > pipeline.LARGEST_VOCABULARY or not all(
+            isinstance(known, str) and known in words and known not in special for known in synonyms.values()
+        ):
+            raise corrupt(path, "not words of the vocabulary")
+        return cls(backend, synonyms)
 
     def save_pretrained(self, directory: str | Path) -> None:
-        """Write ``tokenizer.json`` into a model directory."""
+        """Write ``tokenizer.json`` into a model directory, and ``synonyms.json`` where there are any."""
         (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")
+        (Path(directory) / self.SYNONYMS).unlink(missing_ok=True)
+        if self.synonyms:
+            (Path(directory) / self.SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
+
+    def with_synonyms(self, lexicon: Lexicon) -> "Tokenizer":
+        """Return a tokenizer that reads a word which it does not know as the known one that a lexicon has nearest to it."""
+        return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
     def extended(self, texts: Iterable[str]) -> "Tokenizer":
-        """Return a tokenizer that knows the words of public texts too, behind its own; subwords spell them as they are."""
+        """Return a tokenizer that knows the words of public texts too, behind its own, without synonyms; subwords spell them."""
         content = json.loads(self._backend.to_str())
         words: dict[str, int] = content["model"]["vocab"]
         if content["model"]["type"] == "WordLevel":
@@ -140,9 +167,20 @@ class Tokenizer:
     def _ids(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text; one that cannot be encoded has none, so that no failure tells what a record says."""
         try:
-            return [encoding.ids for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]
+            encoded = self._backend.encode_batch(texts, add_special_tokens=False)
+            return [self._understood(encoding, text) for encoding, text in zip(encoded, texts, strict=True)]
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
             return [[]] if len(texts) == 1 else [ids for text in texts for ids in self._ids([text])]
+
+    def _understood(self, encoding: tokenizers.Encoding, text: str) -> list[int]:
+        """Return the ids of a text, with a synonym in the place of an unknown word that has one."""
+        ids: list[int] = encoding.ids
+        if not self.synonyms or UNKNOWN not in ids:
+            return ids
+        return [
+            self._read_as.get(text[begin:end].lower(), UNKNOWN) if number == UNKNOWN else number
+            for number, (begin, end) in zip(ids, encoding.offsets, strict=True)
+        ]
 
     def _label_ids(self, labels: Sequence[str | None]) -> list[int]:
         if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:

@@ -22,6 +22,9 @@ seeds, without and with company: HWU64 .242, .588, .730 and .292, .633, .744; AT
 seed, .923, .941, .975 and .960, .969, .976. Vectors of 150 or 300 dimensions, windows of 3, 8 or 40 words, company from 116,000
 more public utterances, and weights of 1 to 2.5 differ by .01 to .02 in both directions.)
 
+And by their *meaning*, with a weight of 1.5: the vector that a lexicon of English has for each (``adept.models.lexicon``), which helps
+where public texts are few.
+
 Everything is fitted on public text, before any training; a record's latent depends on its own tokens alone.
 """
 
@@ -34,13 +37,14 @@ from scipy.sparse import csr_matrix, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError
+from adept.models.lexicon import Lexicon
 from adept.models.pipeline import FIRST_LABEL
 from adept.models.word_company import company_vectors
 
 TOPICS = "topics"  # the kind of content, and the encoder
 TEXTS_PER_TOPIC, FEWEST = 8, 2  # public texts for each topic; texts that a word must stand in
 LETTERS, WORDS_WITH = (3, 5), 3  # of a part of a word; words that it must stand in
-SPELLED, COMPANY = 0.8, 1.5  # what spelling and company weigh beside the word itself
+SPELLED, COMPANY, MEANT = 0.8, 1.5, 1.5  # what spelling, company and meaning weigh beside the word itself
 
 
 class TopicEncoder(nn.Module):
@@ -83,7 +87,7 @@ class TopicEncoder(nn.Module):
         Args:
             rows: token ids of each text.
             seed: of the decomposition.
-            words: the V words in the order of their ids; without them words have no spelling.
+            words: the V words in the order of their ids; without them words have no spelling and no meaning.
             company: what company weighs; None stands for COMPANY, and 0 suits texts that are too few to tell it.
 
         Raises:
@@ -99,6 +103,8 @@ class TopicEncoder(nn.Module):
             raise DataError("topics need texts that share words, got none: set training.content.kind=none")
         weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
         kinds = [identity(len(known)), SPELLED * _spelling(words or [""] * len(known))]
+        if words:
+            kinds.append(MEANT * csr_matrix(Lexicon.load().of(words)))
         if weight := COMPANY if company is None else company:
             places = [[word if known[word] else -1 for word in row] for row in rows]
             kinds.append(weight * csr_matrix(company_vectors(places, words=len(known), seed=seed)))

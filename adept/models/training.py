@@ -18,6 +18,7 @@ from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.batching import token_loader
 from adept.models.codec_training import learn_codec
 from adept.models.inference import reader_of
+from adept.models.lexicon import Lexicon
 from adept.models.public_texts import text_codebooks
 from adept.models.resuming import BEST, LAST, TrainSpec, continued, origin_of
 from adept.models.task import AutoencoderTask, TrainingConfig
@@ -100,6 +101,8 @@ def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Pat
         return Tokenizer.from_pretrained(resume.parent)
     labels = sorted(set(train.labels or [])) if spec.joint_labels else []
     tokenizer = Tokenizer.train(train.texts, spec.tokenizer, labels=labels)
+    if spec.model.encoder == TOPICS:
+        tokenizer = tokenizer.with_synonyms(Lexicon.load())
     checkpoints.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(checkpoints)
     return tokenizer

@@ -92,10 +92,9 @@ def is_packaged(model: Autoencoder) -> bool:
 
 def model_fingerprint(rewriter: Rewriter) -> str:
     """The digest of what a rewrite depends on, codebook and codec aside: weights, sizes, clip and vocabulary."""
-    model = rewriter.model
-    described = repr(
-        (model_sha256(model), model.config, model.clip, model.labels, sorted(rewriter.tokenizer.vocabulary.items()))
-    )
+    model, tokenizer = rewriter.model, rewriter.tokenizer
+    read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
+    described = repr((model_sha256(model), model.config, model.clip, model.labels, *read))
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
 
 

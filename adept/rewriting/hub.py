@@ -19,7 +19,8 @@ from adept.models.saved import printable
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 
-FILES = ["config.json", "tokenizer.json", "README.md", "*.safetensors", "codec.json"]  # nothing else is fetched
+JSON = ["config.json", "tokenizer.json", "synonyms.json", "codec.json"]
+FILES = [*JSON, "README.md", "*.safetensors"]  # nothing else is fetched
 
 
 class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
