@@ -22,8 +22,8 @@ seeds, without and with company: HWU64 .242, .588, .730 and .292, .633, .744; AT
 seed, .923, .941, .975 and .960, .969, .976. Vectors of 150 or 300 dimensions, windows of 3, 8 or 40 words, company from 116,000
 more public utterances, and weights of 1 to 2.5 differ by .01 to .02 in both directions.)
 
-And by their *meaning*, with a weight of 1.5: the vector that a lexicon of English has for each (``adept.models.lexicon``), which helps
-where public texts are few.
+And by their *meaning*, with a weight of 1.5: the vector that a lexicon of English has for each (``adept.models.lexicon``), which
+helps where public texts are few.
 
 Everything is fitted on public text, before any training; a record's latent depends on its own tokens alone.
 """
