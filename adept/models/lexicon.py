@@ -17,7 +17,7 @@ The mean vector and the first two principal directions, which say how common a w
 and Viswanath 2018, "All-but-the-top"); what is left has length 1, in steps of 1/127.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
@@ -89,17 +89,23 @@ class Lexicon:
             vectors[:] = 0.0
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
-    def nearest(self, known: Sequence[str]) -> dict[str, str]:
-        """Return for other words of the lexicon the known one that is most like them, where one has a cosine of at least LIKE."""
+    def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
+        """Return for other words the known one that is most like each, where one has a cosine of at least LIKE.
+
+        Args:
+            known: what words are read as.
+            others: which words, in lower case; None stands for all of the lexicon.
+        """
         vectors, taken = self.of(known), {word.lower() for word in known}
-        others = [word for word in self.words if word not in taken] if vectors.any() else []
+        asked = [
+            word for word in (self.words if others is None else others) if word in self.places and word not in taken
+        ]
         found: dict[str, str] = {}
-        for start in range(0, len(others), CHUNK):
-            part = others[start : start + CHUNK]
+        for start in range(0, len(asked) if vectors.any() else 0, CHUNK):
+            part = asked[start : start + CHUNK]
             like = self.vectors[[self.places[word] for word in part]] / 127.0 @ vectors.T
+            places, cosines = like.argmax(axis=1).tolist(), like.max(axis=1).tolist()
             found |= {
-                word: known[best]
-                for word, best, row in zip(part, like.argmax(axis=1), like, strict=True)
-                if row[best] >= LIKE
+                word: known[place] for word, place, cosine in zip(part, places, cosines, strict=True) if cosine >= LIKE
             }
         return found

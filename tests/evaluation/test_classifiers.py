@@ -33,6 +33,13 @@ def test_the_lstm_learns_the_labels_too_and_is_repeatable() -> None:
     assert odd.test_records == 2
 
 
+def test_a_word_that_training_text_lacks_is_read_as_the_most_like_one_that_it_holds() -> None:
+    train = Corpus(["rent a car", "play some music", "rent the car", "play this music"] * 2, ["car", "music"] * 4)
+    test = Corpus(["vehicle", "automobiles", "songs", "melodies"], ["car", "car", "music", "music"])
+    assert evaluate(train, test).accuracy.value == 1.0
+    assert evaluate(train, Corpus(["qqqq", "xyzzyx"], ["car", "music"])).accuracy.value == 0.5
+
+
 def test_empty_texts_and_a_single_label_are_handled() -> None:
     test = Corpus(["a", ""], ["x", "y"])
     assert evaluate(Corpus(["a", ""], ["x", "x"]), test).accuracy.value == 0.5
