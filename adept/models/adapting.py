@@ -62,7 +62,9 @@ def adapt(
     held_out = set(rng.sample(examples, min(MOST_HELD_OUT, len(examples) // ONE_HELD_OUT_OF)))
     examples = [text for text in examples if text not in held_out]
     beside = rng.sample(own, min(BESIDE, len(own)))
-    new_tokenizer = tokenizer.extended(examples).with_synonyms(Lexicon.load())
+    new_tokenizer = tokenizer.extended(examples)
+    if tokenizer.synonyms:
+        new_tokenizer = new_tokenizer.with_synonyms(Lexicon.load())
     topics = max(model.config.latent_dim, min(MOST_TOPICS, model.config.latent_dim + len(examples)))
     origin = _origin(model.training_data, source, len(examples) + len(held_out))
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)

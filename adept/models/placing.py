@@ -17,6 +17,7 @@ from adept.models.adapting import own_texts, translate, wider
 from adept.models.autoencoder import Autoencoder
 from adept.models.public_texts import encode_public
 from adept.models.tokenizer import Tokenizer
+from adept.models.topic_encoder import MEANT
 
 DRAWN, BESIDE = 3000, 1500  # texts that topics are fitted on: by weight, and of all kinds
 EVERYWHERE = 0.2  # of the weight is spread over all texts, because an estimate misses some
@@ -42,7 +43,8 @@ def place(model: Autoencoder, tokenizer: Tokenizer, weights: Tensor, *, size: in
     beside = torch.randperm(len(texts), generator=generator)[:BESIDE].tolist()
     met = [texts[number] for number in [*drawn, *beside]]
     placed = wider(model, model.vocabulary_size, topics=model.config.latent_dim, training_data=model.training_data)
-    placed.topics.fit(tokenizer.encode(met, max_length=model.config.max_length), seed=seed, words=tokenizer.words)
+    rows, meaning = tokenizer.encode(met, max_length=model.config.max_length), MEANT if tokenizer.synonyms else 0.0
+    placed.topics.fit(rows, seed=seed, words=tokenizer.words, meaning=meaning)
     translate(placed, encode_public(placed, tokenizer, met), encode_public(model, tokenizer, met), source=model)
     chosen = torch.multinomial(mixed, min(size, len(texts)), generator=generator).tolist()
     codewords = encode_public(placed, tokenizer, [texts[number] for number in chosen])

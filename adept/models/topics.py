@@ -48,6 +48,9 @@ class ContentConfig:
     topics: int = 400  # at most so many, and one for every eight public texts; kind=topics only
     weight: float = 5.0  # of one minus the cosine between latent and topic vector, beside the reconstruction loss
     spread: float = 1.5  # the decoder's latents are blurred by up to this many of their lengths, as codewords are
+    lexicon: bool = (
+        False  # unknown words are read as known ones, and topics know what words mean: for text of many domains
+    )
     grammar_texts: int = 0  # unlabelled utterances of the bundled grammar beside the public text, for text about travel
 
     def __post_init__(self) -> None:

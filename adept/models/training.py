@@ -23,7 +23,7 @@ from adept.models.public_texts import text_codebooks
 from adept.models.resuming import BEST, LAST, TrainSpec, continued, origin_of
 from adept.models.task import AutoencoderTask, TrainingConfig
 from adept.models.tokenizer import Tokenizer
-from adept.models.topic_encoder import TOPICS, supported_topics
+from adept.models.topic_encoder import MEANT, TOPICS, supported_topics
 from adept.models.topics import ContentConfig, fit_content
 from adept.models.trainer import TrainerConfig, make_trainer, quiet_lightning
 
@@ -74,7 +74,8 @@ def train_model(
     )
     if model.config.encoder == TOPICS:
         rows = encode_corpus(tokenizer, train, max_length=model.config.max_length)
-        model.topics.fit(rows, seed=spec.seed, words=tokenizer.words)
+        meaning = MEANT if spec.training.content.lexicon else 0.0
+        model.topics.fit(rows, seed=spec.seed, words=tokenizer.words, meaning=meaning)
         model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
     fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1" and not model.codebooks:
@@ -101,7 +102,7 @@ def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Pat
         return Tokenizer.from_pretrained(resume.parent)
     labels = sorted(set(train.labels or [])) if spec.joint_labels else []
     tokenizer = Tokenizer.train(train.texts, spec.tokenizer, labels=labels)
-    if spec.model.encoder == TOPICS:
+    if spec.training.content.lexicon:
         tokenizer = tokenizer.with_synonyms(Lexicon.load())
     checkpoints.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(checkpoints)
