@@ -171,7 +171,7 @@ def test_what_is_released_depends_on_its_own_record_alone_to_the_last_bit(
     assert torch.allclose(together, model.encode(pad(rows)), atol=1e-6)
 
 
-def test_words_that_keep_the_same_company_point_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_that_keep_the_same_company_point_the_same_way() -> None:
     """The two words share no letter and never stand together."""
     things, names = ("heating", "volume", "lights", "fan"), ("jazz", "rock", "folk", "soul")
     texts = [f"{verb} the {thing} now" for verb in ("raise", "boost") for thing in things]
@@ -179,10 +179,32 @@ def test_words_that_keep_the_same_company_point_the_same_way(monkeypatch: pytest
     tokenizer = Tokenizer.train(texts)
 
     def likeness(weight: float) -> float:
-        monkeypatch.setattr("adept.models.topic_encoder.COMPANY", weight)
         encoder = TopicEncoder(len(tokenizer), 6)
-        encoder.fit(tokenizer.encode(texts, max_length=40), seed=0)
+        encoder.fit(tokenizer.encode(texts, max_length=40), seed=0, company=weight)
         one, other = (encoder.directions[tokenizer.vocabulary[word]] for word in ("raise", "boost"))
         return float(torch.nn.functional.cosine_similarity(one, other, dim=0))
 
     assert likeness(1.5) > likeness(0.0) + 0.3
+
+
+def test_words_that_mean_the_same_point_the_same_way_where_meaning_counts() -> None:
+    """In these texts nothing else says so: each vehicle shares its only neighbour with a food."""
+    pairs = {
+        "pqa": ("car", "soup"),
+        "xrb": ("truck", "cheese"),
+        "mzc": ("automobile", "pasta"),
+        "wvd": ("bus", "bread"),
+    }
+    texts = [f"{word} {beside}" for beside, words in pairs.items() for word in words] * 2
+    tokenizer = Tokenizer.train(texts)
+
+    def apart(weight: float) -> float:
+        encoder = TopicEncoder(len(tokenizer), 3)
+        rows = tokenizer.encode(texts[:8], max_length=40)
+        encoder.fit(rows * 2, seed=0, words=tokenizer.words, company=0.0, meaning=weight)
+        topics = encoder(torch.tensor(rows))
+        vehicles, foods = topics[::2], topics[1::2]
+        within = (vehicles - vehicles.mean(dim=0)).norm() + (foods - foods.mean(dim=0)).norm()
+        return float((vehicles.mean(dim=0) - foods.mean(dim=0)).norm() / within)
+
+    assert apart(1.5) > 0.2 > apart(0.0)
