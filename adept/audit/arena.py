@@ -1,9 +1,11 @@
 """An arena: a mechanism, pairs of records, and so many releases, from which one game is chosen and certified."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from adept.audit.events import Score, certify, choose, choosing_rows, samples_of, screening_rows
 from adept.audit.pairs import Pair, PairSample, Source
@@ -62,12 +64,17 @@ class Arena:
         *,
         advance: Callable[[int], None] = lambda rows: None,
         enough: Callable[[Score, float], bool] = lambda score, share: False,
+        claim: float = -math.inf,
     ) -> Finding:
         """Choose a game and certify a lower bound on epsilon, as `adept.audit.events` explains."""
         source, samples = self.source, self.samples
         most = source.affordable(self.trials, seconds=CHOOSING_SECONDS, alone=self._alone)
-        game = choose(source, samples, trials=min(self.trials, most), certifying=self.certifying)
-        score = certify(source, game, trials=self.certifying, alpha=self.alpha, advance=advance, enough=enough)
+        game, *others = choose(source, samples, trials=min(self.trials, most), certifying=self.certifying)
+        tests = sum(len(each.guesses) for each in (game, *others))
+        options: dict[str, Any] = {"trials": self.certifying, "alpha": self.alpha / tests}
+        score = certify(source, game, **options, advance=advance, enough=enough, claim=claim)
+        for other in others if score.bound <= source.epsilon else ():
+            score = max(score, certify(source, other, **options, claim=source.epsilon), key=lambda each: each.bound)
         counts, delta = score.counts, source.delta
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
         evidence = (
@@ -78,8 +85,8 @@ class Arena:
             failed=score.bound > source.epsilon * (1 + 1e-9),
             evidence="; ".join([evidence, *self._failures]),
             statistic=counts.right / counts.rounds,
-            p_value=min(1.0, score.tests * counts.p_value(epsilon=source.epsilon, delta=delta)),
-            threshold=score.alpha * score.tests,
+            p_value=min(1.0, tests * counts.p_value(epsilon=source.epsilon, delta=delta)),
+            threshold=score.alpha * tests,
             certified_epsilon=score.bound,
         )
 

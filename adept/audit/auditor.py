@@ -15,7 +15,7 @@ where a leak shows that 64 coordinates of noise would hide; unless it has an att
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from adept.audit import calls, company, declared, floats
+from adept.audit.alike import Batches, alike, rounds_needed
 from adept.audit.arena import FEWEST_TRIALS, Arena, Patience
 from adept.audit.arguments import check_arguments, check_mechanism, given_pairs
 from adept.audit.copies import first, untouched
@@ -47,7 +48,7 @@ DIMENSIONS = (
     "latent_dim",
     "n",
     "d",
-)  # attributes that say a mechanism knows one dimension only
+)  # attributes that name the one dimension a mechanism knows
 SECONDS = 3.0  # that a slow mechanism may take in each further arena
 LONELY_TRIALS, COMPANY_TRIALS = 2500, 3000
 PATIENCE = 45.0
@@ -140,6 +141,11 @@ class _Audit:
         """The audited dimension, many releases in a call."""
         return Arena(self.subject, self.given + _pairs(self.subject), self.trials, EVENT * self.alpha)
 
+    @cached_property
+    def batches(self) -> Batches:
+        """What releases in calls of their own are compared with."""
+        return Batches(self.subject, lambda: self.arena.samples)
+
     def checks(self) -> list[Check]:
         """Ask every question: cheap ones first, the report in the order that reads best."""
         asked: dict[str, Check] = {}
@@ -186,12 +192,13 @@ class _Audit:
 
     def _games(self) -> dict[str, Question]:
         """The guessing games: at the audited dimension, alone, in company, and at small dimensions."""
-        subject = self.subject
+        subject, alpha = self.subject, self.alpha
         questions: dict[str, Question] = {}
         if subject.source == "release":
-            questions["first"] = lambda: first(subject, self.original, trials=self.trials, alpha=FIRST * self.alpha)
+            options: dict[str, Any] = {"trials": self.trials, "alpha": FIRST * alpha}
+            questions["first"] = lambda: first(subject, self.original, self.batches, **options)
             questions["alone"] = lambda: self._in_calls("alone", LONELY_TRIALS, ALONE)
-            questions["repetition"] = lambda: repetition(subject, trials=self.trials, alpha=REPETITION * self.alpha)
+            questions["repetition"] = lambda: repetition(subject, trials=self.trials, alpha=REPETITION * alpha)
             questions["company"] = lambda: self._in_calls("company", COMPANY_TRIALS, COMPANY)
         for dim in SMALL_DIMS:
             if (small := self._smaller(dim)) is not None:
@@ -216,11 +223,16 @@ class _Audit:
         )
 
     def _in_calls(self, name: str, most: int, share: float) -> Finding:
-        """A game whose every release is a call of its own."""
+        """A game whose every release is a call of its own, if there is anything to find (`adept.audit.alike`)."""
+        subject, alpha = self.subject, share * self.alpha
         make = lonely_pairs if name == "alone" else company_pairs
-        pairs = make(self.given, dim=self.subject.dim, clip_norm=self.subject.clip_norm)
-        trials = self.subject.affordable(min(most, self.trials), seconds=SECONDS, alone=True)
-        return self._further(Arena(self.subject, pairs, trials, share * self.alpha))
+        pairs = make(self.given, dim=subject.dim, clip_norm=subject.clip_norm)
+        trials = subject.affordable(min(most, self.trials), seconds=SECONDS, alone=True)
+        if found := alike(subject, pairs, self.batches, trials=trials, alpha=alpha):
+            return found
+        needed = min(rounds_needed(subject.epsilon, alpha=alpha), 4 * most)  # of a large claim
+        trials = max(trials, subject.affordable(int(needed), seconds=2 * SECONDS, alone=True))
+        return self._further(Arena(subject, pairs, trials, alpha))
 
     def _small(self, small: Subject) -> Finding:
         """A game at a small dimension, with as many numbers as at the audited one."""
@@ -231,7 +243,7 @@ class _Audit:
     def _further(self, arena: Arena) -> Finding:
         if arena.trials < FEWEST_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} releases in {SECONDS:g} s")
-        return arena.finding()
+        return arena.finding(claim=self.subject.epsilon)
 
     def _smaller(self, dim: int) -> Subject | None:
         """The same mechanism at a smaller dimension, unless it knows one dimension only."""
@@ -239,14 +251,7 @@ class _Audit:
         knows = any(isinstance(getattr(subject.mechanism, name, None), int) for name in DIMENSIONS)
         if knows or dim not in SMALL_DIMS or dim >= subject.dim:
             return None
-        return Subject(
-            subject.mechanism,
-            dim=dim,
-            source=subject.source,
-            time_limit=subject.time_limit,
-            generator=subject.generator,
-            memoised=subject.memoised,
-        )
+        return replace(subject, dim=dim, _declared=None, _dialect=None, _seconds={})
 
 
 def _pairs(subject: Subject) -> list[Pair]:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.bounds import GameCounts
+from adept.audit.bounds import GameCounts, game_lower_bound
 from adept.audit.pairs import Pair, PairSample, Sampler, Source, Statistic
 from adept.audit.result import MechanismFailure
 from adept.audit.rules import THRESHOLD_ALPHA, Rule, chance_of_first, counted_rule, fitted_rule, promising, rare_rule
@@ -39,6 +39,7 @@ CHOOSING_ROWS = 2**16  # more would find hardly better rules
 FEWEST_ROWS = 60  # releases of an input that screen a pair, whatever they cost
 FINALISTS = 3  # pairs of which more releases are drawn before one is chosen
 FEWEST_WRONG = 36  # added to the wrong guesses: no game wins by the curve that is worse than the best by more than 0.5
+LUCK = 2.0  # standard deviations of a count
 LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # share of the certifying releases, share of alpha
 
 
@@ -66,9 +67,8 @@ class Score:
     pair: Pair
     guess: Guess
     counts: GameCounts
-    bound: float  # on epsilon, wrong with probability at most ``alpha`` over all rules and looks
+    bound: float  # on epsilon
     alpha: float  # the share of this rule at this look
-    tests: int  # how many times the same share
 
 
 def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
@@ -81,11 +81,12 @@ def choosing_rows(trials: int, *, dim: int) -> int:
     return max(FEWEST_ROWS, min(trials // 8, CHOOSING_ROWS, CHOOSING_ELEMENTS // (4 * dim)))
 
 
-def choose(source: Source, samples: list[PairSample], *, trials: int, certifying: int) -> Game:
-    """Return the game to certify on ``certifying`` releases per input, from the screening releases and others, drawn here.
+def choose(source: Source, samples: list[PairSample], *, trials: int, certifying: int) -> list[Game]:
+    """Return the games to certify on ``certifying`` releases per input, from the screening releases and others, drawn here.
 
     Three guesses are made of the best pair: on its best statistic by counts and by a fitted curve, and the one that was hardly ever
-    wrong, on any statistic, if it is right often enough to be certified by so many releases: rare events are found by it.
+    wrong, on any statistic, if it is right often enough to be certified by so many releases: rare events are found by it. If the
+    one that was hardly ever wrong of all is of another pair, and could refute the claim, it is a second game.
     """
     sampler = Sampler(source, choosing_rows(trials, dim=source.numbers(samples[0].pair.first)))
     tried = _trials(source, [sampler(pair) for pair in screen(source, samples, certifying=certifying)], certifying)
@@ -94,9 +95,15 @@ def choose(source: Source, samples: list[PairSample], *, trials: int, certifying
     counted = counted_rule(trial.first, trial.second, **options)[1]
     fitted = fitted_rule(trial.first, trial.second, rounds=2 * certifying, **options)[1]
     guesses = [Guess(name=trial.name, statistic=trial.statistic, rule=rule) for rule in (counted, fitted)]
-    rare = max((t for t in tried if t.pair is trial.pair), key=lambda t: t.hope)
-    _, rule = rare_rule(rare.first, rare.second, rounds=2 * certifying, gap=options["gap"], delta=source.delta)
-    return Game(pair=trial.pair, guesses=(*guesses, Guess(name=rare.name, statistic=rare.statistic, rule=rule)))
+
+    def seldom(trials: list[_Trial]) -> Game:
+        rare = max(trials, key=lambda t: t.hope)
+        _, rule = rare_rule(rare.first, rare.second, rounds=2 * certifying, gap=options["gap"], delta=source.delta)
+        return Game(pair=rare.pair, guesses=(Guess(name=rare.name, statistic=rare.statistic, rule=rule),))
+
+    guesses += seldom([t for t in tried if t.pair is trial.pair]).guesses
+    others = [t for t in tried if t.pair is not trial.pair and t.hope > source.epsilon]
+    return [Game(pair=trial.pair, guesses=tuple(guesses)), *([seldom(others)] if others else [])]
 
 
 def screen(source: Source, samples: list[PairSample], *, certifying: int) -> list[Pair]:
@@ -140,11 +147,13 @@ def _trials(source: Source, samples: list[PairSample], certifying: int) -> list[
         first, second = sample.releases
         half = len(first) // 2
         learn = replace(sample, releases=(first[:half], second[:half]))
-        own = np.repeat([1.0, 0.0], [len(first) - half, len(second) - half])
+        rest = np.concatenate([first[half:], second[half:]])
+        ours = len(first) - half
+        own = np.repeat([1.0, 0.0], [ours, len(rest) - ours])
         for name, statistic in source.statistics(learn):
-            sides = statistic(first[half:]), statistic(second[half:])
-            judged = promising(np.concatenate(sides), own, rounds=2 * certifying, **options)
-            trials.append(_Trial(sample.pair, name, statistic, *sides, *judged, options))
+            values = statistic(rest)
+            judged = promising(values, own, rounds=2 * certifying, **options)
+            trials.append(_Trial(sample.pair, name, statistic, values[:ours], values[ours:], *judged, options))
     return trials
 
 
@@ -167,12 +176,16 @@ def certify(
     alpha: float,
     advance: Callable[[int], None] = lambda rows: None,
     enough: Callable[[Score, float], bool] = lambda score, share: False,
+    claim: float = -math.inf,
 ) -> Score:
     """Play the rules of a game on the same 2 * ``trials`` fresh releases, in constant memory; a fair coin chooses each input.
 
     Args:
+        alpha: chance of error of each rule.
         advance: told of the releases counted.
         enough: told the score of the first look and the share of releases drawn; if it says yes, the rest is not drawn.
+        claim: the epsilon that is to be refuted: the rest is not drawn once no rule can be expected to refute it. Without one,
+            the bound itself is what is wanted.
     """
     rounds, done, best = 2 * trials, 0, None
     guesses = game.guesses
@@ -182,17 +195,31 @@ def certify(
         done += more
         tally = _play(source, game, more, advance)
         right, wrong = right + tally[0], wrong + tally[1]
+        last = LOOKS[-1][1] * alpha
+        hopes = _hoped(right, wrong, done, rounds, delta=source.delta / 2, alpha=last)
         for r, w, guess in zip(right.tolist(), wrong.tolist(), guesses, strict=True):
             counts = GameCounts(right=r, wrong=w, rounds=done, answers=guess.rule.answers)
-            each = part * alpha / len(guesses)
+            each = part * alpha
             bound = counts.certified_epsilon(delta=source.delta, alpha=each)
-            score = Score(pair=game.pair, guess=guess, counts=counts, bound=bound, alpha=each, tests=len(guesses))
+            score = Score(pair=game.pair, guess=guess, counts=counts, bound=bound, alpha=each)
             best = score if best is None or (bound, done) >= (best.bound, best.counts.rounds) else best
-        if best is not None and share < 1 and enough(best, share):
+        if best is not None and share < 1 and (enough(best, share) or hopes.max() <= claim):
             break
     if best is None:
         raise MechanismFailure("there are no rules to score")
     return best
+
+
+def _hoped(
+    right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
+) -> Floats:
+    """Return the bounds that rules may reach in all rounds, if luck was against them in those that are done.
+
+    Two standard deviations: of a rule that would refute the claim in half of all games, one in forty is given up.
+    """
+    less = np.maximum(wrong - LUCK * np.sqrt(wrong + 1), 0) * rounds / done
+    more = np.minimum((right + LUCK * np.sqrt(right)) * rounds / done, rounds - less)
+    return game_lower_bound(more, less, rounds, delta=delta, alpha=alpha)
 
 
 def _play(

@@ -1,5 +1,6 @@
 """Exact tests of two samples: are they of one law. Valid for every sample size, for continuous and for discrete numbers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,9 @@ def _choose(of: int, count: Floats | np.float64) -> Floats | np.float64:
     return result
 
 
-def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:
+def differences(
+    first: Floats, second: Floats, *, what: str, quantiles: Sequence[float] = QUANTILES
+) -> list[Difference]:
     """Compare two samples of numbers at quantiles of both together.
 
     Claim: if all numbers are independent and of one law, then given the pooled numbers every choice of which ones are the
@@ -55,7 +58,7 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
     """
     pooled = np.concatenate([first, second])
     found = []
-    for threshold in np.unique(np.quantile(pooled, QUANTILES)):
+    for threshold in np.unique(np.quantile(pooled, quantiles)):
         counts = int((first > threshold).sum()), len(first), int((second > threshold).sum()), len(second)
         found.append(Difference(fisher(*counts), f"{what} above {threshold:.4g}", *counts))
     return found

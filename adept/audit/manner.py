@@ -20,12 +20,14 @@ SAME_NORM = 1e-9  # how far from the sphere a record of the sphere may lie, in u
 def manner(subject: Subject, pairs: list[Pair], *, alpha: float) -> Finding:
     """Is a record told by what its release says beside its numbers, or by being refused (`adept.audit.aspects`).
 
-    Records of all pairs are asked for, and those that scouting would try, where there is time.
+    Records of all pairs are asked for, alone and beside a copy, and those that scouting would try either way, where there is time.
     """
-    records = [record for pair in pairs for record in (pair.first, pair.second) if record.ndim == 1]
+    every = (record for pair in pairs for record in (pair.first, pair.second) if record.ndim == 1)
+    records = {record.numpy().tobytes(): record for record in every if record.dtype == torch.float64}.values()
     scouted = list(scouted_records(subject.dim, clip_norm=subject.clip_norm))
-    records += scouted[: subject.affordable(len(scouted), seconds=SECONDS, alone=True)]
-    asked = [one for record in records if record.dtype == torch.float64 for one in _asked(subject, record)]
+    scouted = scouted[: subject.affordable(len(scouted), seconds=SECONDS, alone=True)]
+    asked = [one for record in records for one in _asked(subject, record)]
+    asked += [list(_asked(subject, record))[place % 2] for place, record in enumerate(scouted)]
     return unlike(asked, epsilon=subject.epsilon, delta=subject.delta, alpha=alpha)
 
 

@@ -131,19 +131,19 @@ def promising(
     low, high = cuts[_ranks(len(cuts))], cuts[::-1][_ranks(len(cuts))]
     first = [below[low], low - below[low]]
     second = [below[-1] - below[high], len(values) - high - (below[-1] - below[high])]
-    best, hope, weight = (-math.inf, 0.0), -math.inf, rounds / len(values)
-    for answers, rights, wrongs in ((1, *first), (1, *second), (2, first[0] + second[1], first[1] + second[0])):
-        for right, wrong in ((rights, wrongs), (wrongs, rights)):
-            best = max(best, _quick(right, wrong, 1.0, delta * answers / 2 * len(values))[:2])
-            if rounds:
-                hope = max(hope, _quick(right, wrong, weight, delta * answers / 2 * rounds, sds=RARE_SDS)[0])
-    return *best, hope
+    # Six kinds of rules at once: the low end alone, the high end alone, or both; and the same the other way round.
+    says = np.stack([first[0], second[0], first[0] + second[1], first[1], second[1], first[1] + second[0]])
+    right, wrong, answers = says, says[[3, 4, 5, 0, 1, 2]], np.array([[1], [1], [2]] * 2)
+    score, seen, _ = _quick(right, wrong, 1.0, delta * answers / 2 * len(values))
+    if not rounds:
+        return score, seen, -math.inf
+    return score, seen, _quick(right, wrong, rounds / len(values), delta * answers / 2 * rounds, sds=RARE_SDS)[0]
 
 
 def _quick(
-    right: Floats, wrong: Floats, weight: float, forgiven: float, *, sds: float = PROMISING_SDS
+    right: Floats, wrong: Floats, weight: float, forgiven: float | Floats, *, sds: float = PROMISING_SDS
 ) -> tuple[float, float, int]:
-    """Return the best of several bounds, about, how often its rule is wrong, and which it is.
+    """Return the best of several bounds, about, how often its rule is wrong, and which it is, counted through.
 
     Wrong guesses are read as so many standard deviations more, after Anscombe's root: none of forty are seven, not a half.
     """
@@ -151,7 +151,7 @@ def _quick(
     most = np.square(np.sqrt(seen + 0.375) + sds / 2)
     scores = np.log(np.maximum(answered - most - forgiven, 1e-9) / most)
     i = int(np.argmax(scores))
-    return float(scores[i]), float(seen[i]), i
+    return float(scores.flat[i]), float(seen.flat[i]), i
 
 
 @cache

@@ -11,10 +11,11 @@ SEES = {
     "event": "Sees any leak by which a rule guesses the input, whatever the mechanism declares: certifies a bound on epsilon. "
     "It cannot exceed about ln(trials), and a leak spread over many coordinates shows only in part.",
     "dimension ": "Sees what the event sees, at a small dimension, where less noise hides it. Blind to what large dimensions do.",
-    "alone": "Sees what a record's release tells in a batch of its own. Blind to events rarer than in a few hundred calls.",
-    "first": "Sees what the first release of a fresh copy tells, and noise that copies share. Blind to what comes later.",
+    "alone": "Sees what a record's release in a batch of its own tells that others do not. Blind to events rarer than in hundreds.",
+    "first": "Sees what the first release of a fresh copy tells that others do not, and noise that copies share.",
     "repetition": "Sees releases that come back: pools of noise, small spaces of seeds. Blind to spaces beyond trials^2 / 10^3.",
-    "company": "Sees what a record tells by all releases of its batch, at any of three places. Blind to larger batches.",
+    "company": "Sees what all releases of a batch tell of a record, at any of three places, and a batch of copies does not. "
+    "Blind to larger batches.",
     "scale": "Sees noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.",
     "shape": "Sees noise of another law than declared, also where it depends on the input. Blind to dependence.",
     "coordinates": "Sees noise shared by coordinates or rows in sign or size, at several distances. Blind to other distances.",

@@ -21,6 +21,7 @@ Statistic = Callable[[Floats], Floats]
 RESOLUTION = 1e-9  # in units of clip_norm
 BINS = 48
 SMALLEST = 1e-12  # in units of clip_norm: scales and distances below it count as zero
+ALIKE_EACH, ALIKE_ALL = 12.0, 3.0  # below these, what is about chi-square in every place is what chance makes of it
 STEPS = (2.0**-10, 2.0**-20)  # of grids, in units of clip_norm, below which a release may tell
 
 
@@ -37,12 +38,12 @@ def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, S
 
 
 def _all(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
-    known = dict(_of_inputs(sample, unit)) if sample.additive else {}
-    plain = dict(_of_release(unit))
+    known = {name: _remembered(s) for name, s in _of_inputs(sample, unit)} if sample.additive else {}
+    plain = {name: _remembered(s) for name, s in _of_release(unit)}
     first, second = sample.releases
     learned: dict[str, Statistic] = {}
-    learned["learned direction"] = _direction(first, second)
-    learned["learned scales"] = _scales(first, second, unit)
+    learned["learned direction"] = _remembered(_direction(first, second))
+    learned["learned scales"] = _remembered(_scales(first, second, unit))
     yield from {**known, **plain, **learned}.items()
     several = [*known.values(), *plain.values(), *learned.values()]
     yield "everything together", _together(several, first, second)
@@ -52,7 +53,8 @@ def _all(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
     if first.shape[1] == 1:
         yield "binned value", _binned(lambda z: z[:, 0], first, second)
     for step in STEPS:
-        yield f"place below a grid of {step:.0e}", _phases(first, second, step * unit)
+        if (phases := _phases(first, second, step * unit)) is not None:
+            yield f"place below a grid of {step:.0e}", phases
     if sample.pair.antipodal:
         yield "lowest bits", lowest_bits
     table = _seen(first, second, unit)
@@ -144,12 +146,25 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
     middle = np.median(pooled, axis=0)
     spread = np.abs(pooled - middle).mean(axis=0) + 1e-300
 
-    def features(z: Floats) -> Floats:
-        standard = np.clip((raw(z) - middle) / spread, -6, 6)
+    def features(values: Floats) -> Floats:
+        standard = np.clip((values - middle) / spread, -6, 6)
         return np.concatenate([standard, np.square(standard)], axis=1)
 
-    score = _direction(features(first), features(second))
-    return lambda z: score(features(z))
+    learned = features(pooled)
+    score = _direction(learned[: len(first)], learned[len(first) :])
+    return lambda z: score(features(raw(z)))
+
+
+def _remembered(statistic: Statistic) -> Statistic:
+    """The same, which is not computed again for the array that it was asked for last: others build on it."""
+    last: list[Floats] = []
+
+    def ask(z: Floats) -> Floats:
+        if not last or last[0] is not z:
+            last[:] = z, statistic(z)
+        return last[1]
+
+    return ask
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
@@ -161,19 +176,29 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
     return lambda z: ratio[np.searchsorted(edges, statistic(z))]
 
 
-def _phases(first: Floats, second: Floats, step: float) -> Statistic:
-    """A discriminant of where between the points of a grid each number lies, on the circle."""
+def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
+    """A discriminant of where between the points of a grid each number lies, on the circle; None if the sides are alike in it."""
 
     def features(z: Floats) -> Floats:
         angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)
         return np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
 
-    score = _direction(features(first), features(second))
+    ours, theirs = features(first), features(second)
+    scatter = ours.var(axis=0) / len(ours) + theirs.var(axis=0) / len(theirs)
+    # About chi-square of one degree each.
+    apart = np.square(ours.mean(axis=0) - theirs.mean(axis=0)) / (scatter + 1e-12)
+    if apart.max() < ALIKE_EACH and apart.mean() < 1 + ALIKE_ALL / np.sqrt(len(apart)):
+        return None
+    score = _direction(ours, theirs)
     return lambda z: score(features(z))
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
     """The log ratio of counts for every output seen; None if no output was seen twice."""
+    weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
+    sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
+    if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
+        return None
     counts: dict[bytes, list[int]] = {}
     for side, releases in enumerate((first, second)):
         for row in _keys(releases, unit):
@@ -194,9 +219,14 @@ def _trailing(z: Floats, unit: float) -> Floats:
     places = np.full(len(z), 7.0)
     for place in range(6, -1, -1):
         step = unit * 10.0**-place
-        fits = (np.abs(z / step - np.round(z / step)) < 1e-6).all(axis=1)
-        places = np.where(fits, float(place), places)
+        rows = np.flatnonzero(_whole(z[:, 0] / step))  # hardly any row, of most laws: the others need no second look
+        places[rows[_whole(z[rows] / step).all(axis=1)]] = place
     return places
+
+
+def _whole(multiples: Floats) -> NDArray[np.bool_]:
+    result: NDArray[np.bool_] = np.abs(multiples - np.round(multiples)) < 1e-6
+    return result
 
 
 def _equal(z: Floats, centre: Floats, unit: float) -> Floats:

@@ -127,7 +127,7 @@ class _ValueAudit:
         trials = self.subject.affordable(min(LONELY_TRIALS, self.trials), seconds=SECONDS)
         if trials < FEWEST_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} releases in {SECONDS:g} s")
-        return Arena(self.subject, pairs, trials, ALONE * self.alpha).finding()
+        return Arena(self.subject, pairs, trials, ALONE * self.alpha).finding(claim=self.subject.epsilon)
 
 
 def batch(subject: ValueSubject, value: Any, *, share: float) -> Finding:

@@ -89,25 +89,30 @@ def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
 
 def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
     """Step 3: draw Y >= 0 with P(y) proportional to exp(-y 2^shift / t)."""
-    parts = np.zeros(count, dtype=np.int64)
-    open_places = np.arange(count)
-    while len(open_places):
-        drawn = _below(t, len(open_places))
-        parts[open_places] = drawn
-        open_places = open_places[~_decays(drawn, t)]
-    wholes = _wholes(count)
+    parts = np.empty(0, dtype=np.int64)
+    while len(parts) < count:  # the first so many that are kept
+        drawn = _below(t, _plenty(count - len(parts)))
+        parts = np.concatenate([parts, drawn[_decays(drawn, t)]])
+    parts, wholes = parts[:count], _wholes(count)
     fits = wholes < -(-LARGEST // t)  # otherwise parts + t * wholes >= LARGEST
     return np.where(fits, parts + t * np.where(fits, wholes, 0), LARGEST) >> shift
 
 
 def _wholes(count: int) -> Integers:
-    """Draw V >= 0 with P(v) proportional to exp(-v)."""
-    wholes = np.zeros(count, dtype=np.int64)
-    going = np.arange(count)
-    while len(going):
-        going = going[_decays(np.ones(len(going), dtype=np.int64), 1)]
-        wholes[going] += 1
+    """Draw V >= 0 with P(v) proportional to exp(-v): the lengths of the runs of successes between failures."""
+    failures = np.empty(0, dtype=np.int64)
+    drawn = 0
+    while len(failures) < count:
+        coins = _decays(np.ones(_plenty(count - len(failures)), dtype=np.int64), 1)
+        failures = np.concatenate([failures, drawn + np.flatnonzero(~coins)])
+        drawn += len(coins)
+    wholes: Integers = np.diff(failures[:count], prepend=-1) - 1
     return wholes
+
+
+def _plenty(count: int) -> int:
+    """Return how many candidates, of which at least 1 - 1/e are good, mostly yield so many: one pass is quicker than several."""
+    return count + 3 * count // 4 + 8
 
 
 def _decays(numerators: Integers, t: int) -> NDArray[np.bool_]:

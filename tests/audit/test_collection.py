@@ -62,7 +62,7 @@ def test_one_of_every_kind_is_convicted_by_the_check_made_for_it(name: str, chec
         ("redrawn_beyond_four_scales", "dimension 1", 4),
         ("grid_step_by_the_record", "dimension 1", 4),
         ("batch_sorted_by_norm", "neighbours", 4),
-        ("keeps_the_largest_place", "alone", 16),
+        ("keeps_the_largest_place", "event", 16),
     ],
 )
 def test_an_adversarys_mechanism_is_convicted(name: str, check: str, dim: int) -> None:
