@@ -203,7 +203,7 @@ def certify(
             bound = counts.certified_epsilon(delta=source.delta, alpha=each)
             score = Score(pair=game.pair, guess=guess, counts=counts, bound=bound, alpha=each)
             best = score if best is None or (bound, done) >= (best.bound, best.counts.rounds) else best
-        if best is not None and share < 1 and (enough(best, share) or hopes.max() <= claim):
+        if best is not None and share < 1 and (enough(best, share) or hopes.max() < claim):
             break
     if best is None:
         raise MechanismFailure("there are no rules to score")

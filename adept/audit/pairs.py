@@ -69,8 +69,10 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[Pair]:
         *_not_finite(dim, clip_norm),
         *_odd(dim, clip_norm),
     ]
-    different = {frozenset((_key(pair.first, False), _key(pair.second, False))): pair for pair in reversed(pairs)}
-    return list(different.values())[::-1]  # at small dimensions several are the same
+    different: dict[Any, Pair] = {}  # at small dimensions several are the same
+    for pair in pairs:
+        different.setdefault(frozenset((_key(pair.first, False), _key(pair.second, False))), pair)
+    return list(different.values())
 
 
 def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
