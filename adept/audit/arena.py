@@ -73,7 +73,9 @@ class Arena:
         tests = sum(len(each.guesses) for each in (game, *others))
         options: dict[str, Any] = {"trials": self.certifying, "alpha": self.alpha / tests}
         score = certify(source, game, **options, advance=advance, enough=enough, claim=claim)
-        for other in others if score.bound <= source.epsilon else ():
+        for other in (
+            others if score.bound <= source.epsilon and not self._alone else ()
+        ):  # releases in calls of their own are dear
             score = max(score, certify(source, other, **options, claim=source.epsilon), key=lambda each: each.bound)
         counts, delta = score.counts, source.delta
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
