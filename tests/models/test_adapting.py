@@ -9,7 +9,7 @@ import torch
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
-from adept.models.adapting import adapt
+from adept.models.adapting import ALIKE, MOST_CODEWORDS, adapt, codebooks_at
 from adept.models.autoencoder import Autoencoder, TrainingData
 from adept.models.batching import pad
 from adept.models.codec import text_of
@@ -66,8 +66,27 @@ def test_codewords_and_the_shelf_begin_with_the_examples(adapted: Loaded) -> Non
     assert model.codec is not None
     held_out = {text_of(words) for words in model.codec.held_out}
     count = len(EXAMPLES) - len(held_out)
-    assert (len(held_out), max(model.codebooks)) == (2, count)
+    assert len(held_out) == 2
+    assert torch.equal(model.codebooks[count], model.codebooks[max(model.codebooks)][:count])
     assert {text_of(words) for words in model.codec.utterances[:count]} == set(EXAMPLES) - held_out
+
+
+def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike_each_other() -> None:
+    """Of a text and its double one is taken, and those that are farther away come later, until the codebook is full."""
+    generator = torch.Generator().manual_seed(0)
+    examples = torch.eye(16)[:9]
+    near = torch.nn.functional.normalize(examples[:4] + 0.5 * torch.eye(16)[9:13], dim=1)
+    far = torch.nn.functional.normalize(torch.randn(3000, 16, generator=generator), dim=1)
+    books = codebooks_at(examples, torch.cat([far, 2 * near, near]), seed=0)
+    assert torch.equal(books[9], torch.unique(examples, dim=0))
+    largest = books[max(books)]
+    assert 9 + 4 < len(largest) <= MOST_CODEWORDS
+    assert torch.equal(largest[:9], books[9])
+    assert (largest[9:] @ near.T > 0.999).sum(dim=0).tolist() == [1] * 4
+    alike = largest[9:] @ largest[9:].T - torch.eye(len(largest) - 9)
+    assert float(alike.max()) < ALIKE + 1e-6
+    nearness = (largest[9:] @ examples.T).max(dim=1).values
+    assert torch.equal(nearness, nearness.sort(descending=True).values)
 
 
 @torch.no_grad()
