@@ -15,10 +15,10 @@ model's topics and codewords, .49 with the examples as codewords, .64 with topic
 the examples alone, or without the weight, are within .03 of it. What company words keep is not told by so few texts: with it, as
 topics have it otherwise, SNIPS has .903 and .954 at eps = 4 and 8, without it .924 and .963; HWU64 .454 and .612, .446 and .619.
 What holds 500 examples back is that a classifier reads 500 different texts and no more: even without noise .643 on HWU64, where
-the text itself has .852. So what room a codebook has left goes to the model's own texts, and that says more the fewer examples there
-are (eps = 8, one seed, examples alone and 1,024 codewords: HWU64 with 50 examples .207 and .388, with 150 .445 and .520; with 500,
-means of three releases, two seeds, .629 and .645; SNIPS .957 and .964, ATIS .824 and .817; at eps = 6 HWU64 .500 and .530, ATIS .765
-and .783). 2,048 codewords are as good at 8 and worse at 4.
+the text itself has .852. So what room a codebook has left goes to the model's own texts, and that says more the fewer examples
+there are (eps = 8, one seed, examples alone and 1,024 codewords: HWU64 with 50 examples .207 and .388, with 150 .445 and .520; with
+500, means of three releases, .629 and .645, SNIPS .954 and .967, ATIS .824 and .817; at eps = 6 HWU64 .500 and .530, ATIS .765 and
+.783; HWU64 at 8 with a lexicon, one seed, .627 and .649). 2,048 codewords are as good at 8 and worse at 4.
 """
 
 import random
