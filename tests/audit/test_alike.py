@@ -45,8 +45,8 @@ def one_number_without_noise_alone(x: Tensor) -> Tensor:
     return z
 
 
-def bare_in_one_call_of_eight(x: Tensor) -> Tensor:
-    return collection.ball(x) if len(x) == 1 and secrets.randbelow(8) == 0 else collection.sound(x)
+def bare_in_one_call_of_four(x: Tensor) -> Tensor:
+    return collection.ball(x) if len(x) == 1 and secrets.randbelow(4) == 0 else collection.sound(x)
 
 
 def noise_shared_by_three(x: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ def test_a_mechanism_that_releases_row_by_row_is_judged_by_its_batches(check: st
         (bare_alone, "first"),
         (seven_tenths_of_the_noise_alone, "alone"),
         (one_number_without_noise_alone, "alone"),
-        (bare_in_one_call_of_eight, "alone"),
+        (bare_in_one_call_of_four, "alone"),
         (noise_shared_by_three, "company"),
         (collection.noise_cached_by_shape, "alone"),
     ],

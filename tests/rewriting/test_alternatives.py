@@ -89,7 +89,7 @@ def test_without_padding_the_length_convicts() -> None:
             ]
 
     broken = Unpadded(epsilon=4.0, public=PUBLIC, length=6)
-    assert failed_of({"event"}, broken, pairs=[(SHORT, LONG)], trials=400) == {"event"}
+    assert failed_of({"event"}, broken, pairs=[(SHORT, LONG)], trials=2_000) == {"event"}
 
 
 def test_the_budget_of_each_position_instead_of_the_record_convicts() -> None:
