@@ -30,6 +30,7 @@ from adept.comparison.families import Family
 from adept.comparison.results import Row
 from adept.data.files import write_once
 from adept.errors import DataError
+from adept.evaluation.classifiers import REVISIONS
 
 LAYOUT = 3  # of the directory; a comparison of another one is refused
 SETTINGS = "comparison.json"
@@ -136,7 +137,7 @@ class Store:
 
     def row(self, cell: Cell, make: Callable[[], Row]) -> Row:
         """A cell's row."""
-        path = self._path("rows", *_text_key(cell), cell.classifier)
+        path = self._path("rows", *_text_key(cell), _reader(cell.classifier))
         return self._json(path, lambda: make().plain(), Row.from_plain)
 
     def verdict(self, mechanism: str, epsilon: float, make: Callable[[], T], kind: Callable[..., T]) -> T:
@@ -162,6 +163,12 @@ def _release_key(cell: Cell) -> list[str]:
 
 def _text_key(cell: Cell) -> list[str]:
     return [*_release_key(cell), *([cell.decoder] if cell.decoder else [])]
+
+
+def _reader(classifier: str) -> str:
+    """A classifier's name and revision: rows of an older one stay where they are and are not read any more."""
+    revision = REVISIONS.get(classifier, 1)
+    return classifier if revision == 1 else f"{classifier}_{revision}"
 
 
 def _budget(epsilon: float) -> str:

@@ -21,20 +21,44 @@ FLAT = 1e-6  # nats a record: what a step must gain
 
 @dataclass(frozen=True)
 class Features:
-    """Features (m, d), dense or sparse, and their transpose, which gradients need: float32."""
+    """Features (m, d): blocks of columns side by side, dense or sparse, each with its transpose, which gradients need; float32."""
 
-    rows: Tensor
-    columns: Tensor
+    blocks: tuple[tuple[Tensor, Tensor], ...]
 
     @classmethod
     def dense(cls, rows: Tensor) -> "Features":
         """Wrap a matrix (m, d)."""
-        return cls(rows.float(), rows.float().T.contiguous())
+        return cls(((rows.float(), rows.float().T.contiguous()),))
 
     @classmethod
     def sparse(cls, rows: csr_matrix) -> "Features":
         """Wrap a SciPy matrix (m, d)."""
-        return cls(_sparse(rows), _sparse(rows.T.tocsr()))
+        return cls(((_sparse(rows), _sparse(rows.T.tocsr())),))
+
+    def beside(self, others: "Features") -> "Features":
+        """Return both, these first: a dense block next to a sparse one costs no more than a small matrix product."""
+        return Features(self.blocks + others.blocks)
+
+    @property
+    def width(self) -> int:
+        """The number d of columns."""
+        return sum(rows.shape[1] for rows, _ in self.blocks)
+
+    def scores(self, weights: Tensor) -> Tensor:
+        """Return the logits (m, L) of weights (d + 1, L), the intercept last."""
+        scores = weights[-1]
+        for (rows, _), slopes in zip(self.blocks, self._split(weights), strict=True):
+            scores = torch.addmm(scores, rows, slopes)
+        return scores
+
+    def gradient(self, errors: Tensor, weights: Tensor, *, ridge: float) -> Tensor:
+        """Return the gradient (d + 1, L): errors (m, L) carried back, and the slopes of weights times ridge."""
+        pairs = zip(self.blocks, self._split(weights), strict=True)
+        slopes = [torch.addmm(slopes * ridge, columns, errors) for (_, columns), slopes in pairs]
+        return torch.cat([*slopes, errors.sum(dim=0)[None]])
+
+    def _split(self, weights: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(weights[:-1], [rows.shape[1] for rows, _ in self.blocks])
 
 
 def _sparse(matrix: csr_matrix) -> Tensor:
@@ -56,7 +80,7 @@ def softmax_regression(
         strength: C of scikit-learn: the smaller, the simpler.
         start: weights to start from.
     """
-    size = (features.rows.shape[1] + 1, counts.shape[1])
+    size = (features.width + 1, counts.shape[1])
     weights = torch.zeros(size) if start is None else start.clone()
     weights.requires_grad_()
     optimiser = torch.optim.LBFGS(
@@ -68,11 +92,10 @@ def softmax_regression(
 
     @torch.no_grad()
     def loss() -> Tensor:
-        slopes = weights[:-1]
-        logs = torch.addmm(weights[-1], features.rows, slopes).log_softmax(dim=1)
-        value = ridge / 2 * slopes.square().sum() - (counts * logs).sum() / records
+        logs = features.scores(weights).log_softmax(dim=1)
+        value = ridge / 2 * weights[:-1].square().sum() - (counts * logs).sum() / records
         wrong = logs.exp_().mul_(times).sub_(counts).div_(records)
-        weights.grad = torch.cat([torch.addmm(slopes * ridge, features.columns, wrong), wrong.sum(dim=0)[None]])
+        weights.grad = features.gradient(wrong, weights, ridge=ridge)
         return value
 
     optimiser.step(loss)  # type: ignore[no-untyped-call]
@@ -81,4 +104,4 @@ def softmax_regression(
 
 def best_labels(features: Features, weights: Tensor) -> Tensor:
     """Return the index (m,) of the likeliest label of each row."""
-    return (features.rows @ weights[:-1] + weights[-1]).argmax(dim=1)
+    return features.scores(weights).argmax(dim=1)

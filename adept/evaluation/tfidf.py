@@ -1,4 +1,5 @@
-"""The classifier that reads text: TF-IDF of words and word pairs, logistic regression whose strength cross-validation chooses.
+"""The classifier that reads text: TF-IDF of words and word pairs and what the words mean, logistic regression whose strength
+cross-validation chooses.
 
 Every word counts, one-letter words and numbers too, and empty texts are records like any other. Features are fitted once, on
 the different texts without their labels. A text that stood on both sides of a fold would let the largest strength remember its
@@ -6,8 +7,14 @@ label, as if it had learned something: so all copies of a text are in one fold, 
 texts that a record has for itself. (Where records draw from pools nearly every text is shared: with folds of records a strength
 of 128 was chosen on HWU64 at eps = 8, where 3 to 10 are best.)
 
-Rewrites have fewer words than people, for public text writes them. A word that no rewrite holds is read as the most like one that
-some do (``adept.models.lexicon``): what the classifier learned is used for text that says the same in other words.
+Rewrites have fewer words than people, for public text writes them. So beside TF-IDF stands the mean of the words' vectors
+(``adept.evaluation.meaning``), and a word that no rewrite holds is read as the most like one that some do
+(``adept.models.lexicon``): what the classifier learned is used for text that says the same in other words. (Validation splits, one
+seed, accuracy with TF-IDF alone and with both: HWU64 itself .854, .871, its rewrites by the packaged model at eps = 8 .448, .567,
+with 500 examples .652, .671, by a model of its own .766, .778, at eps = 4 .578, .594; ATIS itself .946, .954, its rewrites at
+eps = 4 and 8 .776, .786 and .832, .842, macro-F1 .27, .32. Without the other reading of unknown words .02 of that is lost, where
+they have no vector .10; weights between .7 and 1.4 differ by less than .02.) Where the lexicon does not know the language the
+classifier is TF-IDF alone.
 """
 
 from collections.abc import Sequence
@@ -15,16 +22,19 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import spmatrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.errors import DataError
+from adept.evaluation.meaning import Meaning
 from adept.evaluation.softmax import Features, best_labels, softmax_regression
 from adept.models.lexicon import Lexicon
 
 STANDARD = 4.0  # C of logistic regression for one record: the smaller, the simpler the classifier
 LARGER, SMALLER = (16.0, 64.0), (1.0,)  # what cross-validation may take instead
+MEANING = 1.0  # the length of a text's vector beside TF-IDF of length 1
 FOLDS, SMALLEST_TO_TUNE = 3, 100
 ENOUGH = 1500  # records of which a single fold says as much as is needed
 TUNING_STEPS = 20  # from where the strength before ended
@@ -54,11 +64,14 @@ class TextClassifier:
         self._distinct = len(distinct)
         self._tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\S+", dtype=np.float32)
         try:
-            self._features = Features.sparse(self._tfidf.fit_transform(distinct).tocsr())
+            counted = self._tfidf.fit_transform(distinct)
         except ValueError as error:
             if "empty vocabulary" in str(error):
                 raise DataError("train must hold at least one word: all its texts are empty") from None
             raise
+        rarity = zip(self._tfidf.get_feature_names_out(), self._tfidf.idf_.tolist(), strict=True)
+        self._meaning = Meaning({word: weight for word, weight in rarity if " " not in word})
+        self._features = self._beside(counted, distinct)
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
@@ -68,8 +81,15 @@ class TextClassifier:
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
         """Return the likeliest label of each text."""
-        found = best_labels(Features.sparse(self._tfidf.transform(self._understood(texts)).tocsr()), weights)
+        found = best_labels(self._beside(self._tfidf.transform(self._understood(texts)), texts), weights)
         return [self.names[place] for place in found.tolist()]
+
+    def _beside(self, counted: spmatrix, texts: Sequence[str]) -> Features:
+        """TF-IDF, and beside it what the texts are about, where that can be told."""
+        words = Features.sparse(counted.tocsr())
+        if not self._meaning.known:
+            return words
+        return words.beside(Features.dense(MEANING * torch.from_numpy(self._meaning.of(texts))))
 
     def _understood(self, texts: Sequence[str]) -> list[str]:
         """Return texts with known words in the place of those that no training text holds."""
@@ -86,7 +106,8 @@ class TextClassifier:
         noisy too: where most hits decided, classifiers read HWU64's rewrites .559 and .758 rightly at eps = 4 and 8, ATIS's .732
         and .828 and SNIPS's .956 and .966, with the standard strength .574, .768, .770, .828, .947 and .966; of nearest and
         denoised texts up to .04 more. Clean text does move it: 1,400 records of ATIS .892 with the standard one, .914 with 64
-        (all on validation splits). The next :meth:`fit` starts from the folds' mean.
+        (all on validation splits, before words' vectors stood beside TF-IDF; with them 2, 4 and 8 differ by less than .02 on
+        rewrites of HWU64 and ATIS). The next :meth:`fit` starts from the folds' mean.
         """
         parts = self._folds()
         if not parts:

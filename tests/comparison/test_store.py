@@ -103,6 +103,18 @@ def test_no_two_cells_share_a_row(tmp_path: Path, other: Cell) -> None:
     assert Store(tmp_path).row(CELL, never) == BASE  # type: ignore[arg-type]
 
 
+def test_a_row_of_an_older_revision_of_a_classifier_is_made_again_and_its_texts_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, today = Store(tmp_path), replace(BASE, accuracy=0.1)
+    with monkeypatch.context() as before:
+        before.setattr("adept.comparison.store.REVISIONS", {})
+        store.row(CELL, lambda: BASE)
+        store.written(CELL, lambda: WRITTEN)
+    assert store.row(CELL, lambda: today) == store.row(CELL, never) == today  # type: ignore[arg-type]
+    assert store.written(CELL, never) == WRITTEN  # type: ignore[arg-type]
+
+
 def test_a_release_and_its_texts_serve_every_reader(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.released(CELL, lambda: torch.eye(2))

@@ -40,6 +40,27 @@ def test_a_word_that_training_text_lacks_is_read_as_the_most_like_one_that_it_ho
     assert evaluate(train, Corpus(["qqqq", "xyzzyx"], ["car", "music"])).accuracy.value == 0.5
 
 
+def test_what_training_text_never_said_is_read_by_what_its_words_mean() -> None:
+    """No word of the test is in training or as near to one there as a synonym, so that TF-IDF alone can only guess."""
+    train = Corpus(["stocks and bank loans", "guitar and piano songs", "rain and snow", "soup and bread"], [*"mpwf"])
+    reader = TextClassifier(train)
+    weights = reader.fit(strength=STANDARD)
+    unsaid = ["payroll", "dancer", "thaw", "lunch"]
+    assert reader._understood(unsaid) == unsaid
+    assert reader.predict(unsaid, weights) == [*"mpwf"]
+
+
+def test_text_of_another_language_is_read_by_tf_idf_alone() -> None:
+    texts = ["ich möchte früh aufstehen", "spiele bitte etwas musik", "wie wird das wetter morgen", "stell es ab"]
+    german = TextClassifier(Corpus(texts, [*"abca"]))
+    english = TextClassifier(Corpus(["wake me", "play music"], [*"ab"]))
+    words = german._tfidf.transform(texts).toarray()
+    [(rows, _)] = german._features.blocks
+    assert torch.equal(rows.to_dense(), torch.from_numpy(words))
+    assert len(english._features.blocks) == 2
+    assert german.predict(texts, german.fit(strength=64.0)) == [*"abca"]
+
+
 def test_empty_texts_and_a_single_label_are_handled() -> None:
     test = Corpus(["a", ""], ["x", "y"])
     assert evaluate(Corpus(["a", ""], ["x", "x"]), test).accuracy.value == 0.5

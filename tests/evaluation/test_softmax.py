@@ -27,3 +27,17 @@ def test_sparse_and_dense_features_agree() -> None:
     dense = softmax_regression(Features.dense(rows), counts, strength=1.0)
     sparse = softmax_regression(Features.sparse(csr_matrix(rows.numpy())), counts, strength=1.0)
     torch.testing.assert_close(dense, sparse, atol=1e-4, rtol=0)
+
+
+def test_blocks_side_by_side_have_the_weights_of_one_matrix() -> None:
+    """By another hand: scikit-learn on the joined matrix, whose columns of 3 and of 2 no other split or order would fit."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(40, 5)).astype(np.float32)
+    labels = (rows @ rng.normal(size=(5, 3))).argmax(axis=1)
+    left, right = Features.sparse(csr_matrix(rows[:, :3])), Features.dense(torch.from_numpy(rows[:, 3:]))
+    features = left.beside(right)
+    ours = softmax_regression(features, torch.eye(3)[labels], strength=2.0)
+    theirs = LogisticRegression(C=2.0, tol=1e-8).fit(rows, labels)
+    assert features.width == 5
+    np.testing.assert_allclose(ours[:-1].numpy(), theirs.coef_.T, atol=0.01)
+    assert best_labels(features, ours).tolist() == theirs.predict(rows).tolist()
