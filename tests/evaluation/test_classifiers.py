@@ -8,7 +8,7 @@ import torch
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import evaluate, evaluate_latents, predict
-from adept.evaluation.tfidf import STANDARD, TextClassifier
+from adept.evaluation.tfidf import SIMPLER, STANDARD, TextClassifier
 
 
 def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels() -> None:
@@ -89,6 +89,17 @@ def test_noisy_labels_call_for_a_simpler_classifier_and_tuning_finds_it() -> Non
     assert reader.tuned() < 5.0 < TextClassifier(train).tuned()
     tuned = evaluate(Corpus(train.texts, noisy), test).accuracy.value
     assert tuned > sum(a == b for a, b in zip(fixed, test.labels or [], strict=True)) / len(test) + 0.05
+
+
+def test_labels_that_are_nearly_all_wrong_call_for_the_simplest_classifier_and_true_ones_do_not() -> None:
+    """One label in eight is kept: too few hits differ to tell strengths apart, while their likelihood does."""
+    train = load(DataConfig(sizes=[1500, 10, 10], balanced=True))["train"]
+    names = sorted(set(train.labels or []))
+    for seed in range(3):
+        rng = random.Random(seed)
+        noisy = [label if rng.random() < 0.125 else rng.choice(names) for label in train.labels or []]
+        assert TextClassifier(Corpus(train.texts, noisy)).tuned() == SIMPLER
+    assert TextClassifier(train).tuned() > SIMPLER
 
 
 def test_copies_of_a_text_stay_in_one_fold_of_cross_validation() -> None:
