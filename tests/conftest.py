@@ -2,13 +2,15 @@
 
 import json
 import os
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before anything counts the cores: two processes of two threads each wait for each other
+
 import subprocess
 import sys
 from pathlib import Path
 
 import forked
 import pytest
-import torch
 from hydra.core.global_hydra import GlobalHydra
 from tiny import Run, tiny_config
 
@@ -16,8 +18,6 @@ from adept.__main__ import dispatch
 from adept.cli import train
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
-
-torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session", autouse=True)
