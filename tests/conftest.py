@@ -3,7 +3,9 @@
 import json
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # before anything counts the cores: two processes of two threads each wait for each other
+os.environ["OMP_NUM_THREADS"] = (
+    "1"  # before anything counts the cores: two processes of two threads each wait for each other
+)
 
 import subprocess
 import sys

@@ -1,13 +1,14 @@
 """``adept compare``: mechanisms x budgets x seeds on one data set, with a table, a figure and a page."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from adept.cli.app import execute
 from adept.cli.console import progress, show_table
-from adept.comparison.audits import verdicts
+from adept.comparison.audits import verdict, verdicts
 from adept.comparison.run import CompareConfig, compare, planned
 from adept.report import findings, page
 from adept.report.examples import examples
@@ -18,7 +19,8 @@ from adept.report.table import METRICS, table
 def run(config: CompareConfig) -> pd.DataFrame:
     """Compare, and write the report; returns the table that it was made from. Raises AdeptError for what the user can mend."""
     with progress("rows", lambda: planned(config)) as done:
-        rows = compare(config, progress=done)
+        audits = [partial(verdict, name, config) for name in config.mechanisms]
+        rows = compare(config, progress=done, beside=audits)
     lines = table(rows)
     page.write(lines, verdicts(config), config, Path(config.output_dir), examples=examples(config, rows))
     return lines

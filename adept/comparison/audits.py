@@ -42,18 +42,21 @@ class AuditVerdict:
 
 def verdicts(config: CompareConfig) -> list[AuditVerdict]:
     """Audit each mechanism's claim, or find the verdict of an earlier run."""
-    store, epsilon = Store(Path(config.output_dir)), config.text_epsilon(min(config.epsilons))
-    found = [
-        store.verdict(name, epsilon, partial(_verdict, name, epsilon, config), AuditVerdict)
-        for name in config.mechanisms
-    ]
-    least = min(config.epsilons)
+    least, epsilon = min(config.epsilons), config.text_epsilon(min(config.epsilons))
     asked = [cell for cell in reversed(cells(config)) if cell.mechanism in ALTERNATIVES and cell.budget == least]
     text_wise = {cell.mechanism: cell for cell in asked}  # of several models or classifiers the first
-    return found + [
-        store.verdict(name, epsilon, partial(_text_verdict, cell, epsilon, config), AuditVerdict)
+    return [verdict(name, config) for name in config.mechanisms] + [
+        Store(Path(config.output_dir)).verdict(
+            name, epsilon, partial(_text_verdict, cell, epsilon, config), AuditVerdict
+        )
         for name, cell in reversed(text_wise.items())
     ]
+
+
+def verdict(name: str, config: CompareConfig) -> AuditVerdict:
+    """Audit the claim of a mechanism on latents or descriptions, or find the verdict of an earlier run."""
+    epsilon = config.text_epsilon(min(config.epsilons))
+    return Store(Path(config.output_dir)).verdict(name, epsilon, partial(_verdict, name, epsilon, config), AuditVerdict)
 
 
 def _verdict(name: str, epsilon: float, config: CompareConfig) -> AuditVerdict:

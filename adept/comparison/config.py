@@ -45,7 +45,7 @@ class CompareConfig(Columns):
     training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     examples: bool = False  # show rewrites of data that are not public on the page, too; of public data it always does
-    processes: int = 1  # seeds at a time, each in a process of its own
+    processes: int = 1  # models and audits at a time, each in a process of its own
     output_dir: str = "???"  # must be given
 
     def __post_init__(self) -> None:

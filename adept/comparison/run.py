@@ -8,12 +8,14 @@ latents that have nothing to do with the record). A utility figure without its `
 """
 
 import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 
-from adept.comparison.cells import cells
+from adept.comparison.cells import Cell, cells
 from adept.comparison.config import CompareConfig
+from adept.comparison.families import Family
 from adept.comparison.results import Row
 from adept.comparison.seed_run import seed_rows
 from adept.comparison.store import open_directory
@@ -24,14 +26,17 @@ from adept.errors import DataError
 
 __all__ = ["CompareConfig", "Row", "compare", "planned"]
 
-Job = tuple[CompareConfig, dict[str, Corpus], int]  # the last is the seed
+Job = Callable[[], object]  # makes something that is kept in the comparison's directory
 
 
-def compare(config: CompareConfig, *, progress: Callable[[int], None] = lambda done: None) -> list[Row]:
+def compare(
+    config: CompareConfig, *, progress: Callable[[int], None] = lambda done: None, beside: Sequence[Job] = ()
+) -> list[Row]:
     """Run what is not there yet and return all rows; ``results.csv`` is in the output directory.
 
     Args:
         progress: called with the number of rows that are done (of ``planned``), each time there are more.
+        beside: what several processes can do meanwhile (it must be picklable); a single one leaves it to who asks for it.
 
     Raises:
         DataError: the data have no labels, the directory holds another comparison, or a kept file is damaged.
@@ -41,11 +46,14 @@ def compare(config: CompareConfig, *, progress: Callable[[int], None] = lambda d
     for name in ("train", "test"):
         if name not in splits or splits[name].labels is None:
             raise DataError(f"the data must have a labelled {name} split to compare on: add one, or set label_column=")
+    if config.processes > 1:
+        _make_aside(config, splits, beside, progress)
     rows: list[Row] = []
-    for found in _rows_by_seed([(config, splits, seed) for seed in config.seeds], config.processes):
-        for row in found:
+    for seed in config.seeds:
+        for row in seed_rows(Trial(config, splits, seed)):
             rows.append(row)
-            progress(len(rows))
+            if config.processes == 1:
+                progress(len(rows))
         write_csv(rows, directory / "results.csv")
     return rows
 
@@ -55,15 +63,27 @@ def planned(config: CompareConfig) -> int:
     return len(cells(config)) * len(config.seeds)
 
 
-def _rows_by_seed(jobs: list[Job], processes: int) -> Iterator[Iterator[Row]]:
-    """The rows of each seed, in order, made here one by one, or whole in processes of their own that share the cores."""
-    if processes == 1:
-        yield from (seed_rows(Trial(*job)) for job in jobs)
-        return
-    threads = max(1, torch.get_num_threads() // processes)
-    with multiprocessing.get_context("spawn").Pool(processes, torch.set_num_threads, (threads,)) as pool:
-        yield from (iter(rows) for rows in pool.imap(_whole_seed, jobs))
+def _make_aside(
+    config: CompareConfig, splits: dict[str, Corpus], beside: Sequence[Job], progress: Callable[[int], None]
+) -> None:
+    """Make all rows in processes that share the cores, those of one model and seed together: then they are found."""
+    jobs: list[Job] = []
+    for seed in config.seeds:
+        _ = Trial(config, splits, seed).labels  # drawn once, whatever reads them
+        by_model: dict[Family | None, list[Cell]] = {}
+        for cell in reversed(cells(config)):  # what needs no model is short: last, so that the processes end together
+            by_model.setdefault(cell.family, []).insert(0, cell)
+        jobs += [partial(_rows_made, config, splits, seed, asked) for asked in by_model.values()]
+    threads, made = max(1, torch.get_num_threads() // config.processes), 0
+    with multiprocessing.get_context("spawn").Pool(config.processes, torch.set_num_threads, (threads,)) as pool:
+        for found in pool.imap_unordered(_called, [*jobs, *beside]):
+            made += found if isinstance(found, int) else 0
+            progress(made)
 
 
-def _whole_seed(job: Job) -> list[Row]:
-    return list(seed_rows(Trial(*job)))
+def _rows_made(config: CompareConfig, splits: dict[str, Corpus], seed: int, asked: list[Cell]) -> int:
+    return len(list(seed_rows(Trial(config, splits, seed), asked)))
+
+
+def _called(job: Job) -> object:
+    return job()

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +30,9 @@ from adept.evaluation.classifiers import Evaluation, evaluate, evaluate_latents
 from adept.evaluation.nearest import LINEAR_DIM
 
 
-def seed_rows(trial: Trial) -> Iterator[Row]:
-    """Yield every row of a seed, computed or found."""
-    for cell in cells(trial.config):
+def seed_rows(trial: Trial, asked: Sequence[Cell] | None = None) -> Iterator[Row]:
+    """Yield every row of a seed, or those that are asked for, computed or found."""
+    for cell in cells(trial.config) if asked is None else asked:
         if not _asks_too_much(trial, cell):
             yield row_of(trial, cell)
 

@@ -11,6 +11,7 @@ import pytest
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
 from adept.comparison import families, seed_run
+from adept.comparison import run as comparison_run
 from adept.comparison.quality import COLUMNS as COLUMNS_OF_QUALITY
 from adept.comparison.results import REFERENCES
 from adept.comparison.run import CompareConfig, Row, compare, planned
@@ -181,10 +182,34 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
 
 
 def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
-    rows = compare(config(tmp_path / "run", mechanisms=["l1"], seeds=[0, 1], processes=2))
-    assert [row.seed for row in rows] == [0, 0, 0, 0, 1, 1, 1, 1]
-    reference = {row.mechanism: row for row in finished[1]}
-    assert rows[0].accuracy == reference["none"].accuracy
+    told: list[int] = []
+    beside = [(tmp_path / "beside").touch]
+    rows = compare(config(tmp_path / "run", processes=2), progress=told.append, beside=beside)
+    assert (tmp_path / "beside").exists()
+    assert [(row.mechanism, row.clip) for row in rows] == [(row.mechanism, row.clip) for row in finished[1]]
+    same = [place for place, row in enumerate(rows) if row.mechanism in ("none", "identity")]
+    assert [rows[i].accuracy for i in same] == [finished[1][i].accuracy for i in same]
+    assert told == sorted(told)
+    assert told[-1] == len(rows)
+
+
+def test_labels_are_drawn_once_before_several_processes_read_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were they drawn where they are first read, two processes would draw two releases of each."""
+    asked = config(tmp_path / "run", processes=2, labels="randomized_response", label_epsilon=8.0)
+
+    class Pool:
+        def __init__(self, *_: object) -> None: ...
+        def __enter__(self) -> "Pool":
+            assert (tmp_path / "run" / "releases" / "labels-seed0.json").exists()
+            raise InterruptedError
+
+        def __exit__(self, *_: object) -> None: ...
+
+    monkeypatch.setattr(comparison_run.multiprocessing, "get_context", lambda kind: SimpleNamespace(Pool=Pool))
+    with pytest.raises(InterruptedError):
+        compare(asked)
 
 
 def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:
