@@ -8,7 +8,9 @@ latents that have nothing to do with the record). A utility figure without its `
 """
 
 import multiprocessing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
 import torch
@@ -74,16 +76,28 @@ def _make_aside(
         for cell in reversed(cells(config)):  # what needs no model is short: last, so that the processes end together
             by_model.setdefault(cell.family, []).insert(0, cell)
         jobs += [partial(_rows_made, config, splits, seed, asked) for asked in by_model.values()]
-    threads, made = max(1, torch.get_num_threads() // config.processes), 0
-    with multiprocessing.get_context("spawn").Pool(config.processes, torch.set_num_threads, (threads,)) as pool:
-        for found in pool.imap_unordered(_called, [*jobs, *beside]):
-            made += found if isinstance(found, int) else 0
-            progress(made)
+    made = 0
+    for found in _called([*jobs, *beside], processes=config.processes):
+        made += found if isinstance(found, int) else 0
+        progress(made)
 
 
 def _rows_made(config: CompareConfig, splits: dict[str, Corpus], seed: int, asked: list[Cell]) -> int:
     return len(list(seed_rows(Trial(config, splits, seed), asked)))
 
 
-def _called(job: Job) -> object:
-    return job()
+def _called(jobs: list[Job], *, processes: int) -> Iterator[object]:
+    """What jobs return, as they end, in processes that share the cores; they end with this one, however it ends."""
+    threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, spawn, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+        try:
+            yield from (done.result() for done in as_completed([pool.submit(job) for job in jobs]))
+        except BaseException as error:
+            for worker in set(multiprocessing.active_children()) - set(others):
+                worker.terminate()  # nobody waits for what they are at
+            if isinstance(error, BrokenProcessPool):
+                raise DataError(
+                    "a process was killed, perhaps for lack of memory: the same command with processes=1 goes on"
+                ) from None
+            raise

@@ -2,7 +2,11 @@
 
 import csv
 import json
+import multiprocessing
+import signal
+import time
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from types import SimpleNamespace
@@ -199,17 +203,25 @@ def test_labels_are_drawn_once_before_several_processes_read_them(
     """Were they drawn where they are first read, two processes would draw two releases of each."""
     asked = config(tmp_path / "run", processes=2, labels="randomized_response", label_epsilon=8.0)
 
-    class Pool:
-        def __init__(self, *_: object) -> None: ...
-        def __enter__(self) -> "Pool":
-            assert (tmp_path / "run" / "releases" / "labels-seed0.json").exists()
-            raise InterruptedError
+    def called(jobs: object, *, processes: int) -> object:
+        assert (tmp_path / "run" / "releases" / "labels-seed0.json").exists()
+        raise InterruptedError
 
-        def __exit__(self, *_: object) -> None: ...
-
-    monkeypatch.setattr(comparison_run.multiprocessing, "get_context", lambda kind: SimpleNamespace(Pool=Pool))
+    monkeypatch.setattr(comparison_run, "_called", called)
     with pytest.raises(InterruptedError):
         compare(asked)
+
+
+def test_a_process_that_is_killed_is_one_line_and_leaves_no_others() -> None:
+    """One kills itself, as the system does where memory is short; the other would sleep for an hour."""
+    before = multiprocessing.active_children()
+    with pytest.raises(DataError, match="a process was killed, perhaps for lack of memory"):
+        list(
+            comparison_run._called(
+                [partial(time.sleep, 3600), partial(signal.raise_signal, signal.SIGKILL)], processes=2
+            )
+        )
+    assert multiprocessing.active_children() == before
 
 
 def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:
