@@ -63,6 +63,11 @@ def _report(message: str, status: int) -> int:
     return status
 
 
+def signalled() -> bool:
+    """Has a signal come since the command began, whatever has become of its exception."""
+    return bool(_arrived)
+
+
 def leave_on_signals() -> None:
     """While modules are imported there is nothing to clean up, and an exception in C code might be lost: leave at once."""
     _handle(_leave)

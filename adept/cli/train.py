@@ -13,6 +13,7 @@ from omegaconf import MISSING
 
 from adept.cli.app import execute
 from adept.cli.console import show, write_json
+from adept.cli.process import signalled
 from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
@@ -129,8 +130,11 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 def _told_how_to_go_on(directory: Path) -> Iterator[None]:
     try:
         yield
-    except (KeyboardInterrupt, SystemExit):  # Lightning turns the one into the other
-        if (directory / CHECKPOINTS / LAST).is_file():
+    except (
+        BaseException
+    ) as error:  # Lightning turns an interrupt into an exit, other libraries into errors of their own
+        interrupted = isinstance(error, (KeyboardInterrupt, SystemExit)) or signalled()
+        if interrupted and (directory / CHECKPOINTS / LAST).is_file():
             raise Interrupted(f"adept train resume_from={directory} goes on after the last whole epoch") from None
         raise
 

@@ -132,10 +132,14 @@ def fit(
     first, second = _targets(train, validation, config.content, dim=sizes.latent_dim, seed=spec.seed)
     loader = token_loader(rows, targets=first, batch_size=config.batch_size, seed=spec.seed)
     judge = token_loader(unseen, targets=second, batch_size=4 * config.batch_size)
-    checkpoint = ModelCheckpoint(
-        output_dir / CHECKPOINTS, "best", monitor="validation_loss", save_last=True, enable_version_counter=False
+    checkpoint, last = (
+        ModelCheckpoint(output_dir / CHECKPOINTS, name, monitor=monitor, enable_version_counter=False)
+        for name, monitor in (
+            ("best", "validation_loss"),
+            ("last", None),
+        )  # ``save_last`` would keep improvements alone
     )
-    callbacks = [checkpoint, EarlyStopping("validation_loss", patience=config.patience)]
+    callbacks = [checkpoint, EarlyStopping("validation_loss", patience=config.patience), last]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
     task = AutoencoderTask(model, config, spec.mechanism, origin=origin_of(spec, train))
     begin = time.monotonic()

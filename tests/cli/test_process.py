@@ -12,6 +12,7 @@ import pytest
 from forked import CLOSED, PIPE, Forked
 from tiny import TINY_MODEL, Run
 
+from adept.cli import process, train
 from adept.cli.process import guarded
 from adept.errors import DataError, Interrupted
 
@@ -72,6 +73,18 @@ def interrupted(number: int, when: str, *arguments: str) -> "subprocess.Complete
 def test_an_interrupt_during_imports_is_one_line_and_130(number: int, module: str) -> None:
     done = interrupted(number, module, "evaluate", "train=a.txt", "test=b.txt")
     assert (done.returncode, done.stderr) == (130, "adept: interrupted\n")
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool
+) -> None:
+    """As when it comes while a checkpoint is written, and what writes it says that the file is incomplete."""
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").touch()
+    monkeypatch.setattr(process, "_arrived", [signal.SIGTERM] if arrived else [])
+    with pytest.raises(Interrupted if arrived else RuntimeError), train._told_how_to_go_on(tmp_path):
+        raise RuntimeError("unexpected pos 64 vs 0")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

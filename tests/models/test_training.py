@@ -91,6 +91,15 @@ def test_a_resumed_run_goes_on_to_what_an_uninterrupted_one_reaches(tmp_path: Pa
     assert resumed.fit.validation_loss == pytest.approx(whole.fit.validation_loss, rel=1e-4)
 
 
+def test_the_last_epoch_is_kept_though_it_was_not_the_best(tmp_path: Path) -> None:
+    """Weights that hardly move: the first epoch is the best, and a run goes on after the fourth all the same."""
+    small_fit(tmp_path, epochs=4, learning_rate=1e-30)
+    epochs = [
+        torch.load(tmp_path / "checkpoints" / name, weights_only=True)["epoch"] for name in ("best.ckpt", "last.ckpt")
+    ]
+    assert epochs == [0, 3]
+
+
 def test_resuming_from_nothing_or_from_damage_is_a_user_error(tmp_path: Path) -> None:
     config = tiny_config(tmp_path / "run")
     config.resume_from, config.output_dir = str(tmp_path), None
