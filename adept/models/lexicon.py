@@ -11,7 +11,7 @@ Both are functions of public words alone, and each word is looked up by itself: 
 changes nothing. The first is done wherever a model is to serve many domains, the second where nothing of the domain is at hand, and
 classifiers read words that no rewrite holds in the first way and texts in the second (``adept.evaluation.tfidf``). (The packaged
 model, HWU64's validation split, eps = 4 and 8, two seeds, one text a record: .21, .34 without a lexicon; .21, .37 where only the
-classifier reads unknown words by it; .26, .43 with all three; one seed, .36, .57 where the classifier has texts' vectors, too.
+classifier reads unknown words by it; .26, .43 with all three; one seed, .35, .56 where the classifier has texts' vectors, too.
 Vectors of the 116,000 public utterances' own company, in GloVe's place, gave nothing, nor did another weight between 1 and 2.5, or
 LIKE between .4 and .6.)
 
