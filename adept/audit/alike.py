@@ -70,7 +70,13 @@ def rounds_needed(epsilon: float, *, alpha: float) -> float:
 
 
 def alike(
-    source: Source, pairs: Sequence[Pair], reference: Callable[[Pair], PairSample], *, trials: int, alpha: float
+    source: Source,
+    pairs: Sequence[Pair],
+    reference: Callable[[Pair], PairSample],
+    *,
+    trials: int,
+    alpha: float,
+    fewest: int = FEWEST,
 ) -> Finding | None:
     """Return that nothing tells the releases of ``pairs`` from their releases in batches; None if something does.
 
@@ -79,9 +85,10 @@ def alike(
         reference: the same records' releases in batches.
         trials: releases of each input that the game would count.
         alpha: chance of error of the game.
+        fewest: releases of each input that are drawn.
     """
     rarest = rounds_needed(source.epsilon, alpha=alpha) / (2 * trials)
-    rows = max(FEWEST, math.ceil(SHOWN / rarest / len(pairs)))
+    rows = max(fewest, math.ceil(SHOWN / rarest / len(pairs)))
     if rows > trials // 4:
         return None
     sampler = Sampler(source, rows)

@@ -9,8 +9,8 @@ A mechanism on a finite alphabet or on texts is audited by `adept.audit.value_au
 can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``. A mechanism that answers a record with the release that it
 gave before has to be declared ``memoised``: it is convicted otherwise, since its releases do not vary.
 
-A mechanism that takes latents of any dimension claims its epsilon at every dimension, so it is tried at 1, 2 and 8 too,
-where a leak shows that 64 coordinates of noise would hide; unless it has an attribute ``dim``.
+A mechanism that takes latents of any dimension claims its epsilon at every dimension, so it is tried at 1, 2 and 8 too, where a
+leak shows that 64 coordinates of noise would hide, and at 1,024, where one place of many tells most; unless it has a ``dim``.
 """
 
 import time
@@ -26,12 +26,12 @@ from adept.audit import calls, company, declared, floats
 from adept.audit.alike import Batches, alike, rounds_needed
 from adept.audit.arena import FEWEST_TRIALS, Arena, Patience
 from adept.audit.arguments import check_arguments, check_mechanism, given_pairs
-from adept.audit.copies import first, untouched
+from adept.audit.copies import afterwards, first, untouched
 from adept.audit.manner import manner
-from adept.audit.pairs import Pair, adversarial_pairs, company_pairs, lonely_pairs
+from adept.audit.pairs import adversarial_pairs, company_pairs, lonely_pairs
 from adept.audit.repetition import repetition
 from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, Verdict, judge, judged
-from adept.audit.scout import scouted_pairs
+from adept.audit.scout import every_pair
 from adept.audit.sight import SEES, not_looked_at
 from adept.audit.subject import Subject
 from adept.audit.value_audit import audit_values, given_values
@@ -40,15 +40,11 @@ from adept.audit.value_audit import audit_values, given_values
 EVENT, SMALLER, ALONE, COMPANY, FIRST, DTYPE, REPETITION = 0.5, 0.14, 0.06, 0.06, 0.02, 0.02, 0.02
 GAMES = EVENT + SMALLER + ALONE + COMPANY + FIRST + DTYPE + REPETITION
 TESTS = 11  # scale, shape, coordinates, batch, neighbours (at two dimensions each), seed, fork, lowest bit, representability
-SMALL_DIMS = (1, 2, 8)
-DIMENSIONS = (
-    "dim",
-    "dims",
-    "dimension",
-    "latent_dim",
-    "n",
-    "d",
-)  # attributes that name the one dimension a mechanism knows
+SMALL_DIMS, LARGE_DIMS = (1, 2, 8), (1024,)
+LARGE_NUMBERS = 8  # times the numbers of an audited input are drawn of one at the large dimension
+LARGE = ("diagonal", "zero and random", "first and last axis")  # pairs there
+# Attributes that name the one dimension a mechanism knows.
+DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")
 SECONDS = 3.0  # that a slow mechanism may take in each further arena
 LONELY_TRIALS, COMPANY_TRIALS = 2500, 3000
 PATIENCE = 45.0
@@ -139,7 +135,7 @@ class _Audit:
     @cached_property
     def arena(self) -> Arena:
         """The audited dimension, many releases in a call."""
-        return Arena(self.subject, self.given + _pairs(self.subject), self.trials, EVENT * self.alpha)
+        return Arena(self.subject, self.given + every_pair(self.subject), self.trials, EVENT * self.alpha)
 
     @cached_property
     def batches(self) -> Batches:
@@ -182,7 +178,7 @@ class _Audit:
             "lowest bit": lambda: floats.lowest_bit(subject, arena.samples, share=share),
             "representability": lambda: floats.representability(subject, arena.samples, share=share),
         }
-        if (small := self._smaller(2)) is not None:
+        if (small := self._other(2)) is not None:
             point = latent[:2].clone()
             questions["batch, dimension 2"] = lambda: calls.batch(small, point, share=share)
             questions["neighbours, dimension 2"] = lambda: company.neighbours(
@@ -195,14 +191,16 @@ class _Audit:
         subject, alpha = self.subject, self.alpha
         questions: dict[str, Question] = {}
         if subject.source == "release":
-            options: dict[str, Any] = {"trials": self.trials, "alpha": FIRST * alpha}
+            options: dict[str, Any] = {"trials": self.trials, "alpha": FIRST / 2 * alpha}
             questions["first"] = lambda: first(subject, self.original, self.batches, **options)
+            if self._other(1) is not None:
+                questions["afterwards"] = lambda: afterwards(subject, self.original, self.batches, **options)
             questions["alone"] = lambda: self._in_calls("alone", LONELY_TRIALS, ALONE)
             questions["repetition"] = lambda: repetition(subject, trials=self.trials, alpha=REPETITION * alpha)
             questions["company"] = lambda: self._in_calls("company", COMPANY_TRIALS, COMPANY)
-        for dim in SMALL_DIMS:
-            if (small := self._smaller(dim)) is not None:
-                questions[f"dimension {dim}"] = lambda small=small: self._small(small)  # type: ignore[misc]
+        for dim in (*SMALL_DIMS, *LARGE_DIMS):
+            if (other := self._other(dim)) is not None:
+                questions[f"dimension {dim}"] = lambda other=other: self._elsewhere(other)  # type: ignore[misc]
         return questions | {"event": self._event}
 
     def _event(self) -> Finding:
@@ -234,27 +232,28 @@ class _Audit:
         trials = max(trials, subject.affordable(int(needed), seconds=2 * SECONDS, alone=True))
         return self._further(Arena(subject, pairs, trials, alpha))
 
-    def _small(self, small: Subject) -> Finding:
-        """A game at a small dimension, with as many numbers as at the audited one."""
-        most = self.trials * min(8, self.subject.dim // small.dim)
-        trials = small.affordable(2 * most, seconds=SECONDS) // 2
-        return self._further(Arena(small, _pairs(small), trials, SMALLER * self.alpha / len(SMALL_DIMS)))
+    def _elsewhere(self, other: Subject) -> Finding:
+        """A game at another dimension: with as many numbers as at the audited one, or a few times as many at a larger."""
+        small = other.dim < self.subject.dim
+        times = min(8, self.subject.dim // other.dim) if small else LARGE_NUMBERS * self.subject.dim / other.dim
+        trials = other.affordable(2 * max(FEWEST_TRIALS, int(self.trials * times)), seconds=SECONDS) // 2
+        pairs = (
+            every_pair(other)
+            if small
+            else [pair for pair in adversarial_pairs(other.dim, clip_norm=other.clip_norm) if pair.name in LARGE]
+        )
+        return self._further(Arena(other, pairs, trials, SMALLER * self.alpha / len(SMALL_DIMS + LARGE_DIMS)))
 
     def _further(self, arena: Arena) -> Finding:
         if arena.trials < FEWEST_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} releases in {SECONDS:g} s")
-        return arena.finding(claim=self.subject.epsilon)
+        refuted = self.patience.refuted  # already: a first look is enough
+        return arena.finding(claim=self.subject.epsilon, enough=lambda score, share: refuted)
 
-    def _smaller(self, dim: int) -> Subject | None:
-        """The same mechanism at a smaller dimension, unless it knows one dimension only."""
+    def _other(self, dim: int) -> Subject | None:
+        """The same mechanism at a smaller or larger dimension, unless it knows one only."""
         subject = self.subject
         knows = any(isinstance(getattr(subject.mechanism, name, None), int) for name in DIMENSIONS)
-        if knows or dim not in SMALL_DIMS or dim >= subject.dim:
+        if knows or dim == subject.dim or dim not in (SMALL_DIMS if dim < subject.dim else LARGE_DIMS):
             return None
         return replace(subject, dim=dim, _declared=None, _dialect=None, _seconds={})
-
-
-def _pairs(subject: Subject) -> list[Pair]:
-    """Return the pairs on which a subject is tried; a simulation promises nothing for NaN and Inf, so it is asked for none."""
-    pairs = adversarial_pairs(subject.dim, clip_norm=subject.clip_norm) + scouted_pairs(subject)
-    return pairs if subject.source == "release" else [pair for pair in pairs if pair.finite]

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 SECONDS = 1.5
 LARGEST_BATCH = 2**13
 BATCHES = 16
+FEW, FEW_BATCHES = 16, 1000  # what many rows share out among them is more in a batch of few
 
 
 def neighbours(subject: Subject, *, trials: int, share: float) -> Finding:
@@ -27,20 +28,23 @@ def neighbours(subject: Subject, *, trials: int, share: float) -> Finding:
     Every second record of a batch is always the same, those between are one record in some batches and another in others.
     Claim: if rows are released independently, each from its own record, then the releases of the constant rows are independent
     and of one law in all batches, so every function of them is; exact two-sample tests compare how far they lie along the
-    difference of the neighbours, and how long they are (Bonferroni over functions, thresholds, records).
+    difference of the neighbours and along their own record, and how long they are (Bonferroni over functions, thresholds, records).
     """
     found: list[Difference] = []
     failures: list[MechanismFailure] = []
-    seconds = SECONDS / len(cases := _cases(subject.dim, subject.clip_norm))
+    seconds = SECONDS / (1 + len(cases := _cases(subject.dim, subject.clip_norm)))
     rows = min(subject.affordable(4 * trials, seconds=seconds) // 2, BATCHES * LARGEST_BATCH)
-    for name, constant, first, second in cases:
-        batches = max(2, min(BATCHES, rows // 64))
+    many = max(32, rows // (batches := max(2, min(BATCHES, rows // 64)))), batches // 2
+    few = FEW, subject.affordable(min(rows // FEW, FEW_BATCHES), seconds=seconds, alone=True) // 2 + 1
+    sizes = [many] * len(cases) + [few]
+    for size, (name, constant, first, second) in zip(sizes, [*cases, cases[1]], strict=True):
         try:
-            sides = [_observed(subject, constant, x, max(32, rows // batches), batches // 2) for x in (first, second)]
+            sides = [_observed(subject, constant, x, *size) for x in (first, second)]
         except MechanismFailure as failure:  # a record that it refuses, such as NaN
             failures.append(failure)
             continue
-        found += _compared(*sides, direction=(second.nan_to_num() - first.nan_to_num()).numpy(), what=name)
+        direction, own = (second.nan_to_num() - first.nan_to_num()).numpy(), constant.nan_to_num().numpy()
+        found += _compared(sides[0], sides[1], direction, own, what=f"{size[0]} {name}")
     if not found:
         raise failures[0]
     return most_unlike(found, share=share, what="releases of one record among others")
@@ -65,14 +69,15 @@ def _observed(subject: Subject, constant: Tensor, neighbour: Tensor, rows: int, 
     return np.concatenate([np.nan_to_num(subject.release(batch.clone()))[::2] for _ in range(batches)])
 
 
-def _compared(first: Floats, second: Floats, *, direction: Floats, what: str) -> list[Difference]:
+def _compared(first: Floats, second: Floats, direction: Floats, own: Floats, *, what: str) -> list[Difference]:
     found = [
         *differences(_length(first), _length(second), what=f"{what}, length"),
         *differences(first[:, 0], second[:, 0], what=f"{what}, first number"),
         *differences(first.sum(axis=1), second.sum(axis=1), what=f"{what}, sum"),
     ]
     if first.shape[1] == len(direction):
-        found += differences(first @ direction, second @ direction, what=f"{what}, along the neighbours")
+        for name, along in (("the neighbours", direction), ("itself", own)):
+            found += differences(first @ along, second @ along, what=f"{what}, along {name}") if along.any() else []
     return found
 
 

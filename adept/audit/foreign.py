@@ -88,3 +88,10 @@ def as_rows(value: Any, *, rows: int, what: str) -> Floats:
     if not array.size:
         raise MechanismFailure(f"{what} returned rows of no numbers")
     return array.reshape(rows, -1)
+
+
+def fitted(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return rows of so many numbers: NaN where there were fewer, without those beyond."""
+    if rows.shape[1] >= width:
+        return rows[:, :width]
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)

@@ -26,7 +26,7 @@ from adept.audit.subject import Subject
 Floats = NDArray[np.float64]
 
 RECORDS = 96
-SECONDS = 4.0  # for either, where a mechanism is slow
+SECONDS, PATIENT = 4.0, 3.0  # for either, where a mechanism is slow; so many times that in an audit of many trials
 CHUNK_CALLS, CHUNK_ROWS = 500, 4096
 CALLS, ROWS = 30_000, 120_000  # releases in calls of their own; releases of many rows a call
 
@@ -36,8 +36,10 @@ def repetition(subject: Subject, *, trials: int, alpha: float) -> Finding:
     if subject.delta > 0:
         raise MechanismFailure("a claim with delta forgives repetitions")
     records = _records(subject)
+    seconds = SECONDS * max(1.0, min(PATIENT, trials / 10_000))
     results = [
-        _hits(subject, records, min(most, 3 * trials), alone=alone) for alone, most in ((True, CALLS), (False, ROWS))
+        _hits(subject, records, min(most, 3 * trials), seconds, alone=alone)
+        for alone, most in ((True, CALLS), (False, ROWS))
     ]
     bounds = [_bound(own, other, alpha=alpha / 2) for own, other, _ in results]
     bound = max(bounds)
@@ -65,13 +67,13 @@ def _records(subject: Subject) -> Tensor:
     return records
 
 
-def _hits(subject: Subject, records: Tensor, most: int, *, alone: bool) -> tuple[int, int, int]:
+def _hits(subject: Subject, records: Tensor, most: int, seconds: float, *, alone: bool) -> tuple[int, int, int]:
     """Return how many fresh releases hit their own record's set, how many another's, and how many there were.
 
     Half of the releases come first, half of them remembered. If none of the others comes back, a quarter of the hits that would be
     counted was missed, and hardly a dozen, the fewest that convict, can be expected of all: then nothing more is drawn.
     """
-    rows = subject.affordable(most, seconds=SECONDS, alone=alone) // (2 * RECORDS)
+    rows = subject.affordable(most, seconds=seconds, alone=alone) // (2 * RECORDS)
     if rows < 1:
         return 0, 0, 1
     owners: dict[bytes, int] = {}

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.pairs import Pair
+from adept.audit.pairs import Pair, adversarial_pairs
 from adept.audit.result import MechanismFailure
 from adept.audit.subject import Subject
 
@@ -23,10 +23,16 @@ RELEASES = 12  # of each record
 FEWEST_RELEASES = 4
 SECONDS = 1.5
 PLACES = 64  # in which a record of one number may have it
-LENGTHS = 48
-LONGEST = 3000.0  # in units of clip_norm
+THIRD = 24  # of the lengths: of records inside the ball, outside, and so short that low precision takes them for zero
+LONGEST, SHORTEST = 3000.0, 1e-12  # in units of clip_norm
 CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
 TINY = 1e-12
+
+
+def every_pair(subject: Subject) -> list[Pair]:
+    """Return the pairs on which a subject is tried; a simulation promises nothing for NaN and Inf, so it is asked for none."""
+    pairs = adversarial_pairs(subject.dim, clip_norm=subject.clip_norm) + scouted_pairs(subject)
+    return pairs if subject.source == "release" else [pair for pair in pairs if pair.finite]
 
 
 def scouted_pairs(subject: Subject) -> list[Pair]:
@@ -56,10 +62,12 @@ def _standing_out(subject: Subject, records: Tensor, releases: Floats) -> list[P
     releases = releases.clip(-subject.largest, subject.largest)
     spread, distance = _spread(releases), np.linalg.norm(releases.mean(axis=0), axis=1)
     calm, wild, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))
+    blown = records[int(_along(records, releases).argmax())]
     return [
         Pair(name="scouted, calmest and wildest", first=calm, second=wild, hard=True),
         Pair(name="scouted, calmest and its opposite", first=calm, second=-calm),
         Pair(name="scouted, farthest and its opposite", first=far, second=-far),
+        Pair(name="scouted, farthest along itself and its opposite", first=blown, second=-blown),
     ]
 
 
@@ -68,9 +76,10 @@ def scouted_records(dim: int, *, clip_norm: float) -> Tensor:
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:PLACES]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
-    random = torch.randn(LENGTHS, dim, dtype=torch.float64, generator=generator)
+    random = torch.randn(3 * THIRD, dim, dtype=torch.float64, generator=generator)
     random /= torch.linalg.vector_norm(random, dim=1, keepdim=True)
-    lengths = torch.cat([torch.linspace(0.02, 1.0, LENGTHS // 2), torch.logspace(0, math.log10(LONGEST), LENGTHS // 2)])
+    inside, outside = torch.linspace(0.02, 1.0, THIRD), torch.logspace(0, math.log10(LONGEST), THIRD)
+    lengths = torch.cat([inside, outside, torch.logspace(math.log10(SHORTEST), -2, THIRD)])
     counts = sorted({max(1, min(dim, round(dim * i / 12))) for i in range(13)})
     order = torch.arange(dim)
     sparse = torch.stack([torch.where(order < count, 1.0, 0.0) / math.sqrt(count) for count in counts]).to(
@@ -81,6 +90,15 @@ def scouted_records(dim: int, *, clip_norm: float) -> Tensor:
     return clip_norm * torch.cat(
         [places, -places, leaning, -leaning, random * lengths.double()[:, None], sparse, signs, constant]
     )
+
+
+def _along(records: Tensor, releases: Floats) -> Floats:
+    """Return how far releases (k, R, m) of each record lie along it on average; zero where they are of another dimension."""
+    units = torch.nn.functional.normalize(records, dim=1, eps=0.0).nan_to_num().numpy()
+    if releases.shape[2] != units.shape[1]:
+        return np.zeros(len(units))
+    along: Floats = (releases.mean(axis=0) * units).sum(axis=1)
+    return along
 
 
 def _spread(releases: Floats) -> Floats:

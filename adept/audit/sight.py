@@ -10,9 +10,11 @@ SEES = {
     "norm": "Sees projected latents outside the declared set, to the last bit, on 34 latents of every size.",
     "event": "Sees any leak by which a rule guesses the input, whatever the mechanism declares: certifies a bound on epsilon. "
     "It cannot exceed about ln(trials), and a leak spread over many coordinates shows only in part.",
-    "dimension ": "Sees what the event sees, at a small dimension, where less noise hides it. Blind to what large dimensions do.",
+    "dimension ": "Sees what the event sees, at a small dimension, where less noise hides it, or at a large one, by one place of "
+    "many. Blind to other dimensions.",
     "alone": "Sees what a record's release in a batch of its own tells that others do not. Blind to events rarer than in hundreds.",
     "first": "Sees what the first release of a fresh copy tells that others do not, and noise that copies share.",
+    "afterwards": "Sees what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts.",
     "repetition": "Sees releases that come back: pools of noise, small spaces of seeds. Blind to spaces beyond trials^2 / 10^3.",
     "company": "Sees what all releases of a batch tell of a record, at any of three places, and a batch of copies does not. "
     "Blind to larger batches.",

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.foreign import DIALECTS, Caller, as_rows
+from adept.audit.foreign import DIALECTS, Caller, as_rows, fitted
 from adept.audit.laws import LAWS, Law
 from adept.audit.pairs import Pair, PairSample, Statistic
 from adept.audit.result import MechanismFailure
@@ -25,7 +25,8 @@ SOURCES, CLIPS = ("release", "simulate"), ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # numbers asked for in one call: bounds both the memory and the time of a call
 CALLS_SECONDS = 0.5  # of calls that follow each other in one thread
 LARGEST_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, are cut off there: post-processing
-MOST_TIMES, TIMING_SECONDS = 20, 0.1  # of taking the time of a call
+FEWEST_CALLS, MOST_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a call
+MANY_NUMBERS = 2**12  # of a call of several rows whose time is taken
 JITTER = 1e-7  # in units of clip_norm: tells the records of memoised releases apart
 
 
@@ -52,6 +53,7 @@ class Subject:
     _declared: Any = field(default=None, repr=False)
     _dialect: str | None = None
     _seconds: dict[str, float] = field(default_factory=dict, repr=False)
+    _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False)  # of a release, by its record's shape
 
     def __post_init__(self) -> None:
         self.call = Caller(self.time_limit)
@@ -186,11 +188,10 @@ class Subject:
         return self.call("privatize", lambda: self.mechanism.privatize(given))
 
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
-        """Yield ``rows`` releases of one record, in chunks (b, m) of bounded size, as finite numbers.
+        """Yield ``rows`` releases of one record, in chunks (b, m) of bounded size, as finite numbers, m as it was first.
 
-        NaN and infinite outputs become large numbers, which is post-processing. Memoised releases are drawn each from a copy
-        of its own of the mechanism as it was given, of a record of its own, `JITTER` apart: the claim speaks of any records, so
-        what bounds the mixture of their releases is the same.
+        NaN, infinite and missing numbers become large ones: post-processing. Memoised releases are drawn each from a copy of
+        its own, of a record of its own, `JITTER` apart: what bounds the releases of any records bounds their mixture.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), released once for each
@@ -198,14 +199,14 @@ class Subject:
             rows: how many releases.
             alone: whether a latent (n,) is released in calls of one row each.
         """
-        limit = self.largest
-        together = record.ndim == 1 and not alone and not self.memoised
+        limit, together = self.largest, record.ndim == 1 and not alone and not self.memoised
         batch = record[None] if record.ndim == 1 else record
         size = CALL_ELEMENTS // self.dim if together else CALLS_SECONDS / max(self.seconds_per_call, 1e-6)
         largest = max(1, min(int(size), CALL_ELEMENTS // batch.numel()))
         for start in range(0, rows, largest):
             count = min(largest, rows - start)
             released = self.release(batch.expand(count, -1).clone()) if together else self.in_calls([batch] * count)
+            released = fitted(released, self._widths.setdefault(tuple(record.shape), released.shape[1]))
             yield np.nan_to_num(released, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
 
     def sample(self, record: Tensor, rows: int, *, alone: bool = False) -> Floats:
@@ -234,26 +235,25 @@ class Subject:
     @property
     def seconds_per_row(self) -> float:
         """How much longer each further row of a call takes."""
-        return max(1e-9, (self._measured("rows", 64) - self.seconds_per_call) / 63)
+        rows = max(4, min(64, MANY_NUMBERS // self.dim))
+        return max(1e-9, (self._measured("rows", rows) - self.seconds_per_call) / (rows - 1))
 
     def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
-        """Return ``rows``, or as many as the mechanism releases in so many seconds; fixed before any is looked at."""
+        """Return ``rows``, or as many as are released in so many seconds; fixed before any is looked at."""
         each = self.seconds_per_call if alone or self.memoised else self.seconds_per_row
         return max(0, min(rows, int(seconds / each)))
 
     def _measured(self, what: str, rows: int) -> float:
+        """Return what a call costs: processor time on average, as the machine may be busy, or the shortest wait if longer."""
         if what not in self._seconds:
             latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)
-            times = [self._timed(latents) for _ in range(4)]  # the machine may be busy with something else
-            while len(times) < MOST_TIMES and sum(times) < TIMING_SECONDS:
-                times.append(self._timed(latents))
-            self._seconds[what] = min(times)
+            calls, shortest, begun, worked = 0, math.inf, time.perf_counter(), time.process_time()
+            while calls < FEWEST_CALLS or (calls < MOST_CALLS and time.perf_counter() < begun + TIMING_SECONDS):
+                started, more = time.perf_counter(), max(1, calls)
+                self.in_calls([latents] * more)
+                calls, shortest = calls + more, min(shortest, (time.perf_counter() - started) / more)
+            self._seconds[what] = max(shortest, (time.process_time() - worked) / calls)
         return self._seconds[what]
-
-    def _timed(self, latents: Tensor) -> float:
-        started = time.perf_counter()
-        self.release(latents)
-        return time.perf_counter() - started
 
     def _require(self, method: str) -> None:
         if not callable(getattr(self.mechanism, method, None)):

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from adept.audit.aspects import unlike
 from adept.audit.calls import LAGS, global_seeds_restored, set_global_seeds
 from adept.audit.exact_tests import Difference, fisher, most_unlike
 from adept.audit.pairs import Pair
-from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge, judged
+from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, Verdict, judge, judged
 from adept.audit.sight import SEES, not_looked_at
 from adept.audit.value_laws import SECONDS, counts, law, outcome_key
 from adept.audit.values import ValueSubject, alphabet_of, value_pairs
@@ -66,7 +66,7 @@ def audit_values(
     """
     started, subject = time.monotonic(), ValueSubject(mechanism, time_limit)
     audit = _ValueAudit(subject, pairs, trials, 1 - confidence, progress)
-    checks = tuple(judge(name, question, sees=SEES[name]) for name, question in audit.questions().items())
+    checks = tuple(audit.checks())
     result = AuditResult(
         mechanism=subject.name,
         claimed_epsilon=subject.epsilon,
@@ -90,6 +90,12 @@ class _ValueAudit:
     trials: int
     alpha: float
     progress: Callable[[int, int], None] | None
+    refuted: bool = False  # by a check that was made already
+
+    def checks(self) -> Iterator[Check]:
+        for name, question in self.questions().items():
+            yield (check := judge(name, question, sees=SEES[name]))
+            self.refuted |= check.verdict is Verdict.FAILED
 
     def questions(self) -> dict[str, Callable[[], Finding]]:
         share = (1 - EVENT - ALONE - DTYPE) * self.alpha / TESTS
@@ -127,7 +133,8 @@ class _ValueAudit:
         trials = self.subject.affordable(min(LONELY_TRIALS, self.trials), seconds=SECONDS)
         if trials < FEWEST_TRIALS:
             raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} releases in {SECONDS:g} s")
-        return Arena(self.subject, pairs, trials, ALONE * self.alpha).finding(claim=self.subject.epsilon)
+        arena, refuted = Arena(self.subject, pairs, trials, ALONE * self.alpha), self.refuted
+        return arena.finding(claim=self.subject.epsilon, enough=lambda score, share: refuted)  # a first look, then
 
 
 def batch(subject: ValueSubject, value: Any, *, share: float) -> Finding:

@@ -15,9 +15,10 @@ FEW_CALLS = 100
 
 
 def make_cheap(patched: pytest.MonkeyPatch) -> None:
-    """Releases in calls of their own are what takes time; where they are not what is tested, few have to do."""
+    """Releases in calls of their own, and large ones, are what takes time; where they are not what is tested, few have to do."""
     for module, name in ((auditor, "LONELY_TRIALS"), (auditor, "COMPANY_TRIALS"), (value_audit, "LONELY_TRIALS")):
         patched.setattr(module, name, FEW_CALLS)
+    patched.setattr(auditor, "LARGE_DIMS", ())
     patched.setattr(events, "FEWEST_ROWS", 20)
     patched.setattr(calls, "BATCH_ROWS", 2 * calls.CALL_ROWS)
     patched.setattr(copies, "TRIALS", FEW_CALLS)

@@ -10,7 +10,7 @@ from adept.audit.rules import THRESHOLD_ALPHA, Rule, chance_of_first, counted_ru
 
 Floats = NDArray[np.float64]
 
-GAMES = 500
+GAMES = 200
 
 
 def chosen(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.asking import failed, failed_of
+from audit.asking import asked, failed, failed_of
 from audit.protocols import KRR, protocols
 
 from adept import audit
@@ -67,7 +67,7 @@ def test_our_own_mechanisms_on_values_are_audited_as_they_are(mechanism: Any) ->
 
 
 def test_a_size_alone_does_not_make_a_mechanism_on_latents_one_on_values() -> None:
-    assert run(Codebook(epsilon=2.0, size=64), dim=4, trials=300).dim == 4
+    assert asked({"event"}, Codebook(epsilon=2.0, size=64), dim=4, trials=300).dim == 4
 
 
 class Lawful(KRR):

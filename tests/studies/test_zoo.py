@@ -6,6 +6,7 @@ chance of a false alarm is below 1e-6 in all.
 
 import numpy as np
 import pytest
+from audit.asking import make_cheap
 
 from adept.errors import ConfigurationError
 from adept.studies import zoo
@@ -57,7 +58,8 @@ def test_a_word_by_word_mechanism_keeps_the_number_of_words() -> None:
 @pytest.mark.parametrize(
     "name", ["DPText", "DP-Rewrite, program", "DP-Prompt, length of the record", "CusText", "RANTEXT"]
 )
-def test_verdicts_are_as_stated_beforehand(name: str) -> None:
+def test_verdicts_are_as_stated_beforehand(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_cheap(monkeypatch)
     rows = list(zoo.run(mechanisms=(name,), trials=4_000))
     assert all(row.as_expected for row in rows), rows
 
@@ -74,7 +76,8 @@ def test_every_false_claim_is_convicted_in_a_minute_and_no_sound_one_accused() -
     assert max(row.seconds for row in rows) < 60
 
 
-def test_the_table_and_the_figure_hold_every_reading() -> None:
+def test_the_table_and_the_figure_hold_every_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_cheap(monkeypatch)
     rows = list(zoo.run(mechanisms=("SanText",), trials=400))
     assert [line[0] for _, _, lines in view.tables(rows) for line in lines] == ["SanText", "SanText"]
     assert view.draw(rows).count("SanText (") == 2
