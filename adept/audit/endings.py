@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+FINEST_PLACE = 6
 FINEST_BIT = 20  # about a millionth of the unit; sums in float32 end below it
 FEW = 4  # numbers of a release that are looked at first
 
@@ -22,11 +23,12 @@ def lowest_bits(z: Floats) -> Floats:
 
 def trailing(z: Floats, unit: float) -> Floats:
     """Return the coarsest decimal place, from 0 to 6, below which no number of a release has digits."""
-    places = np.full(len(z), 7.0)
-    for place in range(6, -1, -1):
-        step = unit * 10.0**-place
-        rows = np.flatnonzero(_whole(z[:, 0] / step))  # hardly any row, of most laws: the others need no second look
-        places[rows[_whole(z[rows] / step).all(axis=1)]] = place
+    places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
+    for place in range(FINEST_PLACE, -1, -1):  # hardly any row, of most laws: the others need no second look
+        rows = rows[_whole(z[rows] / (unit * 10.0**-place)).all(axis=1)]
+        if not len(rows):
+            break
+        places[rows] = place
     return places
 
 

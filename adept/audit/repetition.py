@@ -26,7 +26,10 @@ from adept.audit.subject import Subject
 Floats = NDArray[np.float64]
 
 RECORDS = 96
-SECONDS, PATIENT = 4.0, 3.0  # for either, where a mechanism is slow; so many times that in an audit of many trials
+SECONDS, PATIENT = (
+    4.0,
+    2.0,
+)  # for either, where a mechanism is slow; so many times that for calls, in an audit of many trials
 CHUNK_CALLS, CHUNK_ROWS = 500, 4096
 CALLS, ROWS = 30_000, 120_000  # releases in calls of their own; releases of many rows a call
 
@@ -36,10 +39,10 @@ def repetition(subject: Subject, *, trials: int, alpha: float) -> Finding:
     if subject.delta > 0:
         raise MechanismFailure("a claim with delta forgives repetitions")
     records = _records(subject)
-    seconds = SECONDS * max(1.0, min(PATIENT, trials / 10_000))
+    patient = SECONDS * max(1.0, min(PATIENT, trials / 10_000))
     results = [
         _hits(subject, records, min(most, 3 * trials), seconds, alone=alone)
-        for alone, most in ((True, CALLS), (False, ROWS))
+        for alone, most, seconds in ((True, CALLS, patient), (False, ROWS, SECONDS))
     ]
     bounds = [_bound(own, other, alpha=alpha / 2) for own, other, _ in results]
     bound = max(bounds)
