@@ -4,6 +4,7 @@ Whatever goes wrong there becomes a `MechanismFailure` with the reason, and that
 """
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Thread
@@ -17,6 +18,7 @@ from torch import Tensor
 from adept.audit.result import MechanismFailure
 
 Floats = NDArray[np.float64]
+FEWEST_CALLS, MOST_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a call
 Value = TypeVar("Value")
 
 DIALECTS: dict[str, Callable[[Tensor], Any]] = {
@@ -95,3 +97,16 @@ def fitted(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     if rows.shape[1] >= width:
         return rows[:, :width]
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)
+
+
+def cost(call: Callable[[], object]) -> float:
+    """Return the seconds of a call: of processor time on average, one in ten may be dear, or the shortest wait if that is longer.
+
+    The machine may be busy with something else, which delays some calls and costs no processor time.
+    """
+    waited, worked, begun = list[float](), time.thread_time(), time.perf_counter()
+    while len(waited) < FEWEST_CALLS or (len(waited) < MOST_CALLS and time.perf_counter() < begun + TIMING_SECONDS):
+        started = time.perf_counter()
+        call()
+        waited.append(time.perf_counter() - started)
+    return max(min(waited), (time.thread_time() - worked) / len(waited))

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.foreign import DIALECTS, Caller, as_rows, fitted
+from adept.audit.foreign import DIALECTS, Caller, as_rows, cost, fitted
 from adept.audit.laws import LAWS, Law
 from adept.audit.pairs import Pair, PairSample, Statistic
 from adept.audit.result import MechanismFailure
@@ -25,7 +24,6 @@ SOURCES, CLIPS = ("release", "simulate"), ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # numbers asked for in one call: bounds both the memory and the time of a call
 CALLS_SECONDS = 0.5  # of calls that follow each other in one thread
 LARGEST_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, are cut off there: post-processing
-FEWEST_CALLS, MOST_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a call
 MANY_NUMBERS = 2**12  # of a call of several rows whose time is taken
 JITTER = 1e-7  # in units of clip_norm: tells the records of memoised releases apart
 
@@ -244,15 +242,10 @@ class Subject:
         return max(0, min(rows, int(seconds / each)))
 
     def _measured(self, what: str, rows: int) -> float:
-        """Return what a call costs: processor time on average, as the machine may be busy, or the shortest wait if longer."""
         if what not in self._seconds:
             latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)
-            calls, shortest, begun, worked = 0, math.inf, time.perf_counter(), time.process_time()
-            while calls < FEWEST_CALLS or (calls < MOST_CALLS and time.perf_counter() < begun + TIMING_SECONDS):
-                started, more = time.perf_counter(), max(1, calls)
-                self.in_calls([latents] * more)
-                calls, shortest = calls + more, min(shortest, (time.perf_counter() - started) / more)
-            self._seconds[what] = max(shortest, (time.process_time() - worked) / calls)
+            here = replace(self, time_limit=math.inf, _dialect=self.dialect)
+            self._seconds[what] = self.call("privatize", lambda: cost(lambda: here.in_calls([latents])))
         return self._seconds[what]
 
     def _require(self, method: str) -> None:

@@ -1,0 +1,32 @@
+"""What a call costs is known although one in ten is dear, and releases of any width are read at one."""
+
+import time
+from itertools import count
+
+import numpy as np
+
+from adept.audit.foreign import cost, fitted
+
+DEAR = 0.01  # seconds of processor time
+
+
+def test_a_call_of_which_one_in_ten_is_dear_costs_its_mean() -> None:
+    numbers = count(1)
+
+    def call() -> None:
+        started, dear = time.thread_time(), next(numbers) % 10 == 0
+        while dear and time.thread_time() < started + DEAR:
+            pass
+
+    assert cost(call) >= 0.4 * DEAR / 10  # the shortest call costs a thousandth of that
+    assert cost(lambda: None) < 0.1 * DEAR / 10
+
+
+def test_a_call_that_waits_costs_its_wait() -> None:
+    assert cost(lambda: time.sleep(DEAR)) >= DEAR
+
+
+def test_releases_of_another_width_are_cut_off_or_lack_numbers() -> None:
+    rows = np.ones((2, 3))
+    assert fitted(rows, 2).shape == (2, 2)
+    assert np.isnan(fitted(rows, 5)).sum() == 4
