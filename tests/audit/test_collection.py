@@ -70,7 +70,7 @@ def test_one_of_every_kind_is_convicted_by_the_check_made_for_it(name: str, chec
         ("unit_norm_in_half_precision", "dimension 2", 4),
         ("sum_in_half_precision", "event", 64),
         ("clip_of_the_whole_batch", "neighbours, dimension 2", 4),
-        ("scale_of_the_wrong_axis", "first", 64),
+        ("scale_of_the_wrong_axis", "alone", 256),
         ("a_generator_for_each_thread", "fork", 4),
         ("laplace_of_ten_bits", "event", 64),
         ("noise_of_one_l1_norm", "event", 8),
