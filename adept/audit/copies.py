@@ -21,7 +21,7 @@ from adept.audit.pairs import Pair, PairSample, adversarial_pairs
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.subject import Subject
 
-TRIALS = 800
+TRIALS, LATER = 800, 10_000
 SECONDS = 2.0
 FEW_ROWS = 100  # of each input after something else was asked, unless they differ from others
 NAMES = ("diagonal", "zero and random")
@@ -79,7 +79,11 @@ def afterwards(
         raise MechanismFailure("the mechanism cannot be copied")
     past = replace(subject, mechanism=asked, dim=1, _declared=None, _dialect=None, _seconds={})
     past.release(torch.zeros(1, 1, dtype=torch.float64))
-    later, pairs = replace(past, dim=subject.dim, _dialect=None), _pairs(subject)
+    later, pairs, trials = (
+        replace(past, dim=subject.dim, _dialect=None, _seconds={}),
+        _pairs(subject),
+        min(trials, LATER),
+    )
     if found := alike(later, pairs, reference, trials=trials, alpha=alpha, fewest=FEW_ROWS):
         return found
     return Arena(later, pairs, trials, alpha).finding(claim=subject.epsilon)
