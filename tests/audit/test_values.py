@@ -32,7 +32,7 @@ def run(mechanism: Any, **options: Any) -> audit.AuditResult:
 def test_an_oracle_of_ldp_auditor_is_acquitted_and_most_of_its_epsilon_is_certified(name: str) -> None:
     result = run(protocols(2.0, 8)[name], trials=15_000)
     assert not result.violated, result.rows()
-    assert 0.75 * 2.0 < result.certified_epsilon <= 2.0
+    assert 0.65 * 2.0 < result.certified_epsilon <= 2.0  # of the unary encodings one audit in a hundred certifies 1.5
 
 
 @pytest.mark.slow
