@@ -46,7 +46,7 @@ LARGE = ("diagonal", "zero and random", "first and last axis")  # pairs there
 # Attributes that name the one dimension a mechanism knows.
 DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")
 SECONDS = 3.0  # that a slow mechanism may take in each further arena
-LONELY_TRIALS, COMPANY_TRIALS = 2500, 3000
+LONELY_TRIALS, COMPANY_TRIALS, LATE_TRIALS = 2500, 3000, 1000  # the last where the claim is refuted already
 PATIENCE = 45.0
 
 Progress = Callable[[int, int], None]
@@ -229,7 +229,8 @@ class _Audit:
         if found := alike(subject, pairs, self.batches, trials=trials, alpha=alpha):
             return found
         needed = min(rounds_needed(subject.epsilon, alpha=alpha), 4 * most)  # of a large claim
-        trials = max(trials, subject.affordable(int(needed), seconds=2 * SECONDS, alone=True))
+        most_now = subject.affordable(int(needed), seconds=2 * SECONDS, alone=True)
+        trials = min(trials, LATE_TRIALS) if self.patience.refuted else max(trials, most_now)
         return self._further(Arena(subject, pairs, trials, alpha))
 
     def _elsewhere(self, other: Subject) -> Finding:
