@@ -83,11 +83,11 @@ def test_rows_that_the_machine_rounds_otherwise_are_not_used(
     """A product whose terms are added in another order, for some numbers of rows, is found out by the trial."""
     product, used = torch.baddbmm, []
 
-    def otherwise(added: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    def otherwise(added: Tensor, left: Tensor, right: Tensor, *, out: Tensor) -> Tensor:
         used.append(left.shape[1])
         if left.shape[1] in other:
-            return product(added, left.flip(2).contiguous(), right.flip(1).contiguous())
-        return product(added, left, right)
+            return product(added, left.flip(2).contiguous(), right.flip(1).contiguous(), out=out)
+        return product(added, left, right, out=out)
 
     expected = Reader(model_of("default"))(rows := records(150, longest=10))
     monkeypatch.setattr(torch, "baddbmm", otherwise)
