@@ -92,7 +92,9 @@ def _called(jobs: list[Job], *, processes: int) -> Iterator[object]:
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawn, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
         try:
-            yield from (done.result() for done in as_completed([pool.submit(job) for job in jobs]))
+            asked = [pool.submit(job) for job in jobs]
+            pool.submit(int)  # a pool watches a new process from the next job on that it is given
+            yield from (done.result() for done in as_completed(asked))
         except BaseException as error:
             for worker in set(multiprocessing.active_children()) - set(others):
                 worker.terminate()  # nobody waits for what they are at
