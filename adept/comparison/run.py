@@ -7,17 +7,13 @@ tell the figures apart: ``none`` (the text itself), ``identity`` (the rewriter w
 latents that have nothing to do with the record). A utility figure without its ``random`` row proves nothing.
 """
 
-import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
 from functools import partial
-
-import torch
 
 from adept.comparison.cells import Cell, cells
 from adept.comparison.config import CompareConfig
 from adept.comparison.families import Family
+from adept.comparison.processes import Job, in_processes
 from adept.comparison.results import Row
 from adept.comparison.seed_run import seed_rows
 from adept.comparison.store import open_directory
@@ -27,8 +23,6 @@ from adept.data.tables import write_csv
 from adept.errors import DataError
 
 __all__ = ["CompareConfig", "Row", "compare", "planned"]
-
-Job = Callable[[], object]  # makes something that is kept in the comparison's directory
 
 
 def compare(
@@ -77,29 +71,10 @@ def _make_aside(
             by_model.setdefault(cell.family, []).insert(0, cell)
         jobs += [partial(_rows_made, config, splits, seed, asked) for asked in by_model.values()]
     made = 0
-    for found in _called([*jobs, *beside], processes=config.processes):
+    for found in in_processes([*jobs, *beside], processes=config.processes):
         made += found if isinstance(found, int) else 0
         progress(made)
 
 
 def _rows_made(config: CompareConfig, splits: dict[str, Corpus], seed: int, asked: list[Cell]) -> int:
     return len(list(seed_rows(Trial(config, splits, seed), asked)))
-
-
-def _called(jobs: list[Job], *, processes: int) -> Iterator[object]:
-    """What jobs return, as they end, in processes that share the cores; they end with this one, however it ends."""
-    threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, spawn, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
-        try:
-            asked = [pool.submit(job) for job in jobs]
-            pool.submit(int)  # a pool watches a new process from the next job on that it is given
-            yield from (done.result() for done in as_completed(asked))
-        except BaseException as error:
-            for worker in set(multiprocessing.active_children()) - set(others):
-                worker.terminate()  # nobody waits for what they are at
-            if isinstance(error, BrokenProcessPool):
-                raise DataError(
-                    "a process was killed, perhaps for lack of memory: the same command with processes=1 goes on"
-                ) from None
-            raise

@@ -2,11 +2,7 @@
 
 import csv
 import json
-import multiprocessing
-import signal
-import time
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from statistics import mean
 from types import SimpleNamespace
@@ -207,21 +203,9 @@ def test_labels_are_drawn_once_before_several_processes_read_them(
         assert (tmp_path / "run" / "releases" / "labels-seed0.json").exists()
         raise InterruptedError
 
-    monkeypatch.setattr(comparison_run, "_called", called)
+    monkeypatch.setattr(comparison_run, "in_processes", called)
     with pytest.raises(InterruptedError):
         compare(asked)
-
-
-def test_a_process_that_is_killed_is_one_line_and_leaves_no_others() -> None:
-    """One kills itself, as the system does where memory is short; the other would sleep for an hour."""
-    before = multiprocessing.active_children()
-    with pytest.raises(DataError, match="a process was killed, perhaps for lack of memory"):
-        list(
-            comparison_run._called(
-                [partial(time.sleep, 3600), partial(signal.raise_signal, signal.SIGKILL)], processes=2
-            )
-        )
-    assert multiprocessing.active_children() == before
 
 
 def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:
