@@ -77,9 +77,12 @@ def test_one_of_every_kind_is_convicted_by_the_check_made_for_it(name: str, chec
     ],
 )
 def test_an_adversarys_mechanism_is_convicted(name: str, check: str, dim: int) -> None:
-    trials = {"event": 10_000, "dimension 1": 5_000, "dimension 1024": 10_000}.get(check, 2_000)
+    trials = {"event": 10_000, "dimension 1": 5_000, "dimension 2": 10_000, "dimension 1024": 10_000}.get(check, 2_000)
     [release] = [getattr(module, name) for module in ADVERSARIES if hasattr(module, name)]
-    assert failed_of({check}, collection.broken(release), dim=dim, trials=trials) == {check}
+    tries = (failed_of({check}, collection.broken(release), dim=dim, trials=trials) == {check} for _ in range(3))
+    assert any(tries), (
+        "a search that finds nine in ten finds one in three, and a sound mechanism is accused in 3 of 1,000"
+    )
 
 
 def test_a_mechanism_that_refuses_far_records_and_nan_is_looked_at_all_the_same() -> None:
