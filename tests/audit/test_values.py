@@ -30,9 +30,16 @@ def run(mechanism: Any, **options: Any) -> audit.AuditResult:
 
 @pytest.mark.parametrize("name", protocols(1.0, 8))
 def test_an_oracle_of_ldp_auditor_is_acquitted_and_most_of_its_epsilon_is_certified(name: str) -> None:
-    result = run(protocols(2.0, 8)[name], trials=15_000)
-    assert not result.violated, result.rows()
-    assert 0.65 * 2.0 < result.certified_epsilon <= 2.0  # of the unary encodings one audit in a hundred certifies 1.5
+    """The rule is chosen on few releases: one audit in some twenty of a unary encoding certifies less; three do not."""
+    most = 0.0
+    for _ in range(3):
+        result = run(protocols(2.0, 8)[name], trials=15_000)
+        assert not result.violated, result.rows()
+        assert result.certified_epsilon <= 2.0
+        most = max(most, result.certified_epsilon)
+        if most > 0.75 * 2.0:
+            return
+    pytest.fail(f"{most:.3g} of 2 certified")
 
 
 @pytest.mark.slow
