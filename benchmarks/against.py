@@ -23,7 +23,9 @@ torch.set_num_threads(1)
 from adept.data.corpus import DataConfig, Corpus, load
 from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.tokenizer import Tokenizer
-from adept.models.training import TrainerConfig, TrainSpec, fit
+from adept.models.options import TrainerConfig
+from adept.models.resuming import TrainSpec
+from adept.models.training import fit
 path, epochs, seed, directory = json.loads(sys.argv[1])
 if path:
     texts = [json.loads(line)["text"] for line in Path(path).open()]

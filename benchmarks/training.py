@@ -16,8 +16,10 @@ import torch
 from adept.data.corpus import DataConfig, load
 from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.batching import LengthBatchSampler, token_loader
+from adept.models.options import TrainerConfig, TrainingConfig
+from adept.models.resuming import TrainSpec
 from adept.models.tokenizer import PAD, Tokenizer
-from adept.models.training import TrainerConfig, TrainingConfig, TrainSpec, fit
+from adept.models.training import fit
 
 
 def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[int]], *, epochs: int) -> float:

@@ -4,9 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 STRENGTH = 10.0  # C of the regression: chosen once, on public text
 
@@ -21,6 +18,10 @@ class Reader:
     """
 
     def __init__(self, texts: Sequence[str], values: Sequence[str], *, seed: int = 0) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+
         self.classes = sorted(set(values))
         self._model = make_pipeline(
             TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\S+"),

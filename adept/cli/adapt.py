@@ -13,10 +13,7 @@ from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.models.adapting import adapt
 from adept.models.card import model_card
-from adept.models.fine_tuning import fine_tune
-from adept.models.task import TrainingConfig
-from adept.models.trainer import TrainerConfig
-from adept.models.training import MODEL
+from adept.models.options import MODEL, TrainerConfig, TrainingConfig
 from adept.rewriting.loading import load_model
 
 
@@ -66,6 +63,8 @@ def run(config: AdaptConfig) -> AdaptResult:
     directory = new_directory(config.output_dir)
     model, tokenizer = adapt(model, tokenizer, examples, source=Path(config.examples).name, seed=config.seed)
     if config.trainer.max_epochs:
+        from adept.models.fine_tuning import fine_tune  # a trainer takes seconds to import
+
         trainer = TrainerConfig(max_epochs=config.trainer.max_epochs, accelerator=config.trainer.accelerator)
         fine_tune(
             model,

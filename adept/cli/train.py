@@ -19,19 +19,10 @@ from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.models.autoencoder import ModelConfig, TrainingData
 from adept.models.card import model_card
+from adept.models.options import CHECKPOINTS, MODEL, FitResult, TrainerConfig, TrainingConfig, for_mechanism
+from adept.models.resuming import LAST, TrainSpec
 from adept.models.survival import Survival, survival
 from adept.models.tokenizer import Tokenizer, TokenizerConfig
-from adept.models.training import (
-    CHECKPOINTS,
-    LAST,
-    MODEL,
-    FitResult,
-    TrainerConfig,
-    TrainingConfig,
-    TrainSpec,
-    for_mechanism,
-    train_model,
-)
 
 OVERRIDES = "overrides.json"
 
@@ -104,6 +95,8 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         joint_labels=config.labels == "joint",
         seed=config.seed,
     )
+    from adept.models.training import train_model  # a trainer takes seconds to import
+
     with _told_how_to_go_on(directory):
         model, fitted = train_model(
             splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint

@@ -11,8 +11,8 @@ from adept.mechanisms.base import check_between
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.autoencoder import ModelConfig
 from adept.models.decoding import DecodingConfig
+from adept.models.options import TrainerConfig, TrainingConfig
 from adept.models.tokenizer import TokenizerConfig
-from adept.models.training import TrainerConfig, TrainingConfig
 
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
 PROTOCOLS = ("disjoint", PAPER)

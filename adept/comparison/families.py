@@ -7,7 +7,8 @@ from adept.comparison.config import SUPERVISED, CompareConfig
 from adept.data.corpus import Corpus
 from adept.mechanisms import BY_NAME, Codebook, L1Laplace
 from adept.models.autoencoder import TrainingData
-from adept.models.training import MODEL, TrainingConfig, TrainSpec, for_mechanism, train_model
+from adept.models.options import MODEL, TrainingConfig, for_mechanism
+from adept.models.resuming import TrainSpec
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ def trained(family: Family, config: CompareConfig, *, public: Corpus, validation
             seed=seed,
         )
         seen = public if family.content == SUPERVISED else Corpus(public.texts)
+        from adept.models.training import train_model  # a trainer takes seconds to import
+
         train_model(seen, Corpus(validation.texts), spec, output_dir=run)
         (run / "done").touch()
     return run / MODEL

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -21,10 +22,12 @@ from adept.mechanisms.choice import MechanismChoice
 from adept.models.autoencoder import Autoencoder
 from adept.models.public_texts import PublicTexts
 from adept.models.tokenizer import Tokenizer
-from adept.models.topics import Encoder
 from adept.models.word_vectors import Words, word_vectors
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
+
+if TYPE_CHECKING:
+    from adept.models.topics import Encoder
 
 WORDS_KNOWN, WORD_DIM = 1000, 64  # public words of the mechanisms that go word by word
 
@@ -99,7 +102,7 @@ class Trial:
         return TrigramModel([*self.validation.texts, *self.test.texts])
 
     @cached_property
-    def linear(self) -> Encoder:
+    def linear(self) -> "Encoder":
         """The encoder of the look-up, which is fitted on public text and has no network."""
         return linear_latents(self.public, seed=self.seed)
 

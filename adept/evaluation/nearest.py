@@ -3,12 +3,18 @@
 Answered with the nearest public utterances (``adept.models.public_texts``), it is the baseline that an encoder has to beat.
 """
 
+from typing import TYPE_CHECKING
+
 from adept.data.corpus import Corpus
-from adept.models.topics import Encoder, fit_content
+
+if TYPE_CHECKING:
+    from adept.models.topics import Encoder
 
 LINEAR_DIM = 16
 
 
-def linear_latents(public: Corpus, *, seed: int) -> Encoder:
+def linear_latents(public: Corpus, *, seed: int) -> "Encoder":
     """Return the linear encoder fitted on public text: N texts to unit vectors (N, 16)."""
+    from adept.models.topics import fit_content  # scikit-learn takes seconds to import
+
     return fit_content(public, kind="words", dim=LINEAR_DIM, seed=seed)

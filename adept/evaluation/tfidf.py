@@ -24,7 +24,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
 from adept.data.corpus import Corpus
@@ -73,6 +72,8 @@ class TextClassifier:
         self.rows, distinct = _places(texts)
         self.columns = np.searchsorted(np.array(self.names, dtype=object), np.array(labels, dtype=object))
         self._distinct = len(distinct)
+        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+
         self._tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\S+", dtype=np.float32)
         try:
             counted = self._tfidf.fit_transform(distinct).tocsr()

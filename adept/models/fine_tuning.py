@@ -7,12 +7,11 @@ from pathlib import Path
 from adept.data.corpus import Corpus
 from adept.models.adapting import BESIDE, WEIGHT, own_texts
 from adept.models.autoencoder import Autoencoder
+from adept.models.options import FitResult, TrainerConfig, TrainingConfig
 from adept.models.resuming import TrainSpec
-from adept.models.task import TrainingConfig
 from adept.models.tokenizer import Tokenizer
 from adept.models.topic_encoder import TOPICS
-from adept.models.trainer import TrainerConfig
-from adept.models.training import FitResult, fit
+from adept.models.training import fit
 
 
 def fine_tune(

@@ -18,10 +18,9 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Mechanism
 from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
+from adept.models.options import TrainerConfig, TrainingConfig
 from adept.models.saved import printable
-from adept.models.task import TrainingConfig
 from adept.models.tokenizer import TokenizerConfig
-from adept.models.trainer import TrainerConfig
 
 LAST, BEST = "last.ckpt", "best.ckpt"
 

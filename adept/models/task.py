@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytorch_lightning as lightning
@@ -11,49 +10,13 @@ from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 
-from adept.errors import ConfigurationError
 from adept.mechanisms import Mechanism
 from adept.models.autoencoder import Autoencoder
-from adept.models.codec_training import CodecConfig
+from adept.models.options import TrainingConfig
 from adept.models.tokenizer import PAD, UNKNOWN
-from adept.models.topics import ContentConfig
 
 HIDDEN_LABELS = 0.3
 BESIDE = 8  # codewords around a latent that its text may be written from in training
-
-
-@dataclass
-class TrainingConfig:
-    """How the weights are fitted."""
-
-    learning_rate: float = 2e-3
-    batch_size: int = 64
-    weight_decay: float = 0.0
-    gradient_clip: float = 1.0
-    patience: int = 5  # epochs without a better validation loss before training stops
-    epsilon: Any = (
-        None  # null: no noise; x: the mechanism's noise at x; [low, high]: at a budget drawn log-uniformly per batch
-    )
-    content: ContentConfig = field(default_factory=ContentConfig)
-    codec: CodecConfig = field(default_factory=CodecConfig)
-
-    def __post_init__(self) -> None:
-        for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
-            if not getattr(self, name) > 0:
-                raise ConfigurationError(f"training.{name} must be positive, got {getattr(self, name)}")
-        if self.epsilon is not None and not 0 < self.budgets[0] <= self.budgets[1] < math.inf:
-            raise ConfigurationError(f"training.epsilon must be null, positive or [low, high], got {self.epsilon}")
-
-    @property
-    def budgets(self) -> tuple[float, float]:
-        """The lowest and the highest epsilon of noise-aware training."""
-        try:
-            low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
-            return float(low), float(high)
-        except (TypeError, ValueError):
-            raise ConfigurationError(
-                f"training.epsilon must be null, positive or [low, high], got {self.epsilon}"
-            ) from None
 
 
 class AutoencoderTask(lightning.LightningModule):

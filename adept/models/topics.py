@@ -17,7 +17,6 @@ all of its own equally often, and a topic that is frequent has a direction. Priv
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,43 +29,13 @@ from sklearn.preprocessing import normalize
 from adept.data import air_travel
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError
+from adept.models.options import KINDS
 from adept.models.word_classes import class_spelling
 
-KINDS = ("none", "topics", "words", "classes", "labels", "air_travel")
-UNSUPERVISED = ("words", "classes")
 TEACHER_SIZE, WORDS_BESIDE_LABELS = 8000, 0.6
 
 Vectors = NDArray[np.float64]
 Encoder = Callable[[Sequence[str]], Vectors]
-
-
-@dataclass
-class ContentConfig:
-    """How much a latent is to say what its utterance is about."""
-
-    kind: str = "auto"  # auto | none | topics | words | classes | labels | air_travel; auto: topics for mechanism=learned_codebook
-    topics: int = 400  # at most so many, and one for every eight public texts; kind=topics only
-    weight: float = 5.0  # of one minus the cosine between latent and topic vector, beside the reconstruction loss
-    spread: float = 1.5  # the decoder's latents are blurred by up to this many of their lengths, as codewords are
-    lexicon: bool = (
-        False  # unknown words are read as known ones, and topics know what words mean: for text of many domains
-    )
-    grammar_texts: int = 0  # unlabelled utterances of the bundled grammar beside the public text, for text about travel
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("auto", *KINDS):
-            raise ConfigurationError(f"training.content.kind must be one of auto, {', '.join(KINDS)}, got {self.kind}")
-        if self.grammar_texts and self.kind not in ("auto", *UNSUPERVISED):
-            raise ConfigurationError(
-                f"training.content.grammar_texts needs kind {' or '.join(UNSUPERVISED)}, got {self.kind}: it is text without labels"
-            )
-        if self.topics < 2:
-            raise ConfigurationError(f"training.content.topics must be at least 2, got {self.topics}")
-        for name in ("weight", "spread", "grammar_texts"):
-            if not 0 <= getattr(self, name) < 1e6:
-                raise ConfigurationError(
-                    f"training.content.{name} must be at least 0 and finite, got {getattr(self, name)}"
-                )
 
 
 def fit_content(corpus: Corpus, *, kind: str, dim: int, seed: int = 0, grammar_texts: int = 0) -> Encoder:

@@ -3,27 +3,13 @@
 import logging
 import sys
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytorch_lightning as lightning
 from pytorch_lightning.callbacks import Callback, RichProgressBar
 from pytorch_lightning.loggers import CSVLogger
 
-from adept.errors import ConfigurationError
-
-
-@dataclass
-class TrainerConfig:
-    """How long, and on what."""
-
-    max_epochs: int = 40
-    accelerator: str = "auto"  # auto | cpu | gpu
-    progress_bar: bool | None = None  # null: only on a terminal
-
-    def __post_init__(self) -> None:
-        if self.max_epochs < 1:
-            raise ConfigurationError(f"trainer.max_epochs must be at least 1, got {self.max_epochs}")
+from adept.models.options import TrainerConfig
 
 
 def make_trainer(

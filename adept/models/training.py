@@ -1,8 +1,8 @@
-"""Training of an autoencoder, from a corpus to a model directory: what is asked for, the run, and what it leaves behind."""
+"""Training of an autoencoder, from a corpus to a model directory: the run, and what it leaves behind."""
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytorch_lightning as lightning
@@ -11,44 +11,20 @@ from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.mechanisms import Description, LearnedCodebook
-from adept.mechanisms.choice import Kind
 from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.batching import token_loader
 from adept.models.codec_training import learn_codec
 from adept.models.inference import reader_of
 from adept.models.lexicon import Lexicon
+from adept.models.options import CHECKPOINTS, MODEL, ContentConfig, FitResult
 from adept.models.public_texts import text_codebooks
-from adept.models.resuming import BEST, LAST, TrainSpec, continued, origin_of
-from adept.models.task import AutoencoderTask, TrainingConfig
+from adept.models.resuming import BEST, TrainSpec, continued, origin_of
+from adept.models.task import AutoencoderTask
 from adept.models.tokenizer import Tokenizer
 from adept.models.topic_encoder import MEANT, TOPICS, supported_topics
-from adept.models.topics import ContentConfig, fit_content
-from adept.models.trainer import TrainerConfig, make_trainer, quiet_lightning
-
-__all__ = ["LAST", "FitResult", "TrainSpec", "TrainerConfig", "TrainingConfig", "fit", "for_mechanism", "train_model"]
-
-CHECKPOINTS, MODEL = "checkpoints", "model"
-
-
-@dataclass(frozen=True)
-class FitResult:
-    """What a training run did: speed counts real tokens (padding left out) of training batches, validation time included."""
-
-    epochs: int
-    validation_loss: float
-    tokens_per_second: float
-    records_per_second: float
-    seconds: float
-
-
-def for_mechanism(config: TrainingConfig, kind: Kind) -> TrainingConfig:
-    """Say what ``content.kind=auto`` stands for: topics where codebook or codec are learned, and none elsewhere."""
-    if config.content.kind != "auto":
-        return config
-    chosen = TOPICS if issubclass(kind, LearnedCodebook | Description) else "none"
-    return replace(config, content=replace(config.content, kind=chosen))
+from adept.models.topics import fit_content
+from adept.models.trainer import make_trainer, quiet_lightning
 
 
 def train_model(

@@ -20,8 +20,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.models import placing
 from adept.models.autoencoder import ModelConfig
 from adept.models.decoding import DecodingConfig
-from adept.models.topics import ContentConfig
-from adept.models.training import TrainerConfig, TrainingConfig
+from adept.models.options import ContentConfig, TrainerConfig, TrainingConfig
 from adept.rewriting.rewriter import Rewriter
 
 COLUMNS = (

@@ -14,9 +14,8 @@ from adept.models.autoencoder import Autoencoder, TrainingData
 from adept.models.batching import pad
 from adept.models.codec import text_of
 from adept.models.fine_tuning import fine_tune
-from adept.models.task import TrainingConfig
+from adept.models.options import TrainerConfig, TrainingConfig
 from adept.models.tokenizer import Tokenizer
-from adept.models.trainer import TrainerConfig
 from adept.rewriting.loading import load_model
 from adept.rewriting.pool import pool_size
 from adept.rewriting.rewriter import Rewriter

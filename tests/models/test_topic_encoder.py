@@ -14,13 +14,13 @@ from adept.mechanisms import LearnedCodebook
 from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.batching import pad
 from adept.models.inference import reader_of
+from adept.models.options import TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.pipeline import END, PAD, UNKNOWN
 from adept.models.resuming import TrainSpec
-from adept.models.task import AutoencoderTask, TrainingConfig
+from adept.models.task import AutoencoderTask
 from adept.models.tokenizer import Tokenizer
 from adept.models.topic_encoder import TopicEncoder, supported_topics
-from adept.models.trainer import TrainerConfig
-from adept.models.training import for_mechanism, train_model
+from adept.models.training import train_model
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ import pytest
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
-from adept.models.topics import KINDS, ContentConfig, fit_content
+from adept.models.options import KINDS, ContentConfig
+from adept.models.topics import fit_content
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,12 @@ from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, Identity, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.autoencoder import Autoencoder, ModelConfig
 from adept.models.batching import LengthBatchSampler, pad, token_loader
+from adept.models.options import ContentConfig, FitResult, TrainerConfig, TrainingConfig, for_mechanism
+from adept.models.resuming import TrainSpec
 from adept.models.task import AutoencoderTask
 from adept.models.tokenizer import Tokenizer
-from adept.models.topics import ContentConfig, fit_content
-from adept.models.training import FitResult, TrainerConfig, TrainingConfig, TrainSpec, fit, for_mechanism, train_model
+from adept.models.topics import fit_content
+from adept.models.training import fit, train_model
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

@@ -12,7 +12,7 @@ from adept.comparison.store import Store, Written
 from adept.comparison.trial import Trial
 from adept.data.corpus import DataConfig, load
 from adept.models.autoencoder import ModelConfig
-from adept.models.training import TrainerConfig
+from adept.models.options import TrainerConfig
 from adept.report.examples import WITHHELD, bare, examples, spread
 
 Finished = tuple[CompareConfig, list[Row]]

@@ -1,0 +1,61 @@
+"""The classifier that learns its own features: a bidirectional LSTM, max-pooled."""
+
+import tempfile
+from pathlib import Path
+from typing import Any, cast
+
+import pytorch_lightning as lightning
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from adept.data.corpus import Corpus
+from adept.models.batching import length_batches, pad
+from adept.models.options import TrainerConfig
+from adept.models.tokenizer import PAD, Tokenizer
+from adept.models.trainer import make_trainer, quiet_lightning
+
+
+class LSTMClassifier(lightning.LightningModule):
+    """Embedding, bidirectional LSTM, maximum over time, linear: tokens (B, T) -> logits (B, labels)."""
+
+    def __init__(self, vocabulary_size: int, labels: int, *, embedding_dim: int = 96, hidden_dim: int = 128) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary_size, embedding_dim, padding_idx=PAD)
+        self.lstm = nn.LSTM(embedding_dim, hidden_dim, batch_first=True, bidirectional=True)
+        self.dropout = nn.Dropout(0.3)
+        self.to_labels = nn.Linear(2 * hidden_dim, labels)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        states, _ = self.lstm(self.dropout(self.embedding(tokens)))  # (B, T, 2H)
+        pooled = states.masked_fill((tokens == PAD)[..., None], -torch.inf).amax(dim=1)  # END is there: never empty
+        return cast(Tensor, self.to_labels(self.dropout(pooled)))
+
+    def training_step(self, batch: tuple[Tensor, Tensor]) -> Tensor:
+        tokens, labels = batch
+        return nn.functional.cross_entropy(self(tokens), labels)
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(self.parameters(), lr=2e-3)
+
+
+def predict_lstm(train: Corpus, texts: list[str], *, seed: int, max_length: int = 60, epochs: int = 8) -> list[str]:
+    """Train for a fixed number of epochs: validation text that is not private would be one more thing to know about."""
+    lightning.seed_everything(seed, verbose=False)
+    tokenizer = Tokenizer.train(train.texts)
+    names = sorted(set(train.labels or []))
+    targets = [names.index(label) for label in train.labels or []]
+    rows = tokenizer.encode(train.texts, max_length=max_length)
+    order = length_batches([len(row) for row in rows], batch_size=32, seed=seed)
+    batches = [(pad([rows[i] for i in batch]), torch.tensor([targets[i] for i in batch])) for batch in order]
+    model = LSTMClassifier(len(tokenizer), len(names))
+    with tempfile.TemporaryDirectory() as directory, quiet_lightning():
+        config = TrainerConfig(max_epochs=epochs, progress_bar=False)
+        trainer = make_trainer(config, Path(directory), [], gradient_clip=1.0, checkpoints=False)
+        trainer.fit(model, DataLoader(cast(Any, batches), batch_size=None, shuffle=True))
+    model.eval().cpu()
+    with torch.inference_mode():
+        encoded = tokenizer.encode(texts, max_length=max_length)
+        chunks = (pad(encoded[i : i + 256]) for i in range(0, len(encoded), 256))
+        best = torch.cat([model(chunk).argmax(dim=1) for chunk in chunks])
+    return [names[i] for i in best.tolist()]
