@@ -33,6 +33,9 @@ QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # w
 
 Config = TypeVar("Config")
 
+# Hydra copies what it searches for each group that --help lists, this store of schemas with it, which it only reads: seconds.
+ConfigStore.__deepcopy__ = lambda store, memo: store  # type: ignore[attr-defined]
+
 
 def register_mechanisms() -> None:
     """Make each mechanism's dataclass a schema; budget and radius are left open, since they come from elsewhere unless set."""
