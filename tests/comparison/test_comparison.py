@@ -10,14 +10,15 @@ from types import SimpleNamespace
 import pytest
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
-from adept.comparison import families, seed_run
 from adept.comparison import run as comparison_run
+from adept.comparison import seed_run
 from adept.comparison.quality import COLUMNS as COLUMNS_OF_QUALITY
 from adept.comparison.results import REFERENCES
 from adept.comparison.run import CompareConfig, Row, compare, planned
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.models import placing
+from adept.models import training as model_training
 from adept.models.autoencoder import ModelConfig
 from adept.models.decoding import DecodingConfig
 from adept.models.options import ContentConfig, TrainerConfig, TrainingConfig
@@ -97,7 +98,7 @@ def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], mo
         return release(rewriter, texts)
 
     monkeypatch.setattr(Rewriter, "release", counted)
-    monkeypatch.setattr(families, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
+    monkeypatch.setattr(model_training, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
     assert compare(config(directory)) == rows
     assert released == []
     grown = compare(config(directory, epsilons=[64.0, 128.0], mechanisms=["original", "l1", "gaussian"]))
@@ -109,7 +110,7 @@ def test_a_model_that_exists_is_scored_and_nothing_is_trained(
     topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one round and in two, which place it by a fifth of the records."""
-    monkeypatch.setattr(families, "train_model", lambda *_, **__: pytest.fail("a model was trained"))
+    monkeypatch.setattr(model_training, "train_model", lambda *_, **__: pytest.fail("a model was trained"))
     monkeypatch.setattr(placing, "DRAWN", 200)
     data = DataConfig(sizes=TINY_SIZES, balanced=True)
     options = {"mechanisms": ["learned_codebook"], "epsilons": [20.0], "model_dir": str(topic_run), "data": data}
@@ -160,10 +161,10 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
 ) -> None:
     seen: list[Corpus] = []
-    train_model, release = families.train_model, Rewriter.release
+    train_model, release = model_training.train_model, Rewriter.release
     private: list[str] = []
     monkeypatch.setattr(
-        families, "train_model", lambda t, v, s, **k: (seen.extend([t, v]), train_model(t, v, s, **k))[1]
+        model_training, "train_model", lambda t, v, s, **k: (seen.extend([t, v]), train_model(t, v, s, **k))[1]
     )
     monkeypatch.setattr(Rewriter, "release", lambda self, texts: (private.extend(texts), release(self, texts))[1])
     data, training = DataConfig(sizes=TINY_SIZES), TrainingConfig()
@@ -380,7 +381,7 @@ def test_only_supervised_content_sees_the_public_labels(tmp_path: Path, monkeypa
         seen.append(train)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(families, "train_model", stopped)
+    monkeypatch.setattr(model_training, "train_model", stopped)
     for kind in ("words", "labels"):
         training = TrainingConfig(content=ContentConfig(kind=kind))
         with pytest.raises(KeyboardInterrupt):
