@@ -3,7 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
+from adept.attacks.bounds import Rate
+from adept.attacks.result import AttackRow
+from adept.comparison.attacks import AttackLine
+from adept.comparison.cells import Cell
+from adept.comparison.families import Family
 from adept.comparison.results import Row
+from adept.mechanisms.guarantee import Guarantee
 
 BASE = Row(
     data="atis",
@@ -85,3 +91,28 @@ def make_mixed() -> list[Row]:
     return rows + [
         replace(row, classifier="lstm", accuracy=row.accuracy / 2) for row in rows if row.classifier == "tfidf"
     ]
+
+
+def line_of(
+    mechanism: str,
+    *,
+    epsilon: float,
+    right: int = 80,
+    bound: float = 0.97,
+    claimed_bound: float = 0.03,
+    **detail: float,
+) -> AttackLine:
+    """An attack on 100 releases of a mechanism that claims 8, by default refuted: 80 are named where the claim allows 3."""
+    row = AttackRow(
+        attack="reconstruction",
+        knows="pool",
+        success="exact",
+        rate=Rate.of(right, 100, confidence=0.9999),
+        without_release=0.01,
+        bound=bound,
+        claimed_bound=claimed_bound,
+        optimum=None,
+        detail={"candidates": 1200, **detail},
+    )
+    promise = replace(Guarantee.pure(epsilon=epsilon, exact=True, text=""), claimed_epsilon=8.0)
+    return AttackLine.of(Cell(mechanism, 8.0, "lstm", "tfidf", Family("l2", "none")), promise, row)

@@ -89,6 +89,24 @@ def play(rewriter: Rewriter, private: Corpus, public: Corpus, game: Game, *, can
         game: how many secrets, and how sure.
         candidates: at most so many, for secrets that may be anything that could have been said.
     """
+    own, played, found = _by_posterior(rewriter, private, public, game, candidates)
+    rows = list(found.rows)
+    if rewriter.guarantee.scale:
+        rows.append(_search_row(rewriter, played, public, game))
+    named = name_from_text(rewriter, played.released, played.pool.texts, own)
+    rows.append(_row(rewriter, played, "text", named == played.places, game))
+    return Reconstruction(rows, found.given_away)
+
+
+def by_posterior(rewriter: Rewriter, private: Corpus, public: Corpus, game: Game, *, candidates: int) -> Reconstruction:
+    """Play the exact posterior alone, among pool and crowd: no attack on one release guesses better; arguments as of `play`."""
+    return _by_posterior(rewriter, private, public, game, candidates)[2]
+
+
+def _by_posterior(
+    rewriter: Rewriter, private: Corpus, public: Corpus, game: Game, candidates: int
+) -> tuple[Known, Round, Reconstruction]:
+    """With what the others are played on: the pool as the mechanism reads it, and its releases."""
     if len(private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(private)}")
     pool = crowd(private.texts, private.slots)
@@ -98,11 +116,7 @@ def play(rewriter: Rewriter, private: Corpus, public: Corpus, game: Game, *, can
     guesses = guess(own, played.released, prior=pool.prior, classes=pool.classes)
     rows = _pool_rows(rewriter, played, own, guesses, game)
     rows.append(_crowd_row(rewriter, pool, public, game, candidates))
-    if rewriter.guarantee.scale:
-        rows.append(_search_row(rewriter, played, public, game))
-    named = name_from_text(rewriter, played.released, pool.texts, own)
-    rows.append(_row(rewriter, played, "text", named == played.places, game))
-    return Reconstruction(rows, _given_away(rewriter, played, guesses))
+    return own, played, Reconstruction(rows, _given_away(rewriter, played, guesses))
 
 
 def _given_away(rewriter: Rewriter, played: Round, guesses: Guesses) -> list[GivenAway]:
@@ -119,21 +133,21 @@ def _given_away(rewriter: Rewriter, played: Round, guesses: Guesses) -> list[Giv
 
 def _pool_rows(rewriter: Rewriter, played: Round, own: Known, guesses: Guesses, game: Game) -> list[AttackRow]:
     """Exact match and, where slots are known, good enough, by the exact posterior over the pool."""
-    pool, moved = played.pool, guesses.odds
-    every = torch.arange(len(pool.texts))
-    claimed = rewriter.guarantee.claimed_epsilon
-    detail = {
-        "candidates": len(pool.texts),
-        "largest_odds": float(moved.max()),
-        "beyond_claim": float((moved > claimed * (1 + 1e-4)).double().mean()),
-    }
-    optimum = best_success(own, pool.prior, every)
+    pool, detail = played.pool, _moved(rewriter, guesses)
+    optimum = best_success(own, pool.prior, torch.arange(len(pool.texts)))
     rows = [_row(rewriter, played, "pool", guesses.best == played.places, game, optimum=optimum, detail=detail)]
     if pool.classes is not None and guesses.best_class is not None:
         right = guesses.best_class == pool.classes[played.places]
         optimum = best_success(own, pool.prior, pool.classes)
         rows.append(_row(rewriter, played, "pool", right, game, optimum=optimum, classes=pool.classes))
     return rows
+
+
+def _moved(rewriter: Rewriter, guesses: Guesses) -> dict[str, float]:
+    """How far releases moved the odds between two candidates at most, and how many of them further than the claim allows."""
+    claimed = rewriter.guarantee.claimed_epsilon
+    beyond = guesses.odds > claimed * (1 + 1e-4)
+    return {"largest_odds": float(guesses.odds.max()), "beyond_claim": float(beyond.double().mean())}
 
 
 def _crowd_row(rewriter: Rewriter, pool: Crowd, public: Corpus, game: Game, candidates: int) -> AttackRow:
@@ -143,10 +157,9 @@ def _crowd_row(rewriter: Rewriter, pool: Crowd, public: Corpus, game: Game, cand
     draws = random.Random(game.seed + 1).choices(range(len(texts)), k=game.records)
     played = _released(rewriter, every, draws)
     own = view(rewriter, texts)
-    best = guess(own, played.released, prior=every.prior).best
-    optimum = best_success(own, every.prior, torch.arange(len(texts)))
-    detail = {"candidates": len(texts)}
-    return _row(rewriter, played, "crowd", best == played.places, game, optimum=optimum, detail=detail)
+    guesses = guess(own, played.released, prior=every.prior)
+    optimum, detail = best_success(own, every.prior, torch.arange(len(texts))), _moved(rewriter, guesses)
+    return _row(rewriter, played, "crowd", guesses.best == played.places, game, optimum=optimum, detail=detail)
 
 
 def crowded(pool: Crowd, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
@@ -203,7 +216,7 @@ def _row(
         bound=largest(prior, epsilon=promise.epsilon, delta=promise.delta),
         claimed_bound=largest(prior, epsilon=promise.claimed_epsilon, delta=promise.delta),
         optimum=optimum,
-        detail=dict(detail or {}),
+        detail={"candidates": len(played.pool.texts), **(detail or {})},
     )
 
 

@@ -1,6 +1,5 @@
 """What an attack came to: its rate beside what is possible, and the odds in words."""
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,15 +61,17 @@ class AttackRow:
     @property
     def words(self) -> str:
         """The odds in a sentence."""
-        of_100 = f"Of 100 guesses {_count(self.rate.value)} are right"
-        without = f"{_count(self.without_release)} without any release"
-        allowed = f"at most {_count(self.bound)} are possible at the true epsilon"
+        of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
+        without = f"{per_hundred(self.without_release)} without any release"
+        allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
         claimed = (
-            "" if self.bound == self.claimed_bound else f", at most {_count(self.claimed_bound)} at the claimed one"
+            ""
+            if self.bound == self.claimed_bound
+            else f", at most {per_hundred(self.claimed_bound)} at the claimed one"
         )
         verdict = ": the claim is refuted" if self.refutes_claim else ""
         beyond = self.detail.get("beyond_claim", 0.0)
-        odds = f" In {_count(beyond)} of 100 releases odds move further than the claim allows." if beyond else ""
+        odds = f" In {per_hundred(beyond)} of 100 releases odds move further than the claim allows." if beyond else ""
         return f"{of_100}; {without}, {allowed}{claimed}{verdict}.{odds}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,11 +86,11 @@ class AttackRow:
         }
 
 
-def _count(share: float) -> str:
-    """A share as a count of a hundred: to the tenth where it is small."""
+def per_hundred(share: float) -> str:
+    """Return a share as a count of a hundred: to the tenth near either end, and never as none or all if it is neither."""
     hundred = 100 * share
     if 0 < hundred < 0.05:
         return "fewer than 0.1"
-    if hundred >= 99.95 and share < 1:
-        return "99.9"
-    return f"{hundred:.0f}" if hundred >= 9.5 and not math.isclose(hundred, 99.9) else f"{hundred:.1f}"
+    if hundred >= 99.95:
+        return "99.9" if share < 1 else "100"
+    return f"{hundred:.0f}" if 9.5 <= hundred < 99.5 else f"{hundred:.1f}"

@@ -8,6 +8,7 @@ import pandas as pd
 
 from adept.cli.app import execute
 from adept.cli.console import progress, show_table
+from adept.comparison.attacks import attacks
 from adept.comparison.audits import verdict, verdicts
 from adept.comparison.run import CompareConfig, compare, planned
 from adept.report import findings, page
@@ -22,7 +23,8 @@ def run(config: CompareConfig) -> pd.DataFrame:
         audits = [partial(verdict, name, config) for name in config.mechanisms]
         rows = compare(config, progress=done, beside=audits)
     lines = table(rows)
-    page.write(lines, verdicts(config), config, Path(config.output_dir), examples=examples(config, rows))
+    audited, attacked, shown = verdicts(config), attacks(config), examples(config, rows)
+    page.write(lines, audited, config, Path(config.output_dir), examples=shown, attacked=attacked)
     return lines
 
 

@@ -37,6 +37,9 @@ class CompareConfig(Columns):
     samples: int = 1  # rewrites of each record, from its one released latent
     baselines: bool = False  # look-up, classifiers on latents and on labelled public text, quality of the text
     alternatives: bool = False  # what a user might take instead: word by word, DP-Prompt on our decoder, redaction
+    attacks: bool = (
+        False  # also reconstruct records from releases of each mechanism at each budget, with the first seed's models
+    )
     denoise: bool = False  # also read all releases of a learned codebook together and take their noise out
     adapt_share: float | None = None  # of the records: also place the codewords of the others by their releases
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
@@ -65,6 +68,10 @@ class CompareConfig(Columns):
         if self.alternatives and self.labels == JOINT_RESPONSE:
             raise ConfigurationError(
                 f"labels must be copy or randomized_response with alternatives=true, got {JOINT_RESPONSE}: words hold no label"
+            )
+        if self.attacks and self.labels == JOINT_RESPONSE:
+            raise ConfigurationError(
+                f"labels must be copy or randomized_response with attacks=true, got {JOINT_RESPONSE}: texts alone are reconstructed"
             )
         self._check_budgets()
 

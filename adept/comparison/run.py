@@ -10,6 +10,7 @@ latents that have nothing to do with the record). A utility figure without its `
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from adept.comparison.attacks import attackable, attacked
 from adept.comparison.cells import Cell, cells
 from adept.comparison.config import CompareConfig
 from adept.comparison.families import Family
@@ -77,4 +78,9 @@ def _make_aside(
 
 
 def _rows_made(config: CompareConfig, splits: dict[str, Corpus], seed: int, asked: list[Cell]) -> int:
-    return len(list(seed_rows(Trial(config, splits, seed), asked)))
+    trial = Trial(config, splits, seed)
+    rows = list(seed_rows(trial, asked))
+    if config.attacks and seed == config.seeds[0]:
+        for cell in attackable(asked):
+            attacked(trial, cell)
+    return len(rows)

@@ -11,6 +11,7 @@ or not at all; one that was damaged afterwards is named in one line, never half 
     quality/       what was measured of those texts
     rows/          what a classifier made of them
     audits/        verdicts on the mechanisms' claims
+    attacks/       what a reconstruction found, of releases of its own
 """
 
 import json
@@ -42,6 +43,7 @@ GROWING = (
     "processes",
     "baselines",
     "alternatives",
+    "attacks",
     "denoise",
     "examples",
     "output_dir",
@@ -144,6 +146,10 @@ class Store:
         """What an audit says of a mechanism's claim; ``kind`` is the dataclass that ``make`` returns."""
         path = self.directory / "audits" / f"{mechanism}-{_budget(epsilon)}.json"
         return self._json(path, lambda: asdict(make()), lambda found: kind(**found))  # type: ignore[call-overload]
+
+    def attack(self, cell: Cell, make: Callable[[], Any], parse: Callable[[Any], T]) -> T:
+        """What attacks on a cell's mechanism came to: ``make`` returns it as JSON can hold it, ``parse`` reads it."""
+        return self._json(self._path("attacks", *_release_key(cell)), make, parse)
 
     def _path(self, folder: str, *key: str, suffix: str = "json") -> Path:
         return self.directory / folder / f"{'-'.join([*key, f'seed{self.seed}'])}.{suffix}"

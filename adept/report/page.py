@@ -13,13 +13,14 @@ import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from adept.comparison.attacks import CONFIDENCE, Attacked
 from adept.comparison.audits import AUDIT_TRIALS, AuditVerdict, describe
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import Row
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import words
-from adept.report import figure, findings, sections
+from adept.report import attacks, figure, findings, sections
 from adept.report.examples import SHOWN_WORDS, Example, shortened
 from adept.report.table import LIGHT_SUPERVISION, METRICS, QUALITY, classifiers, model_title, of, texts, title
 
@@ -49,6 +50,7 @@ def write(
     directory: Path,
     *,
     examples: Sequence[Example] = (),
+    attacked: Sequence[Attacked] = (),
 ) -> Path:
     """Write ``figures/comparison.svg`` and ``report.html``; returns the page's path.
 
@@ -56,6 +58,7 @@ def write(
         lines: all rows as one frame (``adept.report.table.table``).
         audits: a verdict on each mechanism.
         examples: records beside their rewrites; none where they must not be shown.
+        attacked: what was found out about records from releases; none where nobody asked.
     """
     drawn = figure.draw(lines)
     (directory / "figures").mkdir(exist_ok=True)
@@ -70,12 +73,17 @@ def write(
     path = directory / "report.html"
     page = environment.get_template("page.html.jinja")
     embedded = drawn[drawn.index("<svg") :]  # as it was saved, without the prologue, which has no place in HTML
-    path.write_text(page.render(figure=embedded, **context(lines, audits, config, examples)), "utf-8")
+    said = context(lines, audits, config, examples, attacked)
+    path.write_text(page.render(figure=embedded, **said), "utf-8")
     return path
 
 
 def context(
-    lines: pd.DataFrame, audits: Sequence[AuditVerdict], config: CompareConfig, examples: Sequence[Example]
+    lines: pd.DataFrame,
+    audits: Sequence[AuditVerdict],
+    config: CompareConfig,
+    examples: Sequence[Example],
+    attacked: Sequence[Attacked],
 ) -> dict[str, Any]:
     """Return what the page says, by the names that its template knows."""
     first = lines[lines.mechanism == "none"].iloc[0]
@@ -88,10 +96,11 @@ def context(
         "findings": [
             findings.headline(lines),
             *findings.broken_claims(lines),
+            *attacks.finding(attacked),
             findings.advice(lines),
             *findings.alternatives(lines),
         ],
-        "warnings": [*findings.seen_records(config), *findings.lost_in_rewriting(lines)],
+        "warnings": [*attacks.defects(attacked), *findings.seen_records(config), *findings.lost_in_rewriting(lines)],
         "claims": [claim(audited, lines, config) for audited in audits],
         "claim_headings": CLAIM_HEADINGS,
         "fair": [(classifier, sections.fair(lines, classifier)) for classifier in classifiers(lines)],
@@ -102,6 +111,12 @@ def context(
         "audit_trials": AUDIT_TRIALS,
         "shown_words": SHOWN_WORDS,
         **_examples(examples),
+        "attacks": attacks.table(attacked),
+        "attack_headings": attacks.HEADINGS,
+        "attack_sentences": attacks.sentences(attacked),
+        "attack_confidence": CONFIDENCE,
+        "given_away": attacks.given_away(attacked),
+        "given_away_headings": attacks.GIVEN_AWAY_HEADINGS,
     }
 
 
