@@ -144,10 +144,12 @@ def _pool_rows(rewriter: Rewriter, played: Round, own: Known, guesses: Guesses, 
 
 
 def _moved(rewriter: Rewriter, guesses: Guesses) -> dict[str, float]:
-    """How far releases moved the odds between two candidates at most, and how many of them further than the claim allows."""
-    claimed = rewriter.guarantee.claimed_epsilon
-    beyond = guesses.odds > claimed * (1 + 1e-4)
-    return {"largest_odds": float(guesses.odds.max()), "beyond_claim": float(beyond.double().mean())}
+    """How far releases moved the odds between two candidates at most, and how many further than a claim without delta allows."""
+    promise, largest = rewriter.guarantee, {"largest_odds": float(guesses.odds.max())}
+    if promise.delta:
+        return largest
+    beyond = guesses.odds > promise.claimed_epsilon * (1 + 1e-4)
+    return largest | {"beyond_claim": float(beyond.double().mean())}
 
 
 def _crowd_row(rewriter: Rewriter, pool: Crowd, public: Corpus, game: Game, candidates: int) -> AttackRow:

@@ -40,7 +40,7 @@ class AttackLine:
         without_release: what the best guess without a release reaches.
         claimed_bound, bound: what no attack exceeds if the claim holds, and in truth.
         optimum: what the best attack reaches exactly; None where the law is not finite.
-        beyond_claim: share of the releases that moved odds further than the claim allows; None where nobody counted.
+        beyond_claim: share of the releases that moved odds further than the claim allows; None with a delta, which allows some.
         largest_odds: how far odds moved at most, in nats; None where nobody looked.
         refutes_claim, beyond_bound: is the whole interval above the bound.
         words: the same in a sentence.

@@ -16,7 +16,16 @@ from adept.attacks.reconstruction import crowd
 from adept.attacks.result import AttackRow, Game
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
-from adept.mechanisms import Description, Identity, L1Laplace, Mechanism, OriginalLaplace, Random, SqrtNLaplace
+from adept.mechanisms import (
+    Description,
+    Gaussian,
+    Identity,
+    L1Laplace,
+    Mechanism,
+    OriginalLaplace,
+    Random,
+    SqrtNLaplace,
+)
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -62,6 +71,20 @@ def test_no_attack_is_beyond_the_bound_at_the_true_epsilon(
     if name in ("sqrt_n", "random"):
         assert pool.detail["beyond_claim"] == 0
     assert "<svg" in figure.draw(found.rows, opened[name].guarantee)
+
+
+def test_odds_refute_no_claim_that_has_a_delta(tiny_run: Path, splits: dict[str, Corpus]) -> None:
+    """Gaussian noise moves the odds of many candidates further than e^epsilon, rarely enough for its delta."""
+    found, loaded = {}, load_model(tiny_run)
+    for mechanism in (Gaussian(epsilon=0.01, delta=0.01), SqrtNLaplace(epsilon=0.01)):
+        rewriter = Rewriter.for_measurement(*loaded, mechanism=mechanism)
+        found[mechanism.name] = reconstruct.by_posterior(
+            rewriter, splits["test"], splits["train"], GAME, candidates=150
+        )
+    for row in found["gaussian"].rows:
+        assert row.detail["largest_odds"] > 0.01
+        assert "beyond_claim" not in row.detail
+    assert [row.detail["beyond_claim"] for row in found["sqrt_n"].rows] == [0, 0]
 
 
 def test_slot_values_say_what_is_good_enough(opened: dict[str, Rewriter]) -> None:
