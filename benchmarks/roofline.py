@@ -56,7 +56,7 @@ def main() -> None:
     seconds, latents = timed(lambda: torch.cat([reader(part) for part in parts]))
     with torch.inference_mode():
         bare, _ = timed(lambda: [model.encode(pad(part, length=sizes.max_length + 2)) for part in parts])
-    written_seconds, written = timed(lambda: [writer(part) for part in latents.split(256)])
+    written_seconds, written = timed(lambda: [writer(part) for part in latents.split(BATCH)])
     rate = (before + product_rate()) / 2
     read = sum(map(len, rows)) * 2 * (embedding + hidden) * 8 * hidden + records * 4 * hidden * latent
     words = sum(int((part != 0).sum()) for part in written)

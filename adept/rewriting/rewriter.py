@@ -33,7 +33,7 @@ from adept.rewriting.sharing import Shared
 
 BATCH_SIZE = 1024  # enough for chunks of records that are about as long
 DRAWN_ROWS = 4096  # latents in memory at once
-WRITTEN_ROWS = 256  # more at once are not faster, and the logits of a large vocabulary take much memory
+FEWEST_ROWS, LOGITS = 256, 1 << 20  # written at once: small products are slow, many logits take much memory
 
 
 class Rewriter(Shared):
@@ -216,7 +216,8 @@ class Rewriter(Shared):
             return self._nearest.write(released, samples=1)
         generator = torch.Generator(self._device)
         generator.seed()
-        parts = (self._fittest(part, generator).tolist() for part in torch.split(released, WRITTEN_ROWS))
+        at_once = max(FEWEST_ROWS, LOGITS // self.model.vocabulary_size)
+        parts = (self._fittest(part, generator).tolist() for part in torch.split(released, at_once))
         rows = [row for part in parts for row in part]
         labels: Sequence[str | None] = (
             self.tokenizer.decode_labels(rows) if self.tokenizer.labels else [None] * len(rows)
