@@ -42,8 +42,11 @@ class AutoencoderTask(lightning.LightningModule):
     def training_step(self, batch: Tensor | tuple[Tensor, Tensor]) -> Tensor:
         return self._loss(batch, "train_loss")
 
-    def validation_step(self, batch: Tensor | tuple[Tensor, Tensor]) -> None:
-        self._loss(batch, "validation_loss")
+    def validation_step(self, batch: Tensor | tuple[Tensor, Tensor], batch_idx: int) -> None:
+        """The same draws in every epoch, which are compared: the best one is not the one that drew the easiest codewords."""
+        with torch.random.fork_rng():
+            torch.manual_seed(batch_idx)
+            self._loss(batch, "validation_loss")
 
     def _loss(self, batch: Tensor | tuple[Tensor, Tensor], name: str) -> Tensor:
         """Cross-entropy in nats per token, END included, and the weighted distance from any topic vectors."""
@@ -73,20 +76,21 @@ class AutoencoderTask(lightning.LightningModule):
         return rescaled
 
     def _codewords(self, latents: Tensor) -> Tensor:
-        """A codeword for each latent, out of one codebook drawn at random: mostly the nearest, sometimes one beside it.
+        """A codeword for each latent, out of a codebook drawn at random: mostly the nearest, sometimes one beside it.
 
-        One draw in so many leaves the latents as they are, for whoever decodes without a codebook. So the decoder writes from a
+        One draw in so many leaves a latent as it is, for whoever decodes without a codebook. So the decoder writes from a
         codeword what the public texts around it say, and meets at release nothing that it has not met in training.
         """
         books = list(self.model.codebooks.values())
-        drawn = int(torch.randint(len(books) + 1, ()))
-        if drawn == len(books):
-            return latents
-        words = books[drawn].to(latents)
-        near = (latents @ words.T).topk(min(BESIDE, len(words)), dim=1).indices
+        drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
         place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1
-        chosen: Tensor = words[near.gather(1, place.clamp(max=near.shape[1] - 1))[:, 0]]
-        return chosen * self.model.config.clip_norm
+        chosen = latents
+        for number, book in enumerate(books):
+            words = book.to(latents)
+            near = (latents @ words.T).topk(min(BESIDE, len(words)), dim=1).indices
+            own = near.gather(1, place.clamp(max=near.shape[1] - 1))
+            chosen = torch.where((drawn == number)[:, None], words[own[:, 0]] * self.model.config.clip_norm, chosen)
+        return chosen
 
     def _hide_labels(self, tokens: Tensor) -> Tensor:
         """Hide some labels from the encoder in training, so that it serves unlabelled text as well."""

@@ -214,6 +214,43 @@ def test_noise_aware_training_asks_for_noise_at_every_budget_in_the_range(tmp_pa
     assert plain.validation_loss < noisy.validation_loss
 
 
+def blurred_task(monkeypatch: pytest.MonkeyPatch) -> tuple[AutoencoderTask, list[float]]:
+    """A task whose decoder learns from the codewords of two codebooks, and the losses that it logs."""
+    torch.manual_seed(0)
+    model = Autoencoder(ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=4), vocabulary_size=30, clip="l2")
+    model.codebooks = {size: torch.nn.functional.normalize(torch.randn(size, 4)) for size in (2, 6)}
+    losses: list[float] = []
+    monkeypatch.setattr(AutoencoderTask, "log", lambda self, name, loss, **_: losses.append(loss.item()))
+    return AutoencoderTask(model, TrainingConfig()), losses
+
+
+def test_a_validation_loss_is_the_same_whenever_it_is_asked_and_takes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, losses = blurred_task(monkeypatch)
+    task.eval()
+    tokens = torch.randint(5, 30, (8, 6))
+    before = torch.get_rng_state()
+    for _ in range(5):
+        task.validation_step(tokens, 0)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert len(set(losses)) == 1
+    for _ in range(5):
+        task.training_step(tokens)  # these do draw
+    assert len(set(losses)) == 6
+
+
+def test_every_record_of_a_batch_has_a_codeword_of_a_codebook_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _ = blurred_task(monkeypatch)
+    latents = torch.nn.functional.normalize(torch.randn(1, 4)).repeat(3000, 1)
+    chosen = task._codewords(latents)
+    kinds = [latents[:1], *task.model.codebooks.values()]
+    shares = [float((chosen[:, None] == kind[None]).all(dim=2).any(dim=1).float().mean()) for kind in kinds]
+    assert sum(shares) == pytest.approx(1)
+    assert shares == pytest.approx([1 / 3] * 3, abs=0.05)  # six standard deviations
+    nearest = int((task.model.codebooks[6] @ latents[0]).argmax())
+    own = (chosen == task.model.codebooks[6][nearest]).all(dim=1).float().mean()
+    assert float(own) == pytest.approx(1 / 6, abs=0.05)  # every other one is beside it
+
+
 def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: Path) -> None:
     assert {p.name for p in (tiny_run / "model").iterdir()} == {
         "config.json",
