@@ -136,7 +136,7 @@ class _Trial:
     def promise(self) -> float:
         """The score that a curve fitted to all values promises."""
         values = np.concatenate([self.first, self.second])
-        return promising(values, chance_of_first(self.first, self.second), **self.options)[0]
+        return float(promising(values[None], chance_of_first(self.first, self.second), **self.options)[0][0])
 
 
 def _trials(source: Source, samples: list[PairSample], certifying: int) -> list[_Trial]:
@@ -150,10 +150,11 @@ def _trials(source: Source, samples: list[PairSample], certifying: int) -> list[
         rest = np.concatenate([first[half:], second[half:]])
         ours = len(first) - half
         own = np.repeat([1.0, 0.0], [ours, len(rest) - ours])
-        for name, statistic in source.statistics(learn):
-            values = statistic(rest)
-            judged = promising(values, own, rounds=2 * certifying, **options)
-            trials.append(_Trial(sample.pair, name, statistic, values[:ours], values[ours:], *judged, options))
+        learned = list(source.statistics(learn))
+        values = np.stack([statistic(rest) for _, statistic in learned])
+        judged = promising(values, own, rounds=2 * certifying, **options)
+        for (name, statistic), of_it, score, wrong, hope in zip(learned, values, *judged, strict=True):
+            trials.append(_Trial(sample.pair, name, statistic, of_it[:ours], of_it[ours:], score, wrong, hope, options))
     return trials
 
 

@@ -90,7 +90,7 @@ def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: 
     for high, low, answers, flipped, right, wrong in _candidates(values, own, 1 - own, gap, SCREENING_THRESHOLDS):
         score, _, i = _quick(right, wrong, weight, delta * answers / 2 * rounds, sds=RARE_SDS)
         if score > best[0]:
-            best = score, Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
+            best = float(score), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
     return best
 
 
@@ -116,42 +116,71 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
-) -> tuple[float, float, float]:
+) -> tuple[Floats, Floats, Floats]:
     """Return about the bound of the best rule if each value is the first input's with its ``chance``, and how often it is wrong.
 
     ln((p - delta) / q) less `PROMISING_SDS` standard deviations of the log ratio of two counts: fast, for screening. Third comes
     the best hope of ``rounds`` rounds, with the optimism of `rare_rule`.
+
+    Args:
+        values: (S, N), of S statistics of the same N releases: an audit tries thousands on few releases, and one by one most of
+            its time would be the calls.
+        chance: (N,).
+
+    Returns:
+        Three numbers for each statistic, (S,) each.
     """
-    order = np.argsort(values)
-    ordered, ours = values[order], chance[order]
-    cuts = np.flatnonzero(np.diff(ordered) > gap) + 1  # so many values lie below a threshold
-    if not len(cuts):
-        return -math.inf, 0.0, -math.inf
-    below = np.concatenate([[0.0], np.cumsum(ours)])
-    low, high = cuts[_ranks(len(cuts))], cuts[::-1][_ranks(len(cuts))]
-    first = [below[low], low - below[low]]
-    second = [below[-1] - below[high], len(values) - high - (below[-1] - below[high])]
+    order = np.argsort(values, axis=1)
+    statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
+    found = np.bincount(statistics, minlength=len(values))
+    score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
+    some, total = np.flatnonzero(found), values.shape[1]
+    if not len(some):
+        return score, seen, hope
+    ranks = np.stack([_padded_ranks(int(count)) for count in found[some]])
+    begin = (np.cumsum(found) - found)[some, None]
+    low, high = (
+        cuts[begin + ranks] + 1,
+        cuts[begin + found[some, None] - 1 - ranks] + 1,
+    )  # so many lie below a threshold
+    below = np.pad(np.cumsum(chance[order[some]], axis=1), ((0, 0), (1, 0)))
+    every, under, beneath = (
+        below[:, -1:],
+        np.take_along_axis(below, low, axis=1),
+        np.take_along_axis(below, high, axis=1),
+    )
+    first = [under, low - under]
+    second = [every - beneath, total - high - (every - beneath)]
     # Six kinds of rules at once: the low end alone, the high end alone, or both; and the same the other way round.
-    says = np.stack([first[0], second[0], first[0] + second[1], first[1], second[1], first[1] + second[0]])
-    right, wrong, answers = says, says[[3, 4, 5, 0, 1, 2]], np.array([[1], [1], [2]] * 2)
-    score, seen, _ = _quick(right, wrong, 1.0, delta * answers / 2 * len(values))
-    if not rounds:
-        return score, seen, -math.inf
-    return score, seen, _quick(right, wrong, rounds / len(values), delta * answers / 2 * rounds, sds=RARE_SDS)[0]
+    says = [first[0], second[0], first[0] + second[1], first[1], second[1], first[1] + second[0]]
+    right, wrong = np.concatenate(says, axis=1), np.concatenate(says[3:] + says[:3], axis=1)
+    answers = np.repeat([1, 1, 2] * 2, ranks.shape[1])
+    score[some], seen[some], _ = _quick(right, wrong, 1.0, delta * answers / 2 * total)
+    if rounds:
+        hope[some] = _quick(right, wrong, rounds / total, delta * answers / 2 * rounds, sds=RARE_SDS)[0]
+    return score, seen, hope
 
 
 def _quick(
     right: Floats, wrong: Floats, weight: float, forgiven: float | Floats, *, sds: float = PROMISING_SDS
-) -> tuple[float, float, int]:
-    """Return the best of several bounds, about, how often its rule is wrong, and which it is, counted through.
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return the best of several bounds, about, how often its rule is wrong, and which it is; of each row, if there are some.
 
     Wrong guesses are read as so many standard deviations more, after Anscombe's root: none of forty are seven, not a half.
     """
     answered, seen = (right + wrong) * weight, wrong * weight
     most = np.square(np.sqrt(seen + 0.375) + sds / 2)
     scores = np.log(np.maximum(answered - most - forgiven, 1e-9) / most)
-    i = int(np.argmax(scores))
-    return float(scores.flat[i]), float(seen.flat[i]), i
+    best = scores.argmax(axis=-1)
+    at = best[..., None]
+    return np.take_along_axis(scores, at, axis=-1)[..., 0], np.take_along_axis(seen, at, axis=-1)[..., 0], best
+
+
+@cache
+def _padded_ranks(count: int) -> NDArray[np.int64]:
+    """Return so many ranks as for the longest, the last one again and again."""
+    ranks = _ranks(count)
+    return np.pad(ranks, (0, SCREENING_THRESHOLDS - len(ranks)), mode="edge")
 
 
 @cache
