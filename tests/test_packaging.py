@@ -48,6 +48,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from hydra.core.global_hydra import GlobalHydra
 from adept.__main__ import dispatch
 from adept.cli.process import guarded
+from adept.cli import app
+print(json.dumps([app.__file__, str(app.config_directory())]))
 for arguments in json.loads(sys.argv[1]):
     GlobalHydra.instance().clear()
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
@@ -69,14 +71,14 @@ def run_installed(installed: Path, *arguments: str, extra: bool = True) -> str:
 
 
 def run_commands(installed: Path, *commands: list[str], extra: bool = True) -> list[tuple[int, str, str, list[str]]]:
-    """Run commands one after the other in one process; returns each one's status, output, errors, and what was slow to import."""
+    """Run the wheel's commands in one process; returns each one's status, output, errors, and what was slow to import."""
     shown = run_installed(installed, "-c", COMMANDS_OF_A_LINE, json.dumps(commands), extra=extra)
-    return [tuple(json.loads(line)) for line in shown.splitlines()]
+    where, *results = map(json.loads, shown.splitlines())
+    assert all(path.startswith(str(installed / "site")) for path in where)
+    return [tuple(result) for result in results]
 
 
 def test_the_wheel_brings_its_configuration_and_its_types(installed: Path) -> None:
-    where = run_installed(installed, "-c", "import adept.cli.app as c; print(c.__file__, c.config_directory())").split()
-    assert all(path.startswith(str(installed / "site")) for path in where)
     assert (installed / "site" / "adept" / "py.typed").exists()
     assert not (installed / "site" / "train.py").exists()
     model = installed / "site" / "adept" / "pretrained" / "utterances"
