@@ -6,7 +6,7 @@ import pytest
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.models.options import KINDS, ContentConfig
-from adept.models.topics import fit_content
+from adept.models.topics import Encoder, fit_content
 
 
 @pytest.fixture(scope="module")
@@ -19,12 +19,16 @@ def nearest_label_accuracy(train: np.ndarray, labels: list[str], test: np.ndarra
     return float(np.mean([a == b for a, b in zip(guesses, truth, strict=True)]))
 
 
+@pytest.fixture(scope="module")
+def fitted(splits: dict[str, Corpus]) -> dict[str, Encoder]:
+    return {kind: fit_content(splits["train"], kind=kind, dim=24) for kind in KINDS[2:]}
+
+
 @pytest.mark.parametrize("kind", KINDS[2:])
 def test_content_vectors_lie_on_the_sphere_and_neighbours_share_their_intent(
-    splits: dict[str, Corpus], kind: str
+    splits: dict[str, Corpus], fitted: dict[str, Encoder], kind: str
 ) -> None:
-    train, test = splits["train"], splits["test"]
-    encode = fit_content(train, kind=kind, dim=24)
+    train, test, encode = splits["train"], splits["test"], fitted[kind]
     vectors = encode(train.texts)
     assert vectors.shape == (1500, 24)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
@@ -58,9 +62,9 @@ def test_grammar_texts_give_directions_to_what_the_corpus_hardly_says(splits: di
     assert accuracy(2000) > accuracy(0) + 0.2
 
 
-def test_texts_without_known_words_have_a_vector_all_the_same(splits: dict[str, Corpus]) -> None:
-    for kind in KINDS[2:]:
-        vectors = fit_content(splits["train"], kind=kind, dim=8)(["", "zebra quagga"])
+def test_texts_without_known_words_have_a_vector_all_the_same(fitted: dict[str, Encoder]) -> None:
+    for encode in fitted.values():
+        vectors = encode(["", "zebra quagga"])
         assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
 
 

@@ -60,8 +60,15 @@ class Grammar:
 
     def __init__(self, rules: Mapping[str, str], word_lists: Mapping[str, Sequence[str]]) -> None:
         self._rules = {name: _Parser(text).parse() for name, text in rules.items()}
+        numbers: dict[
+            _Choice, int
+        ] = {}  # equal entries of several lists have one: to hash an entry is to walk through it
         self._word_lists = {
-            name: tuple(_Parser(entry).parse() for entry in entries) for name, entries in word_lists.items()
+            name: tuple(
+                (numbers.setdefault(choice, len(numbers)), choice)
+                for choice in (_Parser(entry).parse() for entry in entries)
+            )
+            for name, entries in word_lists.items()
         }
         _check_names(rules, word_lists)
 
@@ -71,7 +78,7 @@ class Grammar:
         self._speak(_Reference(rule), rng, words, said=set())
         return " ".join(words)
 
-    def _speak(self, part: _Part, rng: random.Random, words: list[str], said: set[_Choice]) -> None:
+    def _speak(self, part: _Part, rng: random.Random, words: list[str], said: set[int]) -> None:
         """Append what `part` says to `words`, and note in `said` which entries of word lists were used."""
         if isinstance(part, str):
             words.append(part)
@@ -83,8 +90,8 @@ class Grammar:
             self._speak(self._rules[part.name], rng, words, said)
         else:
             entries = self._word_lists[part.name]
-            entry = rng.choice([entry for entry in entries if entry not in said] or entries)
-            said.add(entry)
+            number, entry = rng.choice([entry for entry in entries if entry[0] not in said] or entries)
+            said.add(number)
             self._speak(entry, rng, words, said)
 
 
