@@ -182,7 +182,8 @@ class Writer:
             if len(going) == 0:
                 return written[:, : position + 1]
             if len(going) < len(rows):
-                rows, words, hidden, cell, constant = (part[going] for part in (rows, words, hidden, cell, constant))
+                rows, words = rows[going], words[going]
+                hidden, cell, constant = (embedding(going, part) for part in (hidden, cell, constant))
         return written
 
 
