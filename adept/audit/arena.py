@@ -76,7 +76,8 @@ class Arena:
         for other in (
             others if score.bound <= source.epsilon and not self._alone else ()
         ):  # releases in calls of their own are dear
-            score = max(score, certify(source, other, **options, claim=source.epsilon), key=lambda each: each.bound)
+            further = certify(source, other, **options, enough=enough, claim=source.epsilon)
+            score = max(score, further, key=lambda each: each.bound)
         counts, delta = score.counts, source.delta
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
         evidence = (

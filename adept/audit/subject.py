@@ -232,9 +232,10 @@ class Subject:
 
     @property
     def seconds_per_row(self) -> float:
-        """How much longer each further row of a call takes."""
+        """How much longer each further row of a call takes, and no less than its share of the longest call."""
         rows = max(4, min(64, MANY_NUMBERS // self.dim))
-        return max(1e-9, (self._measured("rows", rows) - self.seconds_per_call) / (rows - 1))
+        call = self._measured("rows", rows)
+        return max(1e-9, (call - self.seconds_per_call) / (rows - 1), call * self.dim / CALL_ELEMENTS)
 
     def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
         """Return ``rows``, or as many as are released in so many seconds; fixed before any is looked at."""

@@ -1,11 +1,14 @@
-"""What a call costs is known although one in ten is dear, and releases of any width are read at one."""
+"""What a call costs is known although one in ten is dear or rows cost nothing, and releases of any width are read at one."""
 
 import time
 from itertools import count
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from adept.audit.foreign import cost, fitted
+from adept.audit.subject import CALL_ELEMENTS, Subject
 
 DEAR = 0.01  # seconds of processor time
 
@@ -30,3 +33,23 @@ def test_releases_of_another_width_are_cut_off_or_lack_numbers() -> None:
     rows = np.ones((2, 3))
     assert fitted(rows, 2).shape == (2, 2)
     assert np.isnan(fitted(rows, 5)).sum() == 4
+
+
+class Costly:
+    """Whatever is asked of it, a call costs the same."""
+
+    epsilon = 4.0
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        started = time.thread_time()
+        while time.thread_time() < started + DEAR:
+            pass
+        return latents + torch.randn_like(latents)
+
+
+def test_calls_that_cost_the_same_whatever_their_rows_are_paid_for_too() -> None:
+    """Of the longest calls, a hundred are affordable in a second; rows that seem to cost nothing would be as many as one likes."""
+    subject = Subject(
+        Costly(), dim=1024, source="release", time_limit=60.0, generator=torch.Generator(), memoised=False
+    )
+    assert 0 < subject.affordable(10**9, seconds=100 * DEAR) <= 100 * CALL_ELEMENTS / 1024
