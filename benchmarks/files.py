@@ -3,7 +3,8 @@
     python benchmarks/files.py [records] [mechanism ...]
 
 Weights are untrained, which cost as much as trained ones, with an END that comes as often as in the corpus; all texts are sampled,
-which is the slower way to decode. *Again* is the same rewriter on the same file once its pools are written. The last column is
+which is the slower way to decode. A learned codebook is measured with the encoder that it is trained with, topics, and with the
+LSTM that serves the others. *Again* is the same rewriter on the same file once its pools are written. The last column is
 the records a second that the same work would be where the product runs at 190 GFLOP/s.
 """
 
@@ -21,8 +22,10 @@ from adept.mechanisms import Codebook, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.autoencoder import Autoencoder, ModelConfig, TrainingData
 from adept.models.decoding import DecodingConfig
-from adept.models.inference import Reader
+from adept.models.inference import reader_of
+from adept.models.options import ContentConfig
 from adept.models.tokenizer import END, Tokenizer
+from adept.models.topic_encoder import TOPICS, supported_topics
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
 from adept.rewriting.rewriter import Rewriter
@@ -40,15 +43,19 @@ def product_rate() -> float:
     return 2 * 1024**3 / min(seconds)
 
 
-def model_of(texts: list[str], tokenizer: Tokenizer) -> Autoencoder:
+def model_of(texts: list[str], tokenizer: Tokenizer, encoder: str) -> Autoencoder:
     """An untrained model of the default size that ends its sentences as the corpus does, with codebooks of its latents."""
-    data = TrainingData("benchmark", True, len(texts))
-    model = Autoencoder(ModelConfig(), vocabulary_size=len(tokenizer), clip="l2", training_data=data).eval()
-    rows = tokenizer.encode(texts, max_length=40)
+    rows, data = tokenizer.encode(texts, max_length=40), TrainingData("benchmark", True, len(texts))
+    sizes = ModelConfig()
+    if encoder == TOPICS:
+        sizes = ModelConfig(encoder=TOPICS, latent_dim=supported_topics(len(texts), most=ContentConfig().topics))
+    model = Autoencoder(sizes, vocabulary_size=len(tokenizer), clip="l2", training_data=data).eval()
+    if encoder == TOPICS:
+        model.topics.fit(rows[:4096], seed=0, words=tokenizer.words)
     words = sum(map(len, rows)) / len(rows) - 1
     with torch.no_grad():
         model.to_words.bias[END] += math.log(len(tokenizer) / words)
-    model.codebooks = learn_codebooks(Reader(model)(rows[:4096]))
+    model.codebooks = learn_codebooks(reader_of(model)(rows[:4096]))
     return model
 
 
@@ -57,20 +64,24 @@ def main() -> None:
     records = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     texts = load(DataConfig(sizes=[records, 1, 0]))["train"].texts
     tokenizer = Tokenizer.train(texts)
-    model = model_of(texts, tokenizer)
-    mechanisms: list[Mechanism] = [LearnedCodebook(epsilon=8.0), Codebook(epsilon=8.0), SqrtNLaplace(epsilon=8.0)]
-    mechanisms = [mechanism for mechanism in mechanisms if mechanism.name in (sys.argv[2:] or mechanism.name)]
-    print(f"{'mechanism':<17} {'records/CPU-s':>14} {'again':>8} {'lone text':>12}   at 190 GFLOP/s: records/s, again")
+    models = {encoder: model_of(texts, tokenizer, encoder) for encoder in (TOPICS, "lstm")}
+    learned = LearnedCodebook(epsilon=8.0)
+    rows: list[tuple[Mechanism, str]] = [(learned, TOPICS), (learned, "lstm")]
+    rows += [(Codebook(epsilon=8.0), "lstm"), (SqrtNLaplace(epsilon=8.0), "lstm")]
+    rows = [(mechanism, encoder) for mechanism, encoder in rows if mechanism.name in (sys.argv[2:] or mechanism.name)]
+    print(
+        f"{'mechanism, encoder':<24} {'records/CPU-s':>14} {'again':>8} {'lone text':>12}   at 190 GFLOP/s: records/s, again"
+    )
     with tempfile.TemporaryDirectory() as directory:
         source = Path(directory) / "in.txt"
         source.write_text("\n".join(texts) + "\n")
-        for mechanism in mechanisms:
-            sampled = DecodingConfig(strategy="sample")
-            rewriter = Rewriter(model, tokenizer, mechanism=mechanism, decoding=sampled)
+        for mechanism, encoder in rows:
+            sampled, name = DecodingConfig(strategy="sample"), f"{mechanism.name}, {encoder}"
+            rewriter = Rewriter(models[encoder], tokenizer, mechanism=mechanism, decoding=sampled)
             before, rates = product_rate(), []
             for run in range(2):
                 begin = time.process_time()
-                target = str(Path(directory) / f"{mechanism.name}-{run}.txt")
+                target = str(Path(directory) / f"{name}-{run}.txt")
                 release_file(rewriter, str(source), target, options=ReleaseOptions(labels="drop"))
                 rates.append(records / (time.process_time() - begin))
             lone = []
@@ -80,7 +91,7 @@ def main() -> None:
                 lone.append(1e3 * (time.process_time() - begin))
             scale = REFERENCE / ((before + product_rate()) / 2)
             print(
-                f"{mechanism.name:<17} {rates[0]:>14,.0f} {rates[1]:>8,.0f} {median(lone):>9.1f} ms"
+                f"{name:<24} {rates[0]:>14,.0f} {rates[1]:>8,.0f} {median(lone):>9.1f} ms"
                 f"   {rates[0] * scale:,.0f}, {rates[1] * scale:,.0f} ({REFERENCE / scale / 1e9:.0f} GFLOP/s here)"
             )
 
