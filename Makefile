@@ -27,10 +27,9 @@ demo: $(READY)
 	@test -s demo/utterances.txt || printf '%s\n' "can you move my dentist appointment to friday at three" \
 	  "how much money did i spend on groceries last month" "turn the lights in the kitchen down a bit" \
 	  "what films with emma stone are on tonight" > demo/utterances.txt
-	@for epsilon in 2 8 32; do \
-	  rm -f demo/private_$$epsilon.txt demo/private_$$epsilon.txt.privacy.json; \
-	  $(BIN)/adept rewrite input=demo/utterances.txt output=demo/private_$$epsilon.txt epsilon=$$epsilon > demo/rewrite.log || exit 1; \
-	done
+	@rm -f demo/private_[238]*
+	@printf '%s\n' 32 8 2 | OMP_NUM_THREADS=1 xargs -P 2 -I EPSILON $(BIN)/adept rewrite input=demo/utterances.txt \
+	  output=demo/private_EPSILON.txt epsilon=EPSILON > demo/rewrite.log
 	@echo; echo "Each sentence, and what is written for it at epsilon 2, 8 and 32 (put your own into demo/utterances.txt):"
 	@paste -d '\n' demo/utterances.txt demo/private_2.txt demo/private_8.txt demo/private_32.txt /dev/null
 	@echo "What was guaranteed is in demo/private_8.txt.privacy.json. Now the comparison of the published mechanism, its two"
