@@ -124,6 +124,8 @@ def killed_often(
     seen: list[object] = []
     visible: list[bytes] = []
     stdout = directory / "stdout"
+    if streaming:
+        stdout.touch()  # a process may be killed before it opens anything
 
     def release() -> PrivacyStatement:
         return release_file(
