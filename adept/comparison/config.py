@@ -37,9 +37,7 @@ class CompareConfig(Columns):
     samples: int = 1  # rewrites of each record, from its one released latent
     baselines: bool = False  # look-up, classifiers on latents and on labelled public text, quality of the text
     alternatives: bool = False  # what a user might take instead: word by word, DP-Prompt on our decoder, redaction
-    attacks: bool = (
-        False  # also reconstruct records from releases of each mechanism at each budget, with the first seed's models
-    )
+    attacks: bool = False  # also reconstruct records from releases of each mechanism at each budget, first seed
     denoise: bool = False  # also read all releases of a learned codebook together and take their noise out
     adapt_share: float | None = None  # of the records: also place the codewords of the others by their releases
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
