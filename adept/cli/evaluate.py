@@ -20,6 +20,7 @@ class EvaluateConfig(Columns):
     train: str = MISSING
     test: str = MISSING
     classifier: str = "tfidf"
+    noisy_labels: bool = False  # those of train were randomised, and do not show how common the true ones are
     seed: int = 0
     output_dir: str | None = None  # null: the result is only shown
 
@@ -47,7 +48,14 @@ def run(config: EvaluateConfig) -> EvaluateResult:
     )
     directory = new_directory(config.output_dir) if config.output_dir else None
     samples = samples_of(config.train)
-    evaluation = evaluate(train, test, classifier=config.classifier, seed=config.seed, samples=samples)
+    evaluation = evaluate(
+        train,
+        test,
+        classifier=config.classifier,
+        seed=config.seed,
+        samples=samples,
+        noisy_labels=config.noisy_labels,
+    )
     result = _result(evaluation, config.classifier)
     if directory:
         write_json(result, Path(directory) / "result.json")

@@ -81,15 +81,22 @@ def _latent_row(trial: Trial, cell: Cell) -> Row:
     """A classifier on released latents."""
     test = trial.model(family_in(cell)).test_latents
     latents, labels = read(trial, cell, released(trial, cell))
-    evaluation = evaluate_latents(latents, labels, test, trial.test.labels or [])
+    noisy = _labels(trial, cell) != "copy"
+    evaluation = evaluate_latents(latents, labels, test, trial.test.labels or [], noisy_labels=noisy)
     return _row(trial, cell, evaluation, **_spent(trial, cell))
 
 
 def _written_row(trial: Trial, cell: Cell) -> Row:
     """A classifier on written text."""
     text, samples = _written(trial, cell), samples_of(trial.config, cell)
-    corpus = Corpus(text.texts, text.labels)
-    evaluation = evaluate(corpus, trial.test, classifier=cell.classifier, seed=trial.seed, samples=samples)
+    evaluation = evaluate(
+        Corpus(text.texts, text.labels),
+        trial.test,
+        classifier=cell.classifier,
+        seed=trial.seed,
+        samples=samples,
+        noisy_labels=_labels(trial, cell) != "copy",
+    )
     return _row(trial, cell, evaluation, records_per_second=text.records_per_second, **_spent(trial, cell))
 
 
@@ -142,6 +149,12 @@ def _spent(trial: Trial, cell: Cell) -> dict[str, Any]:
     }
 
 
+def _labels(trial: Trial, cell: Cell) -> str:
+    """Where the labels beside a cell's text come from."""
+    labels = trial.config.labels
+    return "copy" if cell.mechanism in REFERENCES and labels == JOINT_RESPONSE else labels
+
+
 def _row(trial: Trial, cell: Cell, evaluation: Evaluation, **fields: Any) -> Row:
     config = trial.config
     values: dict[str, Any] = {
@@ -163,7 +176,7 @@ def _row(trial: Trial, cell: Cell, evaluation: Evaluation, **fields: Any) -> Row
         label_epsilon=config.label_epsilon,
         seed=trial.seed,
         classifier=cell.classifier,
-        labels="copy" if cell.mechanism in REFERENCES and config.labels == JOINT_RESPONSE else config.labels,
+        labels=_labels(trial, cell),
         samples=samples_of(config, cell),
         accuracy=evaluation.accuracy.value,
         macro_f1=evaluation.macro_f1.value,

@@ -17,6 +17,7 @@ from torch import Tensor
 
 STEPS, HISTORY = 100, 5  # of L-BFGS; after so many no test figure moves any more
 FLAT = 1e-6  # nats a record: what a step must gain
+COMMONNESS = 0.5, 0.55, 0.6, 0.65, 0.7, 0.75  # shares of log p(label) that predictions may be free of
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,39 @@ def softmax_regression(
     return weights.detach()
 
 
-def best_labels(features: Features, weights: Tensor) -> Tensor:
-    """Return the index (m,) of the likeliest label of each row."""
-    return features.scores(weights).argmax(dim=1)
+def commonness(features: Features, weights: Tensor, counts: Tensor) -> Tensor:
+    """Return what of each label's score (L,) predictions do without: half of log p(label), or as much as three quarters.
+
+    A score is log p(label) plus what the row says of the label. Rewrites say less than a person's text does, for some are of
+    another codeword, and a simple classifier hears less than they say; but the labels are as unequal as they always were. So a
+    classifier of noise that follows its scores calls everything by the commonest label. Of the shares of log p(label) the one is
+    taken away under which the records that the weights were fitted to are called by each label as nearly as often as they have
+    it. (All of it for all records is the logit adjustment of Menon et al. 2021, Long-tail learning, section 4, which is best for
+    the mean over labels.)
+
+    (Validation splits, accuracy / macro-F1 by the scores, with half and so. ATIS, 71 % of one label: at eps = 2 .714 / .05,
+    .741 / .10, .775 / .17, at 4 .753 / .13, .811 / .23, .817 / .30, packaged model with 500 examples .746 / .12, .807 / .20,
+    .828 / .27. SNIPS with seven labels made as unequal, packaged model, eps = 4, two draws: .72 / .35, .83 / .51, .85 / .58; HWU64,
+    too: .30 / .07, .34 / .10, .36 / .13. Where labels are about equal, next to nothing changes, and what is read from random
+    latents is the commonest label, as before. Labels that were randomised are less unequal than the true ones, and nobody knows
+    by how much: with them predictions follow the scores. ATIS in one symbol with text at eps = 8, denoised, has .84 / .30, and
+    .75 / .33 otherwise.)
+
+    Args:
+        features: (m, d).
+        weights: (d + 1, L) of :func:`softmax_regression`.
+        counts: of each label that they were fitted to, at least one each (m, L).
+    """
+    times, labels, scores = counts.sum(dim=1), counts.sum(dim=0), features.scores(weights)
+
+    def misnamed(share: float) -> float:
+        called = (scores - share * labels.log()).argmax(dim=1)
+        return float((torch.zeros_like(labels).index_add_(0, called, times) - labels).abs().sum())
+
+    return min(COMMONNESS, key=misnamed) * labels.log()
+
+
+def best_labels(features: Features, weights: Tensor, common: Tensor | None) -> Tensor:
+    """Return the index (m,) of the best label of each row, :func:`commonness` aside, where it is known."""
+    scores = features.scores(weights)
+    return (scores if common is None else scores - common).argmax(dim=1)

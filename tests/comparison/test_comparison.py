@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from statistics import mean
@@ -17,6 +18,7 @@ from adept.comparison.results import REFERENCES
 from adept.comparison.run import CompareConfig, Row, compare, planned
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
+from adept.evaluation.classifiers import Evaluation
 from adept.models import placing
 from adept.models import training as model_training
 from adept.models.autoencoder import ModelConfig
@@ -349,7 +351,20 @@ def test_denoising_reads_the_very_same_releases_and_may_correct_labels(tmp_path:
     assert corrected != as_released
 
 
-def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(tmp_path: Path) -> None:
+def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noisy: list[bool] = []
+
+    def noted(evaluate: Callable[..., Evaluation]) -> Callable[..., Evaluation]:
+        def evaluated(*args: object, noisy_labels: bool = False, **options: object) -> Evaluation:
+            noisy.append(noisy_labels)
+            return evaluate(*args, noisy_labels=noisy_labels, **options)
+
+        return evaluated
+
+    for name in ("evaluate", "evaluate_latents"):
+        monkeypatch.setattr(seed_run, name, noted(getattr(seed_run, name)))
     changes = {"mechanisms": ["learned_codebook", "description"], "labels": "joint_response", "epsilons": [3.0]}
     rows = compare(
         config(
@@ -358,6 +373,7 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(tmp_path
     )
     ours = [row for row in rows if row.mechanism in ("learned_codebook", "description")]
     assert {row.decoder for row in ours} == {"lstm", "denoised", "nearest", "latents", "codec"}
+    assert noisy == [row.labels == "joint_response" for row in rows]
     assert {(row.claimed_epsilon, row.epsilon, row.label_epsilon, row.labels) for row in ours} == {
         (3.0, 3.0, None, "joint_response")
     }
