@@ -11,6 +11,8 @@ from adept.data.corpus import Columns, read_corpus, samples_of
 from adept.data.files import new_directory
 from adept.evaluation.classifiers import Evaluation, evaluate
 from adept.evaluation.metrics import Interval
+from adept.models.saved import read_json
+from adept.release.publication import STATEMENT
 
 
 @dataclass
@@ -20,7 +22,9 @@ class EvaluateConfig(Columns):
     train: str = MISSING
     test: str = MISSING
     classifier: str = "tfidf"
-    noisy_labels: bool = False  # those of train were randomised, and do not show how common the true ones are
+    noisy_labels: bool | None = (
+        None  # randomised ones, which hide how common the true ones are; null: as train's statement says
+    )
     seed: int = 0
     output_dir: str | None = None  # null: the result is only shown
 
@@ -54,12 +58,18 @@ def run(config: EvaluateConfig) -> EvaluateResult:
         classifier=config.classifier,
         seed=config.seed,
         samples=samples,
-        noisy_labels=config.noisy_labels,
+        noisy_labels=_released(config.train) if config.noisy_labels is None else config.noisy_labels,
     )
     result = _result(evaluation, config.classifier)
     if directory:
         write_json(result, Path(directory) / "result.json")
     return result
+
+
+def _released(location: str) -> bool:
+    """Does the statement beside a file say that its labels are a release of the true ones."""
+    statement = Path(location + STATEMENT)
+    return statement.is_file() and read_json(statement)[1].get("labels") not in (None, "copy")
 
 
 def _result(evaluation: Evaluation, classifier: str) -> EvaluateResult:
