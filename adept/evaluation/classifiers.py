@@ -73,7 +73,7 @@ def evaluate_latents(
     mean, radius = _ball(vectors, counts.sum(dim=1).double())
     features = Features.dense((vectors - mean) / radius)
     weights = softmax_regression(features, counts, strength=LATENT_STRENGTH)
-    common = None if noisy_labels else commonness(features, weights, counts)
+    common = commonness(features, weights, counts, noisy_labels=noisy_labels)
     found = best_labels(Features.dense((test_latents.double() - mean) / radius), weights, common)
     return _scored([names[column] for column in found.tolist()], labels, test_labels)
 

@@ -96,7 +96,7 @@ class TextClassifier:
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
         """Return the likeliest label of each text."""
-        common = None if self.noisy_labels else commonness(self._features, weights, self._counts())
+        common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
         words = self._tfidf.transform(self._understood(texts)).tocsr()
         found = best_labels(self._beside(words, texts), weights, common)
         return [self.names[place] for place in found.tolist()]

@@ -22,9 +22,9 @@ from adept.cli.evaluate import EvaluateConfig, run
 def test_randomised_labels_are_known_from_the_statement_beside_the_file(
     tmp_path: Path, statement: str | None, said: bool | None, accuracy: float
 ) -> None:
-    """Of a thousand records one in ten is y and says b, which x says twice as often: noise, unless labels are noise themselves."""
+    """Of a thousand records one in ten is y and says b, which x says more often: noise, unless labels are noise themselves."""
     train, test = tmp_path / "out.jsonl", tmp_path / "test.jsonl"
-    rows = [*[("a", "x")] * 720, *[("b", "x")] * 180, *[("a", "y")] * 20, *[("b", "y")] * 80]
+    rows = [*[("a", "x")] * 697, *[("b", "x")] * 203, *[("a", "y")] * 22, *[("b", "y")] * 78]
     train.write_text("".join(json.dumps({"text": text, "intent": label}) + "\n" for text, label in rows))
     test.write_text(
         "".join(json.dumps({"text": text, "intent": label}) + "\n" for text, label in [("a", "x"), ("b", "y")])

@@ -114,8 +114,8 @@ def test_copies_of_a_text_stay_in_one_fold_of_cross_validation() -> None:
 
 
 def test_a_rare_label_is_recognised_in_noise_unless_labels_are_noisy_themselves() -> None:
-    """Of a thousand records one in ten is y and says b; .4 of the words are drawn again, so that b is said twice as often by x."""
-    texts, labels = ["a"] * 720 + ["b"] * 180 + ["a"] * 20 + ["b"] * 80, ["x"] * 900 + ["y"] * 100
+    """One record in ten is y and says b; nearly half of the words are drawn again, so that b is said more often by x."""
+    texts, labels = ["a"] * 697 + ["b"] * 203 + ["a"] * 22 + ["b"] * 78, ["x"] * 900 + ["y"] * 100
     said, vectors = Corpus(["a", "b"], ["x", "y"]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     latents = vectors[[int(text == "b") for text in texts]]
     for noisy, hits in ((False, 1.0), (True, 0.5)):
