@@ -99,7 +99,7 @@ def test_the_budget_of_each_position_instead_of_the_record_convicts() -> None:
             return self.epsilon
 
     broken = WholeBudgetEach(epsilon=2.0, public=PUBLIC, length=30)
-    assert failed_of({"event"}, broken, pairs=[(SHORT, f"{LONG} {LONG} {LONG} {LONG}")], trials=800) == {"event"}
+    assert failed_of({"event"}, broken, pairs=[(SHORT, f"{LONG} {LONG} {LONG} {LONG}")], trials=3_000) == {"event"}
 
 
 def test_nearer_words_are_likelier() -> None:
