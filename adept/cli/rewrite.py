@@ -11,6 +11,7 @@ from omegaconf import MISSING
 
 from adept.cli.app import execute
 from adept.cli.console import progress, show
+from adept.cli.process import signalled
 from adept.data.corpus import Columns
 from adept.data.files import STANDARD_STREAM
 from adept.errors import DataError
@@ -119,6 +120,8 @@ def _release(
     ):
 
         def told(count: int) -> None:
+            if signalled():
+                raise KeyboardInterrupt  # the first one may have come where no exception can be raised
             tell()
             written(count)
 
