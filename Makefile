@@ -12,7 +12,7 @@ $(READY): pyproject.toml constraints.txt
 	touch $(READY)
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .
