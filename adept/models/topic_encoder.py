@@ -22,12 +22,13 @@ seeds, without and with company: HWU64 .242, .588, .730 and .292, .633, .744; AT
 seed, .923, .941, .975 and .960, .969, .976. Vectors of 150 or 300 dimensions, windows of 3, 8 or 40 words, company from 116,000
 more public utterances, and weights of 1 to 2.5 differ by .01 to .02 in both directions.)
 
-A model that is to serve domains which its public text lacks knows words by their *meaning* too, with a weight of 3: the
-vector that a lexicon of English has for each (``adept.models.lexicon``), also where examples adapt it. (Packaged model, validation
-splits, three seeds, with weights of 1.5 and 3: HWU64 .393 and .423 at eps = 4, .619 and .621 at 8, SNIPS .900 and .899, .945 and
-.942. With 500 examples and weights of 0, 1.5 and 3 in their topics: HWU64 .533, .550, .556 and .712, .737, .753, SNIPS .957, .953,
-.946 and .968, .968, .965.) Where half of a corpus is public, HWU64 gains .02 at eps = 4 and nothing at 8, ATIS and SNIPS lose up to
-.01 (two seeds, public texts in the decoder's place): there meaning is left out.
+A model that is to serve domains which its public text lacks knows words by their *meaning* too, with a weight of 3: the vector
+that a lexicon of English has for each (``adept.models.lexicon``), also where examples adapt it. (Packaged model with a lexicon
+distilled nearly like the one that it has, validation splits, three seeds, with weights of 1.5 and 3: HWU64 .393 and .423 at eps
+= 4, .619 and .621 at 8, SNIPS .900 and .899, .945 and .942. With 500 examples and weights of 0, 1.5 and 3 in their topics:
+HWU64 .533, .550, .556 and .712, .737, .753, SNIPS .957, .953, .946 and .968, .968, .965.) Where half of a corpus is public,
+HWU64 gains .02 at eps = 4 and nothing at 8, ATIS and SNIPS lose up to .01 (two seeds, public texts in the decoder's place):
+there meaning is left out.
 
 Everything is fitted on public text, before any training; a record's latent depends on its own tokens alone.
 """
