@@ -126,7 +126,7 @@ class TextClassifier:
         than a standard error, as on clean text: folds cannot keep apart records that draw from the same pools, and so the
         likelihood of their texts prefers what remembers the pools' noise (ATIS, denoised at eps = 4: 32, .07 worse than 2).
 
-        (Lexicon before today's, validation splits, by the scores, the standard strength and the chosen one. Packaged model, three seeds,
+        (Lexicon before today's, validation splits, by the scores, standard and chosen strength. Packaged model, three seeds,
         eps = 4: SNIPS .883 and .905, with 500 examples .896 and .935, HWU64 .311 and .319, .431 and .476; eps = 8:
         SNIPS .939 and .952, .958 and .970, HWU64 .562 and .564, .682 and .696. Models of the corpus' own, two seeds, eps = 4:
         SNIPS .937 and .952; on HWU64 the standard one is chosen, and best.)
