@@ -25,14 +25,14 @@ from typing import Any
 from adept.errors import ConfigurationError
 from adept.models.pipeline import PUNCTUATION
 from adept.models.shelf import ADDED, Shelf, Weights
-from adept.models.text_code import MAX_WORDS, TextCode
+from adept.models.text_code import MAX_WORDS, SPAN, TextCode
 from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
 SPELLED = 1 << 25  # numbers from which on words outside the vocabulary are spelled: one costs about 20 bits
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where there are no utterances
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
-LUCK = 5.0  # bits beyond those of K at which a text may still have a number
+LUCK = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
 TRIES = 50  # texts of the search that are asked for their number
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
 
@@ -146,17 +146,18 @@ class _Sized:
         pool = 0 if codec.utterances else self._affordable(min(POOL, size))
         self.searches = size > self.first + pool
         written = {number: codec.utterances[number] for number in range(self.first)}
-        for place in range(pool):
-            number = place * self.code.size // pool
-            written[self.first + number] = tuple(self.code.write(number))
+        for place, words in enumerate(self.code.spread(pool)):
+            number = place if pool == size else self.code.number(self.code.spans(words))
+            if number is not None:
+                written[self.first + number] = tuple(words)
+        self._utterances = codec.utterances
+        written = written or {0: tuple(self.write(0))}
         self.numbers = list(written)
         self.shelf = Shelf(list(written.values()), codec.weigh)
-        self._utterances = codec.utterances
 
     def _affordable(self, pool: int) -> int:
         """As many candidates as can be written in some seconds, by the length of a few: a codec's texts need not be short."""
-        probes = [self.code.write(place * self.code.size // PROBES) for place in range(PROBES)]
-        letters = sum(A_WORD + len(word) for words in probes for word in words)
+        letters = sum(A_WORD + len(word) for words in self.code.spread(PROBES) for word in words)
         return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
 
     def write(self, number: int) -> Sequence[str]:

@@ -22,8 +22,10 @@ from adept.models.ngrams import MOST_NGRAMS, Ngrams
 from adept.models.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE
 from adept.models.saved import corrupt, read_json, read_tables
 from adept.models.shelf import Weights
+from adept.models.spelling import LETTER_ORDER, Spelling
 from adept.models.text_code import MAX_WORDS
-from adept.models.word_model import CLASS_ORDER, END, LETTER_ORDER, ORDER, UNKNOWN, Vocabulary, WordModel
+from adept.models.vocabulary import END, UNKNOWN, Vocabulary
+from adept.models.word_model import CLASS_ORDER, ORDER, WordModel
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
@@ -48,14 +50,14 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "words": vocabulary.words,
         "classes": vocabulary.classes,
         "counts": vocabulary.counts,
-        "alphabet": model.alphabet,
+        "alphabet": model.spelling.alphabet,
         "texts": codec.weigh.texts,
         "holders": dict(codec.weigh.holders),
         "utterances": [" ".join(words) for words in codec.utterances],
     }
     if codec.held_out:
         description["held_out"] = [" ".join(words) for words in codec.held_out]
-    parts = {"words": model.words, "classes": model.classes, "letters": model.letters}
+    parts = {"words": model.words, "classes": model.classes, "letters": model.spelling.letters}
     tables = {
         name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
     }
@@ -88,7 +90,12 @@ def load_codec(directory: Path) -> Codec:
         [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
     )
     return Codec(
-        WordModel(vocabulary, parts["words"], parts["classes"], parts["letters"], stored["alphabet"]),
+        WordModel(
+            vocabulary,
+            parts["words"],
+            parts["classes"],
+            Spelling(parts["letters"], stored["alphabet"], vocabulary.words),
+        ),
         weigh,
         utterances,
         held_out,

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-BITS = 30
-ONE = 1 << BITS
+from adept.models.intervals import ONE
+
 THOUSAND = 1000  # discounts are in thousandths
 MOST_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
 LARGEST_MEMORY = 200_000  # contexts, or steps of a search, that are remembered: it only saves time
@@ -92,10 +92,19 @@ class Ngrams:
             self._found[context] = found
         return found
 
+    @cached_property
+    def _alone(self) -> list[int]:
+        """F of each symbol where nothing is known of the context."""
+        flat = [ONE * symbol // self.size for symbol in range(self.size + 1)]
+        if not self._levels[0]:
+            return flat
+        symbols, sums, total, rest = self._levels[0][()]
+        return [(sums[bisect_left(symbols, symbol)] * ONE + rest * value) // total for symbol, value in enumerate(flat)]
+
     def below(self, branches: list[Branch], symbol: int) -> int:
         """F(symbol): the share, out of ONE, of all symbols before ``symbol``; not strictly increasing."""
-        value = ONE * symbol // self.size
-        for symbols, sums, total, rest in branches:
+        value = self._alone[symbol]
+        for symbols, sums, total, rest in branches[1:]:
             value = (sums[bisect_left(symbols, symbol)] * ONE + rest * value) // total
         return value
 

@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from adept.models.ngrams import BITS, LARGEST_MEMORY, Context
-from adept.models.word_model import END, UNKNOWN, Span, WordModel
+from adept.models.intervals import BITS, Span
+from adept.models.ngrams import LARGEST_MEMORY, Context
+from adept.models.vocabulary import END, UNKNOWN
+from adept.models.word_model import WordModel
 
 UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
 KEPT = 2, 4  # texts kept for each whole number of bits, below MANY_BITS and above
@@ -109,7 +111,7 @@ class TextSearch:
         number = vocabulary.numbers.get(word, vocabulary.numbers[UNKNOWN])
         spans = [self.model.span(history, number)]
         if vocabulary.words[number] == UNKNOWN:
-            spelled = self.model.spelling(word)
+            spelled = self.model.spelling.spans(word) if self.model.spells else None
             if spelled is None:
                 return None
             spans += spelled

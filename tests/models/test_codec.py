@@ -1,6 +1,7 @@
 """Claims about the codec: total, one record at a time, the same everywhere, and more words for more numbers."""
 
 import copy
+import itertools
 import json
 import math
 import pickle
@@ -14,10 +15,11 @@ from safetensors.torch import load_file, save_file
 from adept.data.air_travel import generator
 from adept.errors import ConfigurationError, ModelError
 from adept.models import codec as codec_module
+from adept.models import text_code
 from adept.models.codec import Codec, text_of, words_of
 from adept.models.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.text_code import TextCode
-from adept.models.word_model import END, UNKNOWN
+from adept.models.vocabulary import END, UNKNOWN
 
 SIZES = [2, 37, 5_000, 600_000, 2**41, 2**120]
 STRANGE = [
@@ -135,6 +137,47 @@ def test_texts_and_numbers_of_the_code_go_both_ways(codec: Codec, size: int) -> 
     assert found > 30
 
 
+@pytest.mark.parametrize("bits", [17, 25])
+def test_texts_of_some_more_bits_than_the_numbers_have_one(codec: Codec, texts: list[str], bits: int) -> None:
+    """Each attempt is a chance: with one alone, which is the planted defect, fewer texts have a number, and plain points fewer."""
+    rows = [*map(words_of, texts[:300])]
+    found = {}
+    for name, attribute, value in (
+        ("bands", "SPAN", 16),
+        ("one attempt", "ATTEMPTS", 1),
+        ("points", "PLAIN", 1 << 200),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text_code, attribute, value)
+            code = TextCode(codec.model, 1 << bits)
+            numbers = [code.number(code.spans(row)) for row in rows]
+            written = [
+                (tuple(code.write(number)), row)
+                for number, row in zip(numbers, rows, strict=True)
+                if number is not None
+            ]
+        assert all(text == row for text, row in written)
+        found[name] = len(written)
+    assert found["bands"] > 1.1 * found["points"] > 0, found
+    assert found["bands"] > found["one attempt"]
+
+
+@pytest.mark.parametrize("size", [4_097, 2**19, 2**41])
+def test_bands_hold_every_number_once_and_write_what_they_say(codec: Codec, size: int) -> None:
+    code = TextCode(codec.model, size)
+    assert [band.first for band in code.bands] == [
+        sum(band.size for band in code.bands[:i]) for i in range(len(code.bands))
+    ]
+    assert sum(band.size for band in code.bands) == size
+    assert all(wider.narrow == band.wide for band, wider in itertools.pairwise(code.bands))
+    assert code.bands[-1].wide > code.whole[1]
+    band, inside = code.bands[0], 0
+    for place in range(0, band.size, band.size // 50):
+        width = code.text_at(code._point(band, place, code._attempt(band, place)))[1]
+        inside += band.narrow <= width < band.wide
+    assert inside > 40
+
+
 def test_a_text_with_a_part_of_two_cells_always_has_a_number(codec: Codec) -> None:
     words = words_of("show me flights from boston to denver")
     wide = _just_wide_enough(codec, words)
@@ -159,7 +202,7 @@ def test_a_shifted_point_is_noticed(codec: Codec, monkeypatch: pytest.MonkeyPatc
     number = code.number(code.spans(words))
     assert number is not None
     right = TextCode._point
-    monkeypatch.setattr(TextCode, "_point", lambda self, number: right(self, (number + 2) % self.size))
+    monkeypatch.setattr(TextCode, "_point", lambda self, band, place, n: right(self, band, (place + 2) % band.size, n))
     assert tuple(code.write(number)) != words
 
 
@@ -193,9 +236,11 @@ def test_a_codec_of_private_text_keeps_nothing_of_a_sentence_that_one_text_alone
 def test_a_codec_of_private_text_does_not_spell_words_that_were_seen_once(texts: list[str]) -> None:
     """The letters' table is read like a stranger would: a name that stands in one record must not be in it."""
     private = Codec.of([*texts, "call wojciechøwski"], public=False)
-    letters = "\n" + private.model.alphabet + " "  # by number: a word's end, the letters, what is before the start
-    grams = {"".join(letters[number] for number in row) for row in private.model.letters.rows.tolist()}
-    assert "ø" not in private.model.alphabet
+    letters = (
+        "\n" + private.model.spelling.alphabet + " "
+    )  # by number: a word's end, the letters, what is before the start
+    grams = {"".join(letters[number] for number in row) for row in private.model.spelling.letters.rows.tolist()}
+    assert "ø" not in private.model.spelling.alphabet
     assert "   bos" in grams  # of a word that many say
     assert not {gram for gram in grams if "wojc" in gram or "echow" in gram}
 
@@ -308,4 +353,3 @@ def test_a_model_that_does_not_spell_shares_all_among_known_words(codec: Codec) 
         symbol, (low, high) = plain.find(plain.start, point)
         assert (low, high) == spans[symbol]
         assert low <= point < high
-    assert plain.spelling("kyzburg") is None
