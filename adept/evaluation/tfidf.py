@@ -168,7 +168,8 @@ class TextClassifier:
         records = len(self.rows) // self.samples
         _, firsts = np.unique(self.rows, return_index=True)
         fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
-        folds = range(1 if records > ENOUGH else FOLDS)
+        filled = np.unique(fold)  # a few texts, however many records have them, may all be in others
+        folds = filled[: 1 if records > ENOUGH else FOLDS]
         parts = [(self._counts(fold != i), self._counts(fold == i)) for i in folds]
         judged = all(int((inside.sum(dim=0) > 0).sum()) > 1 for inside, _ in parts)
         return parts if records >= SMALLEST_TO_TUNE and judged else []

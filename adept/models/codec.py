@@ -19,7 +19,9 @@ batch nor threads nor process can change it. Whatever it does, privacy does not 
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from adept.errors import ConfigurationError
@@ -29,10 +31,13 @@ from adept.models.text_code import MAX_WORDS, SPAN, TextCode
 from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
-SPELLED = 1 << 25  # numbers from which on words outside the vocabulary are spelled: one costs about 20 bits
+SPELLED = (
+    1 << 25
+)  # numbers from which on other words are said, at 15 to 20 bits, and a network foresees words, at thrice the time
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where there are no utterances
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 LUCK = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
+FORESEEN = 4.0  # bits that the network may save a text, and the search does not know of
 TRIES = 50  # texts of the search that are asked for their number
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
 
@@ -55,10 +60,9 @@ class Codec:
         self, model: WordModel, weigh: Weights, utterances: Sequence[Words], held_out: Sequence[Words] = ()
     ) -> None:
         self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
-        self.searches = [
-            TextSearch(said, weigh=lambda word: ADDED[1] * weigh(word), weigh_added=lambda word: ADDED[0] * weigh(word))
-            for said in (model.unspelled(), model)
-        ]
+        self.models = model.unspelled().nearsighted(), model
+        left_out, put_in = (partial(_times, weigh, factor) for factor in reversed(ADDED))
+        self.searches = [TextSearch(said.nearsighted(), weigh=left_out, weigh_added=put_in) for said in self.models]
         self._sizes: dict[int, _Sized] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -66,7 +70,9 @@ class Codec:
         return Codec, (self.model, self.weigh, self.utterances, self.held_out)
 
     @classmethod
-    def of(cls, texts: Sequence[str], *, public: bool, written: Sequence[str] = (), seed: int = 0) -> "Codec":
+    def of(
+        cls, texts: Sequence[str], *, public: bool, written: Sequence[str] = (), network: bool = True, seed: int = 0
+    ) -> "Codec":
         """Learn from texts. Unless they are public, no utterance is kept, and nothing that stands in one text alone, however
         often that is said: no sequence of words, no word, and not how it is spelled. Who said a text is not known here, so that
         what one person says in two different texts may stay: a codec of private text is as private as its model.
@@ -75,6 +81,7 @@ class Codec:
             texts: the training text.
             public: whether it is.
             written: texts that a decoder of the same training text wrote: they stand behind the utterances.
+            network: whether an LSTM learns to foresee words, if the texts are public and not too few.
             seed: of the order of utterances and of the classes of words.
         """
         rows = [row for row in map(words_of, texts) if row]
@@ -84,7 +91,8 @@ class Codec:
         ordered = [distinct[number] for number in Shelf(distinct, weigh).order(seed=seed)]
         if public:
             ordered = list(dict.fromkeys([*ordered, *(row for row in map(words_of, written) if row)]))
-        return cls(WordModel.of(rows, seed=seed, least=1 if public else 2), weigh, ordered)
+        model = WordModel.of(rows, seed=seed, least=1 if public else 2, network=network and public)
+        return cls(model, weigh, ordered)
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
@@ -106,13 +114,17 @@ class Codec:
         """The number of a text that is nearer to the record than ``distance``; None if the search finds none."""
         if not distance or not sized.searches:
             return None
-        texts = sized.search.near(record, bits=math.log2(sized.code.size) + LUCK)
-        nearer = [found for found in texts if self.weigh.distance(record, found.words) < distance]
-        for found in nearer[:TRIES]:
-            number = sized.code.number(found.spans)
+        for words in (record, *self._near(record, sized, distance)):
+            number = sized.code.number(sized.code.spans(words))
             if number is not None:
                 return sized.first + number
         return None
+
+    def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
+        """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
+        bits = math.log2(sized.code.size) + LUCK + FORESEEN * bool(sized.code.model.lstm)
+        texts = (found.words for found in sized.search.near(record, bits=bits))
+        yield from islice((words for words in texts if self.weigh.distance(record, words) < distance), TRIES)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
@@ -142,7 +154,7 @@ class _Sized:
     def __init__(self, codec: Codec, size: int) -> None:
         self.first = min(len(codec.utterances), size)
         self.search = codec.searches[size >= SPELLED]
-        self.code = TextCode(self.search.model, max(1, size - self.first))
+        self.code = TextCode(codec.models[size >= SPELLED], max(1, size - self.first))
         pool = 0 if codec.utterances else self._affordable(min(POOL, size))
         self.searches = size > self.first + pool
         written = {number: codec.utterances[number] for number in range(self.first)}
@@ -162,6 +174,10 @@ class _Sized:
 
     def write(self, number: int) -> Sequence[str]:
         return self._utterances[number] if number < self.first else self.code.write(number - self.first)
+
+
+def _times(weigh: Weights, factor: int, word: str) -> int:
+    return factor * weigh(word)
 
 
 def words_of(text: object) -> Words:

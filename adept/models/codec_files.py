@@ -1,4 +1,4 @@
-"""A codec's two files in a model directory: words and utterances as JSON, n-grams as tables of whole numbers.
+"""A codec's two files in a model directory: words and utterances as JSON, n-grams and the network as tables of whole numbers.
 
 They are read as if a stranger had made them (``adept.models.saved``): every list, number and word is checked before the codec is
 put together, so that afterwards no record can make it fail.
@@ -25,10 +25,12 @@ from adept.models.shelf import Weights
 from adept.models.spelling import LETTER_ORDER, Spelling
 from adept.models.text_code import MAX_WORDS
 from adept.models.vocabulary import END, UNKNOWN, Vocabulary
+from adept.models.word_lstm import WordLstm, shapes
 from adept.models.word_model import CLASS_ORDER, ORDER, WordModel
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
+LSTM = "lstm."  # before the names of its weights
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
 MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
@@ -55,13 +57,16 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "holders": dict(codec.weigh.holders),
         "utterances": [" ".join(words) for words in codec.utterances],
     }
+    if model.lstm:
+        description["lstm"] = True
     if codec.held_out:
         description["held_out"] = [" ".join(words) for words in codec.held_out]
     parts = {"words": model.words, "classes": model.classes, "letters": model.spelling.letters}
     tables = {
         name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
     }
-    return description, tables
+    weights = model.lstm.weights if model.lstm else {}
+    return description, tables | {LSTM + name: array for name, array in weights.items()}
 
 
 def load_codec(directory: Path) -> Codec:
@@ -80,11 +85,17 @@ def load_codec(directory: Path) -> Codec:
         "classes": vocabulary.classes[-1] + 1,
         "letters": len(stored["alphabet"]) + 1,
     }
-    tables = read_tables(directory / TABLES, {name: order + 1 for name, order in ORDERS.items()})
-    if wrong := [name for name, table in tables.items() if not _is_counted(table, size=sizes[name])]:
+    weights = shapes(sizes["words"], sizes["classes"]) if stored.get("lstm") else {}
+    tables = read_tables(
+        directory / TABLES,
+        {name: order + 1 for name, order in ORDERS.items()},
+        {LSTM + name: shape for name, shape in weights.items()},
+    )
+    if wrong := [name for name, size in sizes.items() if not _is_counted(tables[name], size=size)]:
         raise corrupt(directory / TABLES, f"the table {wrong[0]} holds other numbers than n-grams have")
     rows = {name: table.numpy() for name, table in tables.items()}
     parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
+    lstm = WordLstm({name: rows[LSTM + name] for name in weights}, vocabulary.first) if weights else None
     weigh = Weights(Counter(stored["holders"]), stored["texts"])
     utterances, held_out = (
         [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
@@ -95,6 +106,7 @@ def load_codec(directory: Path) -> Codec:
             parts["words"],
             parts["classes"],
             Spelling(parts["letters"], stored["alphabet"], vocabulary.words),
+            lstm,
         ),
         weigh,
         utterances,
@@ -117,6 +129,7 @@ def _wrong(stored: dict[str, Any]) -> str:
         and len(set(alphabet)) == len(alphabet) <= MOST_LETTERS
         and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
+        "lstm": isinstance(stored.get("lstm", False), bool),
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
         "utterances": _are_utterances(utterances) and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
         "held_out": _are_utterances(held_out) and len(held_out) <= MOST_HELD_OUT,

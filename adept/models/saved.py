@@ -96,16 +96,28 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "f
     save_file(held, path)
 
 
-def read_tables(path: Path, columns: dict[str, int]) -> dict[str, Tensor]:
-    """Return the int32 tables of a safetensors file, once it is certain that they have these names and numbers of columns."""
+def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
+    """Return the int32 tables and int16 arrays of a safetensors file, once it is certain that they have these names and sizes.
+
+    Args:
+        path: the file.
+        columns: the tables' names and numbers of columns; they may have any number of rows.
+        shapes: the arrays' names and shapes.
+    """
     with _opened(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        if columns.keys() ^ held.keys():
+        if (columns.keys() | shapes.keys()) ^ held.keys():
             raise corrupt(path, "other tables than a codec has")
         for name, table in held.items():
-            if table.get_dtype() != "I32" or len(table.get_shape()) != 2 or table.get_shape()[1] != columns[name]:
+            kind, size = table.get_dtype(), tuple(table.get_shape())
+            right = (
+                (kind, size) == ("I16", shapes[name])
+                if name in shapes
+                else (kind, size[1:]) == ("I32", (columns[name],))
+            )
+            if not right:
                 raise corrupt(path, f"the table {name} is of another kind")
-        return {name: file.get_tensor(name) for name in columns}
+        return {name: file.get_tensor(name) for name in held}
 
 
 def tensor_names(path: Path) -> list[str]:

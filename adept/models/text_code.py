@@ -16,10 +16,10 @@ that public hashes choose; so that
 - what :meth:`TextCode.number` finds, :meth:`TextCode.write` writes as that text: both read the same points.
 
 Where texts of a band are a share a of all that is written, a number takes 1/a attempts, and a text of probability p is that of
-n p / a numbers out of the band's n: as if it were 1/a times as likely. On real text a is a twentieth, and so many validation
-texts have a number at K = 2^19, 2^30, 2^41 and 2^64: of ATIS .20, .43, .60, .87 (with K points as the K numbers .16, .40, .57,
-.85), of SNIPS .10, .16, .26, .52 (.07, .15, .23, .50), of HWU64 .09, .27, .44, .71 (.06, .26, .41, .68). SPAN 8 has .01 less, 32
-needs more attempts for as much.
+n p / a numbers out of the band's n: as if it were 1/a times as likely. On real text a is a twentieth. Without the network, so many
+validation texts have a number at K = 2^19, 2^30, 2^41 and 2^64: of ATIS .20, .43, .60, .87 (with K points as the K numbers .16,
+.40, .57, .85), of SNIPS .10, .16, .26, .52 (.07, .15, .23, .50), of HWU64 .09, .27, .44, .71 (.06, .26, .41, .68). SPAN 8 has
+.01 less, 32 needs more attempts for as much.
 
 All of it is integers: both directions go through the same parts, to the last unit.
 """
@@ -90,7 +90,7 @@ class TextCode:
             words += filter(
                 None, [self.model.spelling.read(reader) if word == UNKNOWN else word]
             )  # no word without letters
-            history = (*history[1:], symbol)
+            history = self.model.after(history, symbol)
         return words, reader.part[1]
 
     def spans(self, words: Sequence[str]) -> Iterator[Span]:
@@ -100,14 +100,14 @@ class TextCode:
             yield self.model.span(history, symbol)
             if vocabulary.words[symbol] == UNKNOWN:
                 yield from self.model.spelling.spans(word) or [(0, 0)]
-            history = (*history[1:], symbol)
+            history = self.model.after(history, symbol)
 
     def number(self, spans: Iterable[Span]) -> int | None:
         """A number whose text has these shares; None if there is none."""
         part = self.whole
         for span in spans:
             part = narrowed(part, span)
-            if part[1] <= NARROWEST:
+            if part[1] < max(NARROWEST, self.bands[0].narrow):
                 return None
         band = next((band for band in self.bands if band.narrow <= part[1] < band.wide), None)
         return None if band is None else self._number_in(band, part)

@@ -24,20 +24,18 @@ Weigh = Callable[[str], int]
 
 
 class Step(NamedTuple):
-    """Saying one word after a history: what it costs in UNITs, its shares, and the history afterwards."""
+    """Saying one word after a history: what it costs in UNITs, and the history afterwards."""
 
     cost: int
-    spans: list[Span]
     history: Context
 
 
 class Found(NamedTuple):
-    """A text, its distance from the record, what it costs in UNITs, and its shares."""
+    """A text, its distance from the record, and what it costs in UNITs."""
 
     distance: int
     cost: int
     words: tuple[str, ...]
-    spans: list[Span]
 
 
 class _State(NamedTuple):
@@ -50,14 +48,13 @@ class _State(NamedTuple):
 class _Said(NamedTuple):
     before: "_Said | None"
     word: str
-    step: Step
 
 
 class TextSearch:
     """Searches texts under one model.
 
     Args:
-        model: says what is likely.
+        model: says what is likely; one that is told by the last words alone makes the search quick.
         weigh: the weight of a record's word that is left out.
         weigh_added: the weight of a word put in.
     """
@@ -94,7 +91,7 @@ class TextSearch:
         step = self._step(state.history, word)
         if step is None or state.cost + step.cost > most:
             return None
-        said = _Said(state.said, word, step)
+        said = _Said(state.said, word)
         return _State(state.cost + step.cost, state.distance + distance, step.history, said)
 
     def _step(self, history: Context, word: str) -> Step | None:
@@ -115,7 +112,7 @@ class TextSearch:
             if spelled is None:
                 return None
             spans += spelled
-        return Step(sum(map(_cost, spans)), spans, (*history[1:], number))
+        return Step(sum(map(_cost, spans)), self.model.after(history, number))
 
     def _likely_words(self, history: Context) -> list[str]:
         likely = self._likely
@@ -132,16 +129,13 @@ def _cost(span: Span) -> int:
 
 
 def _found(state: _State) -> Found:
-    """The text of a closed state: its words, the end left out, and all its shares."""
+    """The text of a closed state: its words without the end."""
     words: list[str] = []
-    steps: list[Step] = []
     said = state.said
     while said:
         words.append(said.word)
-        steps.append(said.step)
         said = said.before
-    spans = [span for step in reversed(steps) for span in step.spans]
-    return Found(state.distance, state.cost, tuple(words[:0:-1]), spans)
+    return Found(state.distance, state.cost, tuple(words[:0:-1]))
 
 
 def _pruned(states: list[_State], most: int, kept: int) -> list[_State]:

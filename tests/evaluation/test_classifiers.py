@@ -113,6 +113,15 @@ def test_copies_of_a_text_stay_in_one_fold_of_cross_validation() -> None:
     assert TextClassifier(copies, samples=1).tuned() <= 4.0
 
 
+def test_thousands_of_records_of_two_texts_are_no_error() -> None:
+    """As at epsilon 2, where descriptions are few: the fold that judges must hold a text, wherever the texts come first."""
+    texts, labels = ["ours flights", "song tune"], ["flight", "music"]
+    for change in range(1, 12):
+        order = [0] * change + [1] * (2_000 - change)
+        records = Corpus([texts[i] for i in order], [labels[i] for i in order])
+        assert set(predict(records, texts, classifier="tfidf")) <= set(labels)
+
+
 def test_a_rare_label_is_recognised_in_noise_unless_labels_are_noisy_themselves() -> None:
     """One record in ten is y and says b; nearly half of the words are drawn again, so that b is said more often by x."""
     texts, labels = ["a"] * 697 + ["b"] * 203 + ["a"] * 22 + ["b"] * 78, ["x"] * 900 + ["y"] * 100
