@@ -31,9 +31,7 @@ from adept.models.text_code import MAX_WORDS, SPAN, TextCode
 from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
-SPELLED = (
-    1 << 25
-)  # numbers from which on other words are said, at 15 to 20 bits, and a network foresees words, at thrice the time
+SPELLED = 1 << 18  # numbers from which on other words are said, and a network foresees words, at half the speed
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where there are no utterances
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 LUCK = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
