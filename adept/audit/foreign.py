@@ -5,8 +5,9 @@ Whatever goes wrong there becomes a `MechanismFailure` with the reason, and that
 
 import math
 import time
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from adept.audit.result import MechanismFailure
 Floats = NDArray[np.float64]
 FEWEST_CALLS, MOST_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a call
 Value = TypeVar("Value")
+_Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
 
 DIALECTS: dict[str, Callable[[Tensor], Any]] = {
     "torch": lambda latents: latents,
@@ -29,48 +31,64 @@ DIALECTS: dict[str, Callable[[Tensor], Any]] = {
 }
 
 
-@dataclass
 class Caller:
     """Calls foreign code; one call that never returned is not asked again.
 
-    Attributes:
+    All calls of a caller run in one daemon thread: a thread for each would take longer than what most of them do.
+
+    Args:
         time_limit: seconds that one call may take; infinite: calls run in the caller's own thread.
     """
 
-    time_limit: float
-    hung: bool = False
+    def __init__(self, time_limit: float) -> None:
+        self.time_limit, self.hung = time_limit, False
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._thread: Thread | None = None
 
     def __call__(self, what: str, function: Callable[[], Value]) -> Value:
-        """Run foreign code in a daemon thread.
+        """Run foreign code.
 
         Raises:
             MechanismFailure: it raised, or took too long.
         """
         if self.hung:
             raise MechanismFailure(f"not asked again: an earlier call took longer than {self.time_limit:g} s")
-        outcome: list[Value | BaseException] = []
-        if math.isinf(self.time_limit):
-            _try(function, outcome)
-        else:
-            thread = Thread(target=_try, args=(function, outcome), daemon=True)
-            thread.start()
-            thread.join(self.time_limit)
-        if not outcome:
+        try:
+            outcome = _tried(function) if math.isinf(self.time_limit) else self._in_thread(function)
+        except Empty:
             self.hung = True
-            raise MechanismFailure(f"{what} took longer than {self.time_limit:g} s")
-        if isinstance(outcome[0], MechanismFailure):
-            raise outcome[0]
-        if isinstance(outcome[0], BaseException):
-            raise MechanismFailure(f"{what} raised {type(outcome[0]).__name__}: {outcome[0]}") from outcome[0]
-        return outcome[0]
+            raise MechanismFailure(f"{what} took longer than {self.time_limit:g} s") from None
+        if isinstance(outcome, MechanismFailure):
+            raise outcome
+        if isinstance(outcome, BaseException):
+            raise MechanismFailure(f"{what} raised {type(outcome).__name__}: {outcome}") from outcome
+        return outcome
+
+    def _in_thread(self, function: Callable[[], Value]) -> Value | BaseException:
+        """Raises Empty where the time is over."""
+        if self._thread is None:
+            self._thread = Thread(target=_serve, args=(self._calls,), daemon=True)
+            self._thread.start()
+            weakref.finalize(self, self._calls.put, None)  # the thread ends with its caller
+        answer: SimpleQueue[Value | BaseException] = SimpleQueue()  # one for each call: none gets another's answer
+        self._calls.put((function, answer))
+        return answer.get(timeout=self.time_limit)
 
 
-def _try(function: Callable[[], Value], outcome: list[Value | BaseException]) -> None:
-    """Append the function's value to ``outcome``, or what it raised."""
+def _serve(calls: "SimpleQueue[_Call | None]") -> None:
+    """Make calls as they come, until there is none."""
+    while call := calls.get():
+        function, answer = call
+        answer.put(_tried(function))
+        del call, function, answer  # what they hold would live on until the next call
+
+
+def _tried(function: Callable[[], Value]) -> Value | BaseException:
+    """The function's value, or what it raised."""
     try:
-        outcome.append(function())
+        return function()
     except BaseException as error:  # noqa: BLE001 - foreign code: whatever it raises becomes a check's reason
-        outcome.append(error)
+        return error
 
 
 def as_rows(value: Any, *, rows: int, what: str) -> Floats:

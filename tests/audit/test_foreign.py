@@ -1,13 +1,18 @@
 """What a call costs is known although one in ten is dear or rows cost nothing, and releases of any width are read at one."""
 
+import math
+import sys
+import threading
 import time
 from itertools import count
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
-from adept.audit.foreign import cost, fitted
+from adept.audit.foreign import Caller, cost, fitted
+from adept.audit.result import MechanismFailure
 from adept.audit.subject import CALL_ELEMENTS, Subject
 
 DEAR = 0.01  # seconds of processor time
@@ -33,6 +38,40 @@ def test_releases_of_another_width_are_cut_off_or_lack_numbers() -> None:
     rows = np.ones((2, 3))
     assert fitted(rows, 2).shape == (2, 2)
     assert np.isnan(fitted(rows, 5)).sum() == 4
+
+
+def test_calls_share_a_thread_that_ends_with_their_caller() -> None:
+    caller = Caller(5.0)
+    threads = {caller("asking", threading.current_thread) for _ in range(3)}
+    assert len(threads) == 1
+    assert threading.current_thread() not in threads
+    del caller
+    for thread in threads:
+        thread.join(5.0)
+        assert not thread.is_alive()
+
+
+def test_what_a_call_raises_is_said_and_the_next_one_is_asked() -> None:
+    caller = Caller(5.0)
+    with pytest.raises(MechanismFailure, match="asking raised SystemExit: 3"):
+        caller("asking", lambda: sys.exit(3))
+    assert caller("asking", lambda: 7) == 7
+    assert Caller(math.inf)("asking", threading.current_thread) is threading.current_thread()
+
+
+def test_a_call_that_does_not_return_is_the_last() -> None:
+    caller, let_go = Caller(0.05), threading.Event()
+    with pytest.raises(MechanismFailure, match=r"asking took longer than 0.05 s"):
+        caller("asking", let_go.wait)
+    let_go.set()
+    with pytest.raises(MechanismFailure, match="not asked again"):
+        caller("asking", lambda: 7)
+
+
+def test_an_exception_may_be_a_value() -> None:
+    """A foreign function that returns one has not raised it, but what is no release is a failure all the same."""
+    with pytest.raises(MechanismFailure, match="asking raised ValueError: x"):
+        Caller(5.0)("asking", lambda: ValueError("x"))
 
 
 class Costly:
