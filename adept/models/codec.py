@@ -4,8 +4,8 @@ The numbers below K are of two kinds.
 
 - The first ones are *public utterances* as they stand, so ordered that the first k of them are near to what people say, for any k,
   and behind them texts that the LSTM decoder wrote about what the utterances are about.
-- The others belong to an arithmetic code under a model of public text (``adept.models.text_code``): every number is a text, and the
-  likelier a text the more surely it has a number. What K does not pay for, the model writes by itself.
+- The others belong to a code under a model of public text (``adept.models.text_code``): every number is a text, and the likeliest
+  texts have one each. What K does not pay for, the model writes by itself.
 
 To describe a record is to choose, among all texts that have a number, one near to it (``adept.models.shelf`` says how near).
 Candidates are the utterances and what a search finds around the record (``adept.models.text_search``): the record itself where it

@@ -1,9 +1,10 @@
-"""What text is likely: words after words, words after word classes, and letters for words that nobody foresaw.
+"""What text is likely: words after words, words after word classes, words after all words before, and the spelling of others.
 
-A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its letters and their
-end. The next word's distribution function is the mixture of two n-gram models (``adept.models.ngrams``), one over words, one over
-classes of words that stand in the same company: a city that was never seen after "to" is likely there, as cities are. Words are
-numbered class by class, so that the mixture of the two distribution functions is one itself.
+A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then how it is said
+(``adept.models.spelling``). The next word's distribution function is a mixture of three: two n-gram models
+(``adept.models.ngrams``), one over words, one over classes of words that stand in the same company (a city that was never seen
+after "to" is likely there, as cities are), and an LSTM that has read the whole text (``adept.models.word_lstm``), where the text
+that it was learned from is public. Words are numbered class by class, so that a mixture of distribution functions is one itself.
 
 Everything is integers. A share is an interval [low, high) inside [0, ONE), never empty.
 """
