@@ -95,10 +95,10 @@ class Spelling:
 
     def _as_letters(self, word: str) -> list[Span]:
         numbers = [self._numbers.get(letter, 0) for letter in word]
-        if not numbers or 0 in numbers:
+        if not 0 < len(numbers) <= MAX_LETTERS or 0 in numbers:
             return []
         context, spans = self._start, [(LISTED, ONE)] if self._listed else []
-        for number in [*numbers, 0]:
+        for number in [*numbers, 0][:MAX_LETTERS]:  # the longest word needs no end
             branches = self.letters.branches(context)
             spans.append((self._below(branches, number), self._below(branches, number + 1)))
             context = (*context[1:], number)

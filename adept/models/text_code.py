@@ -94,9 +94,12 @@ class TextCode:
         return words, reader.part[1]
 
     def spans(self, words: Sequence[str]) -> Iterator[Span]:
-        """The shares of a text's words, of the others' spelling and of its end; stops short at a word that cannot be said."""
+        """The shares of a text's words, of the others' spelling and of its end; of nothing after a word that cannot be said.
+
+        The longest texts need no end.
+        """
         history, vocabulary = self.model.start, self.model.vocabulary
-        for word, symbol in zip([*words, END], vocabulary.encode(words), strict=True):
+        for word, symbol in list(zip([*words, END], vocabulary.encode(words), strict=True))[:MAX_WORDS]:
             yield self.model.span(history, symbol)
             if vocabulary.words[symbol] == UNKNOWN:
                 yield from self.model.spelling.spans(word) or [(0, 0)]

@@ -25,7 +25,7 @@ ORDER, CLASS_ORDER = 4, 5
 SEEN = max(ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
 SHARES_WITHOUT = (ONE - 3 * ONE // 10, 3 * ONE // 10, 0)  # of words, classes and the network in the mixture
 SHARES = (ONE - ONE // 2 - 3 * ONE // 20, 3 * ONE // 20, ONE // 2)
-MEMORY = 5_000  # histories that are remembered: it only saves time
+MEMORY = 2_000  # histories that are remembered: it only saves time
 
 
 class WordModel:

@@ -186,6 +186,37 @@ def test_a_text_with_a_part_of_two_cells_always_has_a_number(codec: Codec) -> No
     assert tuple(wide.write(number)) == words
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        "flights to boston " * 13 + "please",
+        "from denver to " * 20,
+        "show " + "boston" * 5,
+        "show " + "boston" * 6,
+        "a " * 39,
+    ],
+    ids=["40 words", "60 words", "30 letters", "36 letters", "39 words"],
+)
+def test_the_longest_texts_and_words_are_written_as_they_were_described_or_have_no_number(
+    codec: Codec, record: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading ends after so many words or letters, without an end: were one looked for, no point would do, and all be tried."""
+    words, found, reads, read = words_of(record), 0, [0], TextCode.text_at
+
+    def counted(self: TextCode, point: int, narrow: int = 0) -> tuple[list[str], int]:
+        reads[0] += 1
+        return read(self, point, narrow)
+
+    for bits in (60, 120, 200, 400):
+        code = TextCode(codec.model, 1 << bits)
+        with monkeypatch.context() as patch:
+            patch.setattr(TextCode, "text_at", counted)
+            number = code.number(code.spans(words))
+        assert number is None or tuple(code.write(number)) == words
+        found += number is not None
+    assert (found, reads[0]) == (0, 0) if "boston" * 6 in record else found
+
+
 def test_shares_are_those_that_a_point_finds(codec: Codec) -> None:
     """Both directions of the code read one distribution function; a shift by one would break it."""
     model = codec.model
