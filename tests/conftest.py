@@ -7,8 +7,10 @@ os.environ["OMP_NUM_THREADS"] = (
     "1"  # before anything counts the cores: two processes of two threads each wait for each other
 )
 
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import forked
@@ -26,6 +28,15 @@ from adept.mechanisms.choice import MechanismChoice
 def _own_key(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test makes a key in the user's home."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture(autouse=True)
+def _own_signals() -> Iterator[None]:
+    """A command that runs in the tests' process handles signals; what is forked later must end when it is told to."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

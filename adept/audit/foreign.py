@@ -120,8 +120,10 @@ def fitted(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 def cost(call: Callable[[], object]) -> float:
     """Return the seconds of a call: of processor time on average, one in ten may be dear, or the shortest wait if that is longer.
 
-    The machine may be busy with something else, which delays some calls and costs no processor time.
+    The machine may be busy with something else, which delays some calls and costs no processor time. What the first call of all
+    imports and computes for those that follow is paid once, and not counted.
     """
+    call()
     waited, worked, begun = list[float](), time.thread_time(), time.perf_counter()
     while len(waited) < FEWEST_CALLS or (len(waited) < MOST_CALLS and time.perf_counter() < begun + TIMING_SECONDS):
         started = time.perf_counter()

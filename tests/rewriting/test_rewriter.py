@@ -189,7 +189,8 @@ def test_texts_are_pooled_only_where_releases_repeat(
 def test_a_learned_codebook_is_the_models_and_a_model_without_one_says_so(tiny_run: Path) -> None:
     model, tokenizer = load_model(tiny_run)
     rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=4.0))
-    assert {tuple(row) for row in rewriter.release(TEXTS).tolist()} <= {tuple(w) for w in model.codebooks[128].tolist()}
+    released = torch.cdist(rewriter.release(TEXTS).double(), model.codebooks[128].double())
+    assert (released.min(dim=1).values < 1e-6).all()
     assert best_exact(model) is LearnedCodebook
     model.codebooks = {}
     assert best_exact(model) is Codebook
