@@ -3,6 +3,7 @@
 Whatever goes wrong there becomes a `MechanismFailure` with the reason, and that becomes a check that could not be judged.
 """
 
+import gc
 import math
 import time
 import weakref
@@ -121,9 +122,20 @@ def cost(call: Callable[[], object]) -> float:
     """Return the seconds of a call: of processor time on average, one in ten may be dear, or the shortest wait if that is longer.
 
     The machine may be busy with something else, which delays some calls and costs no processor time. What the first call of all
-    imports and computes for those that follow is paid once, and not counted.
+    imports and computes for those that follow is paid once, and not counted; nor is Python's collecting of garbage, which takes
+    half a second where much was made before, whoever made it.
     """
     call()
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _timed(call)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _timed(call: Callable[[], object]) -> float:
     waited, worked, begun = list[float](), time.thread_time(), time.perf_counter()
     while len(waited) < FEWEST_CALLS or (len(waited) < MOST_CALLS and time.perf_counter() < begun + TIMING_SECONDS):
         started = time.perf_counter()

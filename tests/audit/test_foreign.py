@@ -1,5 +1,6 @@
 """What a call costs is known although one in ten is dear or rows cost nothing, and releases of any width are read at one."""
 
+import gc
 import math
 import sys
 import threading
@@ -40,6 +41,14 @@ def test_what_the_first_call_alone_costs_is_not_what_a_call_costs() -> None:
             pass
 
     assert cost(call) < 0.002
+
+
+def test_garbage_is_not_collected_at_a_calls_expense() -> None:
+    """Of a large heap that takes half a second: one of four calls would seem to cost a hundred times as much as it does."""
+    collects: list[bool] = []
+    cost(lambda: collects.append(gc.isenabled()))
+    assert not any(collects[1:])
+    assert gc.isenabled()
 
 
 def test_a_call_that_waits_costs_its_wait() -> None:
