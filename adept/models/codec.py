@@ -21,7 +21,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from adept.errors import ConfigurationError
@@ -103,16 +103,17 @@ class Codec:
         sized = self._sized(size)
         records = [words_of(text) for text in texts]
         nearest = sized.shelf.nearest(records)
-        return [
-            self._searched(record, sized, distance) or sized.numbers[place]
+        found = [
+            (self._searched(record, sized, distance), sized.numbers[place])
             for record, (place, distance) in zip(records, nearest, strict=True)
         ]
+        return [on_shelf if number is None else number for number, on_shelf in found]
 
     def _searched(self, record: Words, sized: "_Sized", distance: int) -> int | None:
         """The number of a text that is nearer to the record than ``distance``; None if the search finds none."""
         if not distance or not sized.searches:
             return None
-        for words in (record, *self._near(record, sized, distance)):
+        for words in chain([record], self._near(record, sized, distance)):
             number = sized.code.number(sized.code.spans(words))
             if number is not None:
                 return sized.first + number

@@ -19,6 +19,7 @@ from adept.models import text_code
 from adept.models.codec import Codec, text_of, words_of
 from adept.models.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.text_code import TextCode
+from adept.models.text_search import TextSearch
 from adept.models.vocabulary import END, UNKNOWN
 
 SIZES = [2, 37, 5_000, 600_000, 2**41, 2**120]
@@ -215,6 +216,16 @@ def test_the_longest_texts_and_words_are_written_as_they_were_described_or_have_
         assert number is None or tuple(code.write(number)) == words
         found += number is not None
     assert (found, reads[0]) == (0, 0) if "boston" * 6 in record else found
+
+
+def test_a_record_with_a_number_is_not_searched_for(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search is most of the time that describing takes."""
+    record = "show me flights from boston to denver on friday please"
+    assert words_of(record) not in codec.utterances
+    described = codec.describe([record], size=2**100)
+    monkeypatch.setattr(TextSearch, "near", None)
+    assert codec.describe([record], size=2**100) == described
+    assert codec.write(described, size=2**100) == [record]
 
 
 def test_shares_are_those_that_a_point_finds(codec: Codec) -> None:

@@ -102,6 +102,15 @@ def test_states_are_those_of_exact_integers_in_any_order(model: WordModel, learn
         assert (state.cell.tolist(), state.hidden.tolist()) == (cells, hidden)
 
 
+def test_tables_of_the_curves_are_those_of_another_implementation() -> None:
+    """Rounded to 12 bits, the last one in which implementations of exp differ does not show."""
+    sigmoids, tanhs = word_lstm._curves()
+    places = [place / UNIT for place in range(-RANGE, RANGE)]
+    assert sigmoids.tolist() == [round(UNIT * sigmoid(place)) for place in places]
+    assert tanhs.tolist() == [round(UNIT * math.tanh(place)) for place in places]
+    assert word_lstm._fall().tolist() == [round(PEAK * math.exp(-place / UNIT)) + 1 for place in range(FALL)]
+
+
 def test_rounding_up_is_noticed(model: WordModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted defect: the sums of products are rounded to the nearest, as a float's last bit may be."""
     network = model.lstm
