@@ -69,9 +69,10 @@ class Arena:
         """Choose a game and certify a lower bound on epsilon, as `adept.audit.events` explains."""
         source, samples = self.source, self.samples
         most = source.affordable(self.trials, seconds=CHOOSING_SECONDS, alone=self._alone)
-        game, *others = choose(source, samples, trials=min(self.trials, most), certifying=self.certifying)
+        trials, certifying = min(self.trials, most), self.certifying
+        game, *others = choose(source, samples, trials=trials, certifying=certifying, alpha=self.alpha)
         tests = sum(len(each.guesses) for each in (game, *others))
-        options: dict[str, Any] = {"trials": self.certifying, "alpha": self.alpha / tests}
+        options: dict[str, Any] = {"trials": certifying, "alpha": self.alpha / tests}
         score = certify(source, game, **options, advance=advance, enough=enough, claim=claim)
         for other in (
             others if score.bound <= source.epsilon and not self._alone else ()

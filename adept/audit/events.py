@@ -81,8 +81,10 @@ def choosing_rows(trials: int, *, dim: int) -> int:
     return max(FEWEST_ROWS, min(trials // 8, CHOOSING_ROWS, CHOOSING_ELEMENTS // (4 * dim)))
 
 
-def choose(source: Source, samples: list[PairSample], *, trials: int, certifying: int) -> list[Game]:
+def choose(source: Source, samples: list[PairSample], *, trials: int, certifying: int, alpha: float) -> list[Game]:
     """Return the games to certify on ``certifying`` releases per input, from the screening releases and others, drawn here.
+
+    Rules are compared at the chance of error ``alpha`` that they are certified at, or at `THRESHOLD_ALPHA` if that is stricter.
 
     Three guesses are made of the best pair: on its best statistic by counts and by a fitted curve, and the one that was hardly ever
     wrong, on any statistic, if it is right often enough to be certified by so many releases: rare events are found by it. If the
@@ -91,7 +93,7 @@ def choose(source: Source, samples: list[PairSample], *, trials: int, certifying
     sampler = Sampler(source, choosing_rows(trials, dim=source.numbers(samples[0].pair.first)))
     tried = _trials(source, [sampler(pair) for pair in screen(source, samples, certifying=certifying)], certifying)
     trial = _best(tried)
-    options = {"gap": 1.5 * RESOLUTION * source.clip_norm, "delta": source.delta, "alpha": THRESHOLD_ALPHA}
+    options = {"gap": 1.5 * RESOLUTION * source.clip_norm, "delta": source.delta, "alpha": min(alpha, THRESHOLD_ALPHA)}
     counted = counted_rule(trial.first, trial.second, **options)[1]
     fitted = fitted_rule(trial.first, trial.second, rounds=2 * certifying, **options)[1]
     guesses = [Guess(name=trial.name, statistic=trial.statistic, rule=rule) for rule in (counted, fitted)]

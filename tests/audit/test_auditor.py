@@ -205,7 +205,7 @@ def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatc
 
 def test_the_certified_epsilon_approaches_the_true_one_of_privunit() -> None:
     result = asked({"event"}, PrivUnit(epsilon=2.0), dim=16, trials=100_000, confidence=CONFIDENCE)
-    assert 1.8 < result.certified_epsilon <= 2.0
+    assert 1.85 < result.certified_epsilon <= 2.0  # 1.92 to 1.96 in 120 runs
 
 
 def test_one_claim_is_judged_with_its_delta() -> None:
