@@ -1,5 +1,6 @@
 """What several tests share: tiny trained models, made once a session, and ways to run the command line."""
 
+import gc
 import json
 import os
 
@@ -22,6 +23,12 @@ from adept.__main__ import dispatch
 from adept.cli import train
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: to look through it again for garbage would take some percent of the time of all tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -36,7 +36,7 @@ BATCH_ROWS = 2**13  # of each of two batches, where there is time
 BATCH_SECONDS = 1.5
 LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
 # A fork beside a thread that is just ending inherits its locks (OpenDP's too), and nobody opens them: let it end first.
-SETTLE_SECONDS = 0.2
+SETTLE_SECONDS = 0.05
 FORK_SECONDS = 10.0  # after so long without an answer, it is tried once more
 
 

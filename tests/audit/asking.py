@@ -1,13 +1,14 @@
 """Cheap audits: one question alone, for which a planted defect is convicted, or all of them with few calls of the mechanism."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, auditor, calls, copies, events, repetition, value_audit
+from adept.audit import NotJudged, Verdict, auditor, calls, company, copies, events, repetition, value_audit
 from adept.audit.auditor import _Audit
 from adept.audit.value_audit import _ValueAudit
 
@@ -21,6 +22,7 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(auditor, "LARGE_DIMS", ())
     patched.setattr(events, "FEWEST_ROWS", 20)
     patched.setattr(calls, "BATCH_ROWS", 2 * calls.CALL_ROWS)
+    patched.setattr(company, "FEW_BATCHES", FEW_CALLS)
     patched.setattr(copies, "TRIALS", FEW_CALLS)
     patched.setattr(repetition, "CALLS", 4 * repetition.RECORDS)
     patched.setattr(repetition, "ROWS", 8 * repetition.RECORDS)
@@ -40,12 +42,19 @@ def failed_of(names: set[str], mechanism: Any, **options: Any) -> set[str]:
 
 def asked(names: set[str], mechanism: Any, **options: Any) -> audit.AuditResult:
     """Audit a mechanism by the named checks alone."""
+    with only(*names):
+        return audit.run(mechanism, **options)
+
+
+@contextmanager
+def only(*names: str) -> Iterator[None]:
+    """Audits ask the named checks alone."""
     with (
         patch.object(_Audit, "_questions", _only(names, _Audit._questions)),
         patch.object(_ValueAudit, "questions", _only(names, _ValueAudit.questions)),
     ):
-        return audit.run(mechanism, **options)
+        yield
 
 
-def _only(names: set[str], everything: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
+def _only(names: tuple[str, ...], everything: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
     return lambda audited: {name: question for name, question in everything(audited).items() if name in names}

@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from audit.asking import only
 
 from adept.comparison import audits as verdicts
 from adept.comparison.run import CompareConfig
@@ -12,7 +13,8 @@ from adept.comparison.run import CompareConfig
 def test_the_original_is_convicted_and_its_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "AUDIT_TRIALS", 200)
     config = CompareConfig(mechanisms=["original"], epsilons=[8.0, 64.0], output_dir=str(tmp_path))
-    [original] = verdicts.verdicts(config)
+    with only("sensitivity", "event"):
+        [original] = verdicts.verdicts(config)
     assert original.violated
     assert original.epsilon == 8.0
     assert "l1 distance" in original.evidence
