@@ -25,7 +25,7 @@ ORDER, CLASS_ORDER = 4, 5
 SEEN = max(ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
 SHARES_WITHOUT = (ONE - 3 * ONE // 10, 3 * ONE // 10, 0)  # of words, classes and the network in the mixture
 SHARES = (ONE - ONE // 2 - 3 * ONE // 20, 3 * ONE // 20, ONE // 2)
-MEMORY = 2_000  # histories that are remembered: it only saves time
+MEMORY = 2_000  # histories that are remembered, and as many that were asked for before them: it only saves time
 
 
 class WordModel:
@@ -54,6 +54,7 @@ class WordModel:
         self.spells = spells
         self.shares = SHARES if lstm else SHARES_WITHOUT
         self._found: dict[Context, _Next] = {}
+        self._before: dict[Context, _Next] = {}  # what was found before those
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1, network: bool = False) -> "WordModel":
@@ -117,11 +118,14 @@ class WordModel:
     def _next(self, history: Context) -> "_Next":
         found = self._found.get(history)
         if found is None:
-            state = self._read(self.lstm, history) if self.lstm else None
+            found = self._before.get(history) or self._made(history)
             if len(self._found) >= MEMORY:
-                self._found = {}  # another thread may read the old one
-            found = self._found[history] = _Next(self, history[-SEEN:], state)
+                self._before, self._found = self._found, {}  # another thread may read the old ones
+            self._found[history] = found
         return found
+
+    def _made(self, history: Context) -> "_Next":
+        return _Next(self, history[-SEEN:], self._read(self.lstm, history) if self.lstm else None)
 
     def _read(self, lstm: WordLstm, history: Context) -> State:
         """The network's state after a history."""
@@ -138,6 +142,7 @@ class _Next:
         around = (model.classes.size if number == outside else vocabulary.classes[number] for number in history)
         self.model, self.vocabulary, self.state = model, vocabulary, state
         self.words, self.classes = model.words.branches(history[1 - ORDER :]), model.classes.branches(tuple(around))
+        self._begins: dict[int, int] = {}
 
     def span(self, number: int) -> Span:
         """A word's share."""
@@ -147,10 +152,17 @@ class _Next:
     def find(self, point: int) -> tuple[int, Span]:
         """The word whose share holds a point: first its class, then the word."""
         first = self.vocabulary.first
-        own = bisect_right(range(len(first) - 1), point, key=lambda c: self._edge(first[c], *self._class_edges(c))) - 1
+        own = bisect_right(range(len(first) - 1), point, key=self._begin) - 1
         edge = self._edges_of(own)
         number = bisect_right(range(first[own], first[own + 1]), point, key=edge) - 1 + first[own]
         return number, (edge(number), edge(number + 1))
+
+    def _begin(self, own: int) -> int:
+        """The distribution function at the first word of a class."""
+        found = self._begins.get(own)
+        if found is None:
+            found = self._begins[own] = self._edge(self.vocabulary.first[own], *self._class_edges(own))
+        return found
 
     def _edges_of(self, own: int) -> Callable[[int], int]:
         """The distribution function at the words of a class and at the first word of the next."""
