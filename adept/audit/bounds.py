@@ -2,13 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betainccinv, betaincinv, log_ndtr
+from scipy.stats import binom
 
 Floats = NDArray[np.float64]
+
+FORGIVEN = 0.1  # the share of alpha that counts the rounds which delta forgives
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> tuple[Floats, Floats]:
@@ -80,8 +84,12 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
     For delta = 0 one bound is enough. Given which rounds were answered, the wrong ones among them are binomial with the share
     w = q / (p + q) >= 1 / (1 + exp(epsilon)). Clopper and Pearson's w_hi is below w with probability at most alpha, whatever
-    was answered, hence also on average; unless it is, epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi). For delta > 0 the
-    answered rounds alone say nothing, so p and q are bounded apart, each with half of alpha (`epsilon_lower_bound`).
+    was answered, hence also on average; unless it is, epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi).
+
+    For delta > 0, p = p_0 + r with p_0 <= exp(epsilon) q and r <= delta. Say that each right round is forgiven with probability
+    r / p. The forgiven ones are binomial with a probability of at most delta, so more than D of them, the upper quantile at
+    FORGIVEN * alpha, have at most that probability. Without them the rounds are those of delta = 0, and w_hi shrinks as the rounds
+    right grow: w_hi of right - D is below w with probability at most alpha in all (union bound).
 
     Args:
         right: rounds guessed right; a fraction where a rule is only being chosen. Broadcasts against ``wrong``.
@@ -90,12 +98,21 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
         delta: the mass that the claim forgives the events of this rule.
         alpha: chance of error.
     """
+    earned = np.asarray(right, float)
     if delta > 0:
-        return epsilon_lower_bound(right, wrong, rounds, rounds, delta=delta, alpha=alpha)
-    _, upper = clopper_pearson(wrong, np.asarray(right, float) + np.asarray(wrong, float), alpha=alpha)
+        earned = np.maximum(earned - _forgiven(rounds, delta, FORGIVEN * alpha), 0.0)
+        alpha *= 1 - FORGIVEN
+    _, upper = clopper_pearson(wrong, earned + np.asarray(wrong, float), alpha=alpha)
     with np.errstate(divide="ignore"):
         bound: Floats = np.log1p(-upper) - np.log(upper)
     return bound
+
+
+@lru_cache(1024)
+def _forgiven(rounds: int, delta: float, alpha: float) -> float:
+    """Return D: more than D of so many rounds have an event of probability ``delta`` with probability at most ``alpha``."""
+    most = float(binom.isf(alpha, rounds, min(delta, 1.0)))
+    return most if math.isfinite(most) else float(rounds)
 
 
 def epsilon_lower_bound(

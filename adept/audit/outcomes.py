@@ -4,7 +4,7 @@ Like `adept.audit.statistics`, none of them has to be right: a rule that uses on
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ Statistic = Callable[[Array], Floats]
 LARGEST_ALPHABET = 4096  # of whole numbers whose presence in an outcome counts as a part of it
 SIGNIFICANT = 4.0  # standard deviations by which a part's frequencies must differ to be counted
 FEW_VALUES = 64  # of a number: a column with more is no part
+FEW_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
@@ -30,9 +31,14 @@ def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | N
         supports: the caller's own: (outcome, value) -> number.
     """
     first, second = sample.pair.first, sample.pair.second
+    ours, theirs = sample.releases
     if supports is not None:
         yield "support of the caller's", lambda z: _supported(z, first, second, supports)
-    ours, theirs = sample.releases
+        small = _small_columns(ours, theirs)
+        yield (
+            "support of either, and its parts",
+            _table(ours, theirs, lambda z: _supporting(z, first, second, supports, small)),
+        )
     if ours.dtype == object or theirs.dtype == object:
         yield from _of_objects(ours, theirs, first, second)
     else:
@@ -54,6 +60,9 @@ def _of_numbers(sample: Any) -> Iterator[tuple[str, Statistic]]:
         present = _columns(_presence(ours, size), _presence(theirs, size))
         yield "numbers anywhere", lambda z: present(_presence(z, size))
     yield "sum", lambda z: np.round(z.sum(axis=1), 9)
+    yield "numbers that repeat", lambda z: (np.diff(np.sort(z, axis=1), axis=1) == 0).sum(axis=1) * 1.0
+    if ours.shape[1] <= FEW_VALUES:
+        yield "which numbers are equal", _table(ours, theirs, lambda z: _rows(_firsts(z)))
     if len(np.unique(whole)) > FEW_VALUES * whole.shape[1]:
         yield from statistics(sample, clip_norm=1.0)
 
@@ -73,15 +82,37 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return what an outcome consists of: words, word pairs and length of a text; members of a set or tuple, with their places."""
+    """Return what an outcome consists of: words, word pairs and length of a text; members of a set or tuple, with their places.
+
+    And which of them are equal: a mechanism that answers equal words alike tells where they stood, whatever the words.
+    """
     if isinstance(outcome, str):
         words = outcome.split()
-        return {*words, *pairwise(words), ("words", len(words)), ("characters", len(outcome)), ("whole", outcome)}
+        sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}
+        return {*words, *pairwise(words), *sizes, ("whole", outcome), ("equal", _equal_members(words))}
     if isinstance(outcome, frozenset):
         return {*outcome, ("size", len(outcome))}
     if isinstance(outcome, tuple):
-        return {*(("in", member) for member in outcome), *enumerate(outcome), ("size", len(outcome))}
+        sizes = {("size", len(outcome)), ("different", len(set(outcome)))}
+        return {
+            *(("in", member) for member in outcome),
+            *enumerate(outcome),
+            *sizes,
+            ("equal", _equal_members(outcome)),
+        }
     return {outcome}
+
+
+def _equal_members(members: Sequence[Hashable]) -> tuple[int, ...]:
+    """Return where each member stands first."""
+    first: dict[Hashable, int] = {}
+    return tuple(first.setdefault(member, place) for place, member in enumerate(members))
+
+
+def _firsts(z: Floats) -> Floats:
+    """Return (B, m): where in its row each number stands first."""
+    firsts: Floats = (z[:, :, None] == z[:, None, :]).argmax(axis=2).astype(np.float64)
+    return firsts
 
 
 def _overlap(outcome: Any, words: set[str]) -> float:
@@ -90,6 +121,25 @@ def _overlap(outcome: Any, words: set[str]) -> float:
 
 def _supported(z: Array, first: Any, second: Any, supports: Callable[[Any, Any], float]) -> Floats:
     return np.array([float(supports(o, first)) - float(supports(o, second)) for o in (_plain(row) for row in z)])
+
+
+def _supporting(
+    z: Array, first: Any, second: Any, supports: Callable[[Any, Any], float], columns: list[int]
+) -> list[Hashable]:
+    """Return what an outcome supports of the two, with those of its numbers that take few values."""
+    outcomes = [(row, _plain(row)) for row in z]
+    return [
+        (float(supports(o, first)), float(supports(o, second)), *(float(row[c]) for c in columns))
+        for row, o in outcomes
+    ]
+
+
+def _small_columns(ours: Array, theirs: Array) -> list[int]:
+    """Return up to FEW_COLUMNS columns of numbers that take few values."""
+    if ours.dtype == object or theirs.dtype == object:
+        return []
+    both = np.concatenate([ours, theirs])
+    return [column for column in range(both.shape[1]) if len(np.unique(both[:, column])) <= FEW_VALUES][:FEW_COLUMNS]
 
 
 def _plain(row: Any) -> Any:

@@ -1,6 +1,7 @@
 r"""The journal of a release: what was drawn, in order, so that a run that was killed is continued and not repeated.
 
-*Visible* is what stands under the output's final name, and what was written to standard output. A *release* is one randomised
+*Visible* is what stands under the output's final name, and what was written to standard output; until it has that name a file is
+its owner's alone (mode 0600, made anew by each run), and who reads it then is not counted. A *release* is one randomised
 output of the mechanism (and of randomised response, where labels are randomised).
 
 *Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a record are written from one
@@ -145,6 +146,7 @@ class Journal:
         """Note that everything was published, so that a resumption has nothing left to do but to tidy up."""
         self._write({"finished": note})
         self.sync()
+        self.finished = note
 
     def sync(self) -> None:
         """Put everything on the disk."""
@@ -176,7 +178,11 @@ def _locked(path: Path) -> FileIO:
     """Open a journal for this process alone, making it where there is none."""
     while True:
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            handle = _opened(path)
+        except FileNotFoundError:
+            if path.parent.exists():
+                continue  # the run that had it has just removed it
+            raise DataError(f"cannot write {path}: its directory is gone") from None
         except OSError as error:
             raise DataError(f"cannot write {path}: {error.strerror}") from None
         stream = os.fdopen(handle, "r+b", buffering=0)  # what was written is the kernel's, whatever becomes of us
@@ -195,6 +201,19 @@ def _locked(path: Path) -> FileIO:
         if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
             return stream
         stream.close()  # the run that had the lock has just finished and removed the file
+
+
+def _opened(path: Path) -> int:
+    """Open a journal, or make one; what somebody else has put there could be read by them."""
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        handle = os.open(path, flags)
+    if (owner := os.fstat(handle).st_uid) != os.geteuid():
+        os.close(handle)
+        raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
+    return handle
 
 
 def _remove_empty(path: Path) -> None:

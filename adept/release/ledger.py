@@ -3,7 +3,8 @@
 An SQLite file, mode 0600. It holds a line for each release (when, with what mechanism, model, epsilon and delta) and a keyed
 digest of each whole row that was released; the key lies elsewhere (``adept.release.secret``), so that no guess at a row can be
 tested against the ledger alone. A row is *claimed* before it is released: a run that was killed has spent what it claimed, and
-two runs at once cannot both believe that they are the first.
+two runs at once cannot both believe that they are the first. A file is claimed whole before anything is drawn, and once more as it
+is read to be drawn, for it may have grown.
 
 The unit is a record. Equal rows of one run are records of their own, each released once; how many there were is kept, for where
 they are one person's. What equal rows of different runs have spent is added up, as they may be the same record. Sums are exact,
@@ -99,7 +100,8 @@ class Ledger:
 
     def begin(self, run: str, statement: PrivacyStatement, output: str) -> None:
         """Note a release that is about to begin; one that resumes is there already."""
-        fields = (statement.mechanism, statement.epsilon, statement.guarantee.delta, statement.model_sha256, output)
+        place = os.fsencode(output).decode("utf-8", "backslashreplace")  # a name need not be text
+        fields = (statement.mechanism, statement.epsilon, statement.guarantee.delta, statement.model_sha256, place)
         with self._transaction():
             self._database.execute("DELETE FROM counted WHERE run = ?", (run,))
             self._database.execute(

@@ -6,6 +6,7 @@ that resumes can tell a name that it gave itself from somebody else's file.
 """
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +40,8 @@ class Publication:
         if target == STANDARD_STREAM and (statement is None or card):
             raise DataError("statement= must name a file, and card=false, when the output is standard output")
         places = cls(target, statement or target + STATEMENT, target + CARD if card else None)
-        if places.statement == STANDARD_STREAM or Path(places.statement) in (Path(target), Path(target + CARD)):
+        others = [os.path.realpath(name) for name in (target, target + CARD)]
+        if places.statement == STANDARD_STREAM or os.path.realpath(places.statement) in others:
             raise DataError(f"statement must be a file of its own, got {places.statement}: choose another name")
         return places
 
@@ -71,10 +73,21 @@ class Publication:
             self.check_names()
             self.check_leftovers()
 
-    def check_names(self) -> None:
-        """Refuse to overwrite; everything that stands in the way is named at once."""
+    def check_names(self, *, begun: bool = False) -> None:
+        """Refuse to overwrite; everything that stands in the way is named at once. What was begun goes on under its own name."""
         if taken := [name for name in self.names if os.path.lexists(name)]:
-            raise DataError(f"{', '.join(taken)} exists and is not overwritten: remove it or choose another name")
+            advice = "move it away, and continue with resume=true" if begun else "remove it or choose another name"
+            raise DataError(f"{', '.join(taken)} exists and is not overwritten: {advice}")
+
+    def make_temporary(self) -> None:
+        """Make the files under their temporary names anew, before anything is drawn; until published they are their owner's.
+
+        Raises:
+            OSError: one cannot be made; its name may be too long.
+        """
+        for name in self.names:
+            Path(name + PARTIAL).unlink(missing_ok=True)
+            os.close(os.open(name + PARTIAL, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
     def check_leftovers(self) -> None:
         """Refuse to begin beside temporary files that no journal explains; all of them are named at once."""
@@ -109,13 +122,20 @@ class Publication:
         Raises:
             DataError: a name was taken meanwhile.
         """
+        os.umask(mask := os.umask(0o077))  # there is no other way to read it
         for name in self.names:
+            Path(name + PARTIAL).chmod(0o666 & ~mask)
             publish(Path(name + PARTIAL), Path(name))
 
     @property
     def published(self) -> bool:
         """Did every file get its name from an earlier run of this release."""
         return not self.streaming and all(map(_ours, self.names))
+
+    @property
+    def in_place(self) -> bool:
+        """Does every final name stand for something."""
+        return all(map(os.path.exists, self.names))
 
     def withdraw(self, *, all_ours: bool = False) -> None:
         """Take back the names that an earlier run gave before it was killed; somebody else's files are left alone."""
@@ -126,10 +146,13 @@ class Publication:
     def clear(self) -> None:
         """Remove the temporary names."""
         for name in self.names:
-            Path(name + PARTIAL).unlink(missing_ok=True)
+            with suppress(OSError):  # one that cannot be made cannot be removed
+                Path(name + PARTIAL).unlink(missing_ok=True)
 
 
 def _ours(name: str) -> bool:
     """Is a final name a link to our temporary file."""
-    final, partial = Path(name), Path(name + PARTIAL)
-    return final.exists() and partial.exists() and final.samefile(partial)
+    try:
+        return Path(name).samefile(name + PARTIAL)
+    except OSError:
+        return False  # one of them is not there, or cannot be

@@ -48,7 +48,9 @@ class Run:
     @property
     def complete(self) -> bool:
         """Had an earlier run published everything, and not yet tidied up; standard output is written again in any case."""
-        return not self.publication.streaming and bool(self.journal.finished or self.publication.published)
+        if self.publication.streaming or not self.publication.in_place:
+            return False
+        return bool(self.journal.finished or self.publication.published)
 
     def tidied(self) -> PrivacyStatement:
         """Remove what a complete release needs no longer."""
@@ -67,11 +69,9 @@ class Run:
         """
         with self._leaving(keep=self.publication.streaming or self.journal.begun):
             self.publication.withdraw(all_ours=bool(self.journal.finished))
-            self.publication.check_names()
-            if self.ledger:
-                self.ledger.begin(self.journal.run, self.plan.statement(0, output_sha256=None), self.publication.target)
-                if self.plan.inputs.repeatable:
-                    self._claim(map(self._digests, self._parts(self.plan.inputs.records())))
+            self.publication.check_names(begun=self.journal.begun)
+            self.publication.make_temporary()
+            self._claim_all()
             groups = Groups(self.plan.label_column, self.plan.options)
             sha256 = self._write(groups.counted(records))
         with self._leaving(keep=True):
@@ -79,17 +79,29 @@ class Run:
             self._publish(statement)
         return statement
 
+    def _claim_all(self) -> None:
+        """Claim every row of an input that can be read twice, before anything is drawn."""
+        if not self.ledger:
+            return
+        note = self.journal.run, self.plan.statement(0, output_sha256=None), self.publication.target
+        self.ledger.begin(*note)
+        if self.plan.inputs.repeatable:
+            self._claim(map(self._digests, self._parts(self.plan.inputs.records())))
+            self.ledger.begin(*note)  # and counts from the beginning again
+
     @contextmanager
     def _leaving(self, *, keep: bool) -> Iterator[None]:
         """Leave what a resumption needs when a run ends early, and nothing where there is nothing to resume.
 
-        A mistake of the user's in the first run of a file ends as if nothing had been drawn: nothing of it was visible.
+        A mistake of the user's in the first run of a file ends as if nothing had been drawn: nothing of it was visible. What was
+        published stays, whatever goes wrong after it.
         """
         try:
             yield
         except BaseException as error:
-            self.publication.withdraw()
-            self.publication.clear()
+            if self.publication.streaming or not self.journal.finished:
+                self.publication.withdraw()
+                self.publication.clear()
             if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
                 self.journal.remove()
                 if self.ledger:
@@ -136,7 +148,7 @@ class Run:
                     "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
                     "as nothing else can be continued"
                 )
-            self._claim_as_read(digests)  # the run that drew them may have had no ledger
+            self._claim(iter([digests]))  # the run that drew them may have had no ledger
             yield batch, entry
         for (batch, digests), draws in self.plan.drawn(batches, self._claimed(records)):
             for digest in digests:
@@ -149,7 +161,7 @@ class Run:
         """Batches of records, with their digests, that may be drawn for."""
         for batch in self._parts(records):
             digests = self._digests(batch)
-            self._claim_as_read(digests)
+            self._claim(iter([digests]))  # what is read now may be more than what was read before
             yield batch, digests
 
     def _parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
@@ -157,11 +169,6 @@ class Run:
 
     def _digests(self, batch: Sequence[Record]) -> list[bytes]:
         return [row_digest(self.key, record) for record in batch]
-
-    def _claim_as_read(self, digests: list[bytes]) -> None:
-        """Claim a batch of what can be read but once; all else was claimed before anything was drawn."""
-        if not self.plan.inputs.repeatable:
-            self._claim(iter([digests]))
 
     def _claim(self, parts: Iterator[list[bytes]]) -> None:
         if self.ledger:

@@ -46,7 +46,7 @@ def test_the_bound_errs_no_more_often_than_alpha() -> None:
     assert wrong > 0  # a bound that is never wrong would say nothing
 
 
-@pytest.mark.parametrize("delta", [0.0, 0.05])
+@pytest.mark.parametrize("delta", [0.0, 0.005, 0.05])
 def test_the_bound_of_a_game_errs_no_more_often_than_alpha(delta: float) -> None:
     """At the true epsilon, over 20,000 games of 400 rounds; 5 standard deviations as above, and the errors fill the share."""
     generator = np.random.default_rng(2)
@@ -55,13 +55,14 @@ def test_the_bound_of_a_game_errs_no_more_often_than_alpha(delta: float) -> None
     scores = generator.multinomial(400, [right, wrong, 1 - right - wrong], 20_000).T
     errors = int((game_lower_bound(*scores[:2], 400, delta=delta, alpha=0.1) > math.log(4)).sum())
     assert errors <= 2000 + 5 * math.sqrt(1800)
-    assert errors > (1000 if delta == 0 else 0)
+    assert errors > (1000 if delta == 0 else 200)
 
 
-def test_one_bound_on_the_answered_rounds_certifies_more_than_two_on_all() -> None:
-    right, wrong = np.array([10, 300, 5000]), np.array([0, 40, 4000])
-    apart = epsilon_lower_bound(right, wrong, 10_000, 10_000, delta=0.0, alpha=0.05)
-    assert (game_lower_bound(right, wrong, 10_000, delta=0.0, alpha=0.05) > apart).all()
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-3, 1e-2])
+def test_one_bound_on_the_answered_rounds_certifies_more_than_two_on_all(delta: float) -> None:
+    right, wrong = np.array([400, 1500, 5000]), np.array([0, 40, 3000])
+    apart = epsilon_lower_bound(right, wrong, 10_000, 10_000, delta=delta, alpha=1e-5)
+    assert (game_lower_bound(right, wrong, 10_000, delta=delta, alpha=1e-5) > apart).all()
 
 
 def test_a_game_in_which_nothing_was_answered_certifies_nothing() -> None:

@@ -181,3 +181,63 @@ def test_a_claim_stands_before_the_mechanisms_own() -> None:
         _ = Claim(words).epsilon
     with pytest.raises(ConfigurationError, match="epsilon"):
         audit.run(Claim(words))
+
+
+class Consistent:
+    """Each member by k-ary response at a third of the budget, but one that comes again gets the same substitute.
+
+    Infinite: (1, 2, 1) never has different first and third members. Each member alone has the law it should have.
+    """
+
+    epsilon, words, alphabet = 4.0, 150, ((1, 2, 1), (1, 2, 3))
+
+    def privatize(self, values: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        response = KRR(self.epsilon / 3, self.words)
+        drawn = [dict(zip(set(value), response.privatize(sorted(set(value))), strict=True)) for value in values]
+        return [tuple(int(known[member]) for member in value) for known, value in zip(drawn, values, strict=True)]
+
+
+class ConsistentText(Consistent):
+    """The same with words."""
+
+    alphabet = ("1 2 1", "1 2 3")
+
+    def privatize(self, values: list[str]) -> list[str]:  # type: ignore[override]
+        written = super().privatize([tuple(map(int, value.split())) for value in values])
+        return [" ".join(map(str, members)) for members in written]
+
+
+@pytest.mark.parametrize("kind", [Consistent, ConsistentText])
+def test_equal_members_of_an_outcome_tell_equal_ones_of_the_record(kind: type[Consistent]) -> None:
+    assert failed_of({"event"}, kind(), trials=10_000, confidence=CONFIDENCE) == {"event"}
+
+
+class HashingAvoidsZero:
+    """Local hashing that draws a seed again where the value falls into bucket 0: infinite, but only beside the reported bucket.
+
+    What supports one value more than the other says little: a report of 0 supports neither.
+    """
+
+    epsilon, alphabet, buckets = 1.0, 16, 4
+
+    def bucket(self, seed: int, value: int) -> int:
+        mixed = (seed * 0x9E3779B97F4A7C15 + (value + 1) * 0xBF58476D1CE4E5B9) % 2**53
+        return ((mixed ^ (mixed >> 29)) * 0x94D049BB133111EB >> 17) % self.buckets
+
+    def privatize(self, values: list[int]) -> list[tuple[int, int]]:
+        generator, outcomes = np.random.default_rng(), []
+        for value in values:
+            seed = 0
+            while not seed or self.bucket(seed, value) == 0:
+                seed = int(generator.integers(1, 2**50))
+            keep = generator.random() < math.e / (math.e + self.buckets - 1)
+            shift = 0 if keep else int(generator.integers(1, self.buckets))
+            outcomes.append((seed, (self.bucket(seed, value) + shift) % self.buckets))
+        return outcomes
+
+    def supports(self, outcome: tuple[int, int], value: int) -> float:
+        return float(self.bucket(outcome[0], value) == outcome[1])
+
+
+def test_what_an_outcome_supports_is_read_beside_its_own_parts() -> None:
+    assert failed_of({"event"}, HashingAvoidsZero(), trials=20_000, confidence=CONFIDENCE) == {"event"}

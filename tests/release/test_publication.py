@@ -1,0 +1,182 @@
+"""What is visible of a release, to whom and when; what was published stays, whatever goes wrong after it."""
+
+import json
+import os
+import stat
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adept.errors import DataError
+from adept.mechanisms import SqrtNLaplace
+from adept.release import journal as journals
+from adept.release.columns import ReleaseOptions
+from adept.release.file import release_file
+from adept.release.journal import Journal
+from adept.release.ledger import Ledger
+from adept.release.publication import Publication
+from adept.release.statement import PrivacyStatement
+from adept.rewriting.rewriter import Rewriter
+
+KEY = b"k" * 32
+
+
+@pytest.fixture(scope="module")
+def rewriter(tiny_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0), batch_size=4)
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    return appended(tmp_path / "in.jsonl", range(20))
+
+
+def appended(path: Path, numbers: range) -> Path:
+    with path.open("a") as stream:
+        stream.writelines(json.dumps({"text": f"a fare to {i}", "id": i}) + "\n" for i in numbers)
+    return path
+
+
+def released(rewriter: Rewriter, given: Path, out: Path, **options: object) -> PrivacyStatement:
+    keep = ReleaseOptions(keep_columns=["id"])
+    return release_file(rewriter, str(given), str(out), options=keep, key=KEY, **options)  # type: ignore[arg-type]
+
+
+def test_a_ledger_that_fails_after_everything_was_published_takes_nothing_back(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+
+    def locked(self: Ledger, run: str) -> None:
+        raise DataError("cannot use the ledger (database is locked)")
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "finish", locked)
+            with pytest.raises(DataError, match="is locked"):
+                released(rewriter, given, out, ledger=ledger)
+        seen = out.read_bytes()
+        assert released(rewriter, given, out, ledger=ledger, resume=True).records == 20
+        assert [entry.finished is not None for entry in ledger.entries()] == [True]
+    assert out.read_bytes() == seen
+    assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob("*.journal"))
+
+
+def test_an_interrupt_while_a_finished_release_is_tidied_up_takes_nothing_back(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+
+    def interrupted(self: Publication) -> None:
+        Path(self.statement + ".partial").unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Publication, "clear", interrupted)
+        with pytest.raises(BaseException, match="resume=true"):
+            released(rewriter, given, out)
+    seen = out.read_bytes()
+    assert released(rewriter, given, out, resume=True).records == 20
+    assert out.read_bytes() == seen
+
+
+def test_what_was_finished_and_is_gone_is_written_again_from_the_same_draws(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "remove", lambda self: None)
+        released(rewriter, given, out)
+    seen = out.read_bytes()
+    out.unlink()
+    released(rewriter, given, out, resume=True)
+    assert out.read_bytes() == seen
+
+
+def test_rows_that_come_while_a_file_is_released_are_in_the_ledger_too(
+    rewriter: Rewriter, given: Path, tmp_path: Path
+) -> None:
+    def grow(written: int) -> None:
+        if written == 4:
+            appended(given, range(20, 30))
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        statement = released(rewriter, given, tmp_path / "out.jsonl", ledger=ledger, progress=grow)
+        assert statement.records == ledger.sum().rows == 30
+        assert ledger.sum().equal == 1  # claimed twice, released once
+
+
+def test_until_they_are_published_files_are_their_owners_alone(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
+    out, modes = tmp_path / "out.jsonl", set[int]()
+
+    def look(written: int) -> None:
+        modes.update(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("out.jsonl.*"))
+
+    before = os.umask(0o022)
+    try:
+        released(rewriter, given, out, progress=look)
+    finally:
+        os.umask(before)
+    assert modes == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("out.jsonl*")} == {0o644}
+
+
+def test_a_link_that_somebody_planted_is_not_followed(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
+    victim, out = tmp_path / "victim.txt", tmp_path / "out.jsonl"
+    victim.write_text("mine")
+    (tmp_path / "out.jsonl.journal").touch()
+    (tmp_path / "out.jsonl.partial").symlink_to(victim)
+    released(rewriter, given, out)
+    assert victim.read_text() == "mine"
+    assert not out.is_symlink()
+
+
+def test_a_journal_that_somebody_planted_is_refused(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out.jsonl.journal").touch()
+    monkeypatch.setattr(journals.os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(DataError, match="belongs to somebody else"):
+        released(rewriter, given, tmp_path / "out.jsonl")
+
+
+def test_names_that_cannot_be_given_are_refused_before_anything_is_drawn(
+    rewriter: Rewriter, given: Path, tmp_path: Path
+) -> None:
+    drawn: list[int] = []
+    with pytest.raises(DataError, match="too long"):
+        released(rewriter, given, tmp_path / ("x" * 240 + ".jsonl"), progress=drawn.append)
+    (tmp_path / "sub").mkdir()
+    with pytest.raises(DataError, match="statement must be a file of its own"):
+        released(rewriter, given, tmp_path / "a.jsonl", statement_path=str(tmp_path / "sub" / ".." / "a.jsonl"))
+    assert not drawn
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "sub"]
+
+
+def test_a_name_need_not_be_text_to_be_in_the_ledger(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
+    out = tmp_path / os.fsdecode(b"out\xff.jsonl")
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        released(rewriter, given, out, ledger=ledger)
+        [entry] = ledger.entries()
+    assert entry.output.endswith(r"out\xff.jsonl")
+
+
+def test_what_stands_in_the_way_of_a_begun_release_is_to_be_moved_not_avoided(
+    rewriter: Rewriter, given: Path, tmp_path: Path
+) -> None:
+    """Under another name it would be a second release."""
+    out = tmp_path / "out.jsonl"
+
+    def stop(written: int) -> None:
+        if written == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(BaseException, match="resume=true"):
+        released(rewriter, given, out, progress=stop)
+    out.write_text("somebody else's")
+    with pytest.raises(DataError, match="move it away, and continue with resume=true") as caught:
+        released(rewriter, given, out, resume=True)
+    assert "another name" not in str(caught.value)
+    out.unlink()
+    assert released(rewriter, given, out, resume=True).records == 20
