@@ -1,17 +1,22 @@
-"""Releases that come back: a mechanism whose randomness is small repeats itself, and a repetition names its record.
+"""Releases that name their record: because they came before, or because they lie far nearer to it than to any other.
 
-Releases of many records are drawn, and remembered with their record; then fresh releases of the same records are looked up. Let
-D_i be the set of outputs remembered for record i and for no other, m the number of records, and w the chance that a fresh release
-of a record drawn at random is in its own set, c that it is in another's. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP
-P_j[D_i] >= e^-eps P_i[D_i] for all i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint,
-so a fresh release is a hit of its own, a hit of another's, or none; given that it hits, it hits its own with probability at most
-1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong
-with probability at most alpha. It is far stronger than a game of two records, since a few hits of one's own and none of another's
-suffice, and for a sound mechanism, discrete or not, it is as true as any other. (For delta > 0 nothing is certified here.)
+Releases of many records are drawn, and a rule is made of them that names a record for some releases and for most none. *Seen* is
+the rule that a release which was drawn before, for one record alone, is that record's: a mechanism whose randomness is small
+repeats itself. *Near* is the rule that a release is the nearest record's if the second nearest lies so many times as far: noise
+that is small now and then. Then fresh releases of records drawn at random are named.
+
+Let D_i be the releases that a rule names i for, m the number of records, w the chance that a fresh release of a record drawn at
+random is named rightly, c that it is named wrongly. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP P_j[D_i] >= e^-eps P_i[D_i]
+for all i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint, so a fresh release is named
+rightly, wrongly or not at all; given that it is named, it is named rightly with probability at most 1 / (1 + (m - 1) e^-eps). So
+(m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong with probability at most
+alpha. It is far stronger than a game of two records, since a few named rightly and none wrongly suffice, and for a sound mechanism,
+discrete or not, it is as true as any other. (For delta > 0 nothing is certified here.)
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -24,8 +29,12 @@ from adept.audit.statistics import RESOLUTION
 from adept.audit.subject import Subject
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 RECORDS = 96
+NOBODY = -1
+FEWEST, CAUTION = 3, 1e-6  # rightly named releases that choose a rule; the chance of error of the bound that chooses it
+SMALLEST = 1e-300
 SECONDS, PATIENT = (
     4.0,
     2.0,
@@ -35,25 +44,41 @@ CALLS, ROWS = 30_000, 120_000  # releases in calls of their own; releases of man
 
 
 def repetition(subject: Subject, *, trials: int, alpha: float) -> Finding:
-    """Look fresh releases up among earlier ones: in calls of one row, where each call may be seeded, and in calls of many."""
+    """Name fresh releases by earlier ones: in calls of one row, where each call may be seeded, and in calls of many."""
     if subject.delta > 0:
         raise MechanismFailure("a claim with delta forgives repetitions")
     records = _records(subject)
     patient = SECONDS * max(1.0, min(PATIENT, trials / 10_000))
-    results = [
-        _hits(subject, records, min(most, 3 * trials), seconds, alone=alone)
+    found = [
+        counts
         for alone, most, seconds in ((True, CALLS, patient), (False, ROWS, SECONDS))
+        for counts in _named(subject, records, min(most, 3 * trials), seconds, alone=alone)
     ]
-    bounds = [_bound(own, other, alpha=alpha / 2) for own, other, _ in results]
+    bounds = [_bound(counts.right, counts.wrong, alpha=alpha / len(found)) for counts in found]
     bound = max(bounds)
-    own, other, rows = results[bounds.index(bound)]
+    best = found[bounds.index(bound)]
     return Finding(
         failed=bound > subject.epsilon * (1 + 1e-9),
-        evidence=f"of {rows} releases of {RECORDS} records {own} came back as their own record's and {other} as another's",
-        statistic=own / rows,
+        evidence=f"of {best.rows} releases of {RECORDS} records {best.right} {best.how} their own record's and {best.wrong} "
+        "another's",
+        statistic=best.right / best.rows,
         threshold=alpha,
         certified_epsilon=bound,
     )
+
+
+@dataclass
+class _Counts:
+    """How many fresh releases a rule named rightly and wrongly, of how many."""
+
+    how: str
+    right: int = 0
+    wrong: int = 0
+    rows: int = 1
+
+    def add(self, named: Integers, sides: Integers) -> None:
+        self.right += int((named == sides).sum())
+        self.wrong += int(((named != sides) & (named != NOBODY)).sum())
 
 
 def _bound(own: int, other: int, *, alpha: float) -> float:
@@ -70,45 +95,89 @@ def _records(subject: Subject) -> Tensor:
     return records
 
 
-def _hits(subject: Subject, records: Tensor, most: int, seconds: float, *, alone: bool) -> tuple[int, int, int]:
-    """Return how many fresh releases hit their own record's set, how many another's, and how many there were.
+def _named(subject: Subject, records: Tensor, most: int, seconds: float, *, alone: bool) -> tuple[_Counts, _Counts]:
+    """Return what either rule names of fresh releases.
 
-    Half of the releases come first, half of them remembered. If none of the others comes back, a quarter of the hits that would be
-    counted was missed, and hardly a dozen, the fewest that convict, can be expected of all: then nothing more is drawn.
+    Half of the releases come first, and half of those are remembered. If none of the others comes back, a quarter of the hits that
+    would be counted was missed, and hardly a dozen, the fewest that convict, can be expected of all; if they are not near enough
+    either, nothing more is drawn.
     """
+    seen, near = _Counts("came back as"), _Counts("lay nearest by far to")
     rows = subject.affordable(most, seconds=seconds, alone=alone) // (2 * RECORDS)
     if rows < 1:
-        return 0, 0, 1
+        return seen, near
     owners: dict[bytes, int] = {}
     for owner, record in enumerate(records):
         _remember(owners, _keys(subject.sample(record, -(-rows // 2), alone=alone), subject.clip_norm), [owner])
-    first = list(_fresh(subject, records, rows // 2, alone=alone))
-    own, other = _counted(owners, first)
-    if not own and rows > 1:
-        return own, other, rows // 2 * RECORDS
-    for keys, sides in first:
-        _remember(owners, keys, sides)
-    return *_counted(owners, _fresh(subject, records, rows, alone=alone)), rows * RECORDS
+    nearest, first = _Nearest(subject, records), _Counts(seen.how, rows=max(1, rows // 2 * RECORDS))
+    learned = []
+    for releases, sides in _fresh(subject, records, rows // 2, alone=alone):
+        keys = _keys(releases, subject.clip_norm)
+        first.add(_owners(owners, keys), sides)
+        learned.append((keys, sides, *nearest(releases)))
+    if not learned:
+        return first, near
+    sides, owned, leads = (np.concatenate([each[column] for each in learned]) for column in (1, 2, 3))
+    far = _far_enough(sides, owned, leads, epsilon=subject.epsilon)
+    if not first.right and far == math.inf:
+        return first, near
+    for keys, own, *_ in learned:
+        _remember(owners, keys, own.tolist())
+    for releases, sides in _fresh(subject, records, rows, alone=alone):
+        seen.add(_owners(owners, _keys(releases, subject.clip_norm)), sides)
+        owned, lead = nearest(releases)
+        near.add(np.where(lead >= far, owned, NOBODY), sides)
+    seen.rows = near.rows = rows * RECORDS
+    return seen, near
 
 
 def _remember(owners: dict[bytes, int], keys: list[bytes], sides: list[int]) -> None:
     """Note whose release each is; that of two records is nobody's."""
     for key, side in zip(keys, sides * (len(keys) // len(sides)), strict=True):
-        owners[key] = side if owners.get(key, side) == side else -1
+        owners[key] = side if owners.get(key, side) == side else NOBODY
 
 
-def _fresh(subject: Subject, records: Tensor, rows: int, *, alone: bool) -> Iterator[tuple[list[bytes], list[int]]]:
+def _owners(owners: dict[bytes, int], keys: list[bytes]) -> Integers:
+    return np.array([owners.get(key, NOBODY) for key in keys])
+
+
+def _fresh(subject: Subject, records: Tensor, rows: int, *, alone: bool) -> Iterator[tuple[Floats, Integers]]:
     """Yield releases of records drawn at random, ``rows`` for each on average, with their records."""
     chunk = CHUNK_CALLS if alone else CHUNK_ROWS
     for start in range(0, rows * len(records), chunk):
-        sides = np.random.default_rng().integers(len(records), size=min(chunk, rows * len(records) - start)).tolist()
+        sides = np.random.default_rng().integers(len(records), size=min(chunk, rows * len(records) - start))
         fresh = subject.in_calls([records[side][None] for side in sides]) if alone else subject.release(records[sides])
-        yield _keys(np.nan_to_num(fresh), subject.clip_norm), sides
+        yield np.nan_to_num(fresh), sides
 
 
-def _counted(owners: dict[bytes, int], fresh: Iterable[tuple[list[bytes], list[int]]]) -> tuple[int, int]:
-    found = [(owners.get(key, -1), side) for keys, sides in fresh for key, side in zip(keys, sides, strict=True)]
-    return sum(owner == side for owner, side in found), sum(owner not in (-1, side) for owner, side in found)
+class _Nearest:
+    """The nearest of the projected records, and by how much: ln of the second distance over the first."""
+
+    def __init__(self, subject: Subject, records: Tensor) -> None:
+        self.places, self.limit = np.nan_to_num(subject.project(records)), subject.largest
+
+    def __call__(self, releases: Floats) -> tuple[Integers, Floats]:
+        if releases.shape[1] != self.places.shape[1]:
+            return np.full(len(releases), NOBODY), np.full(len(releases), -math.inf)
+        squares = (
+            np.square(releases).sum(axis=1)[:, None] + np.square(self.places).sum(axis=1) - 2 * releases @ self.places.T
+        )
+        order = np.argpartition(squares, 1, axis=1)[:, :2]
+        first, second = np.maximum(np.take_along_axis(squares, order, axis=1), SMALLEST).T
+        return order[:, 0], np.log(second / first) / 2
+
+
+def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
+    """Return the lead from which the nearest record is to be named; infinite if that promises no more than epsilon."""
+    order = np.argsort(-lead)
+    right = np.cumsum((owner == sides)[order])
+    wrong = np.arange(1, len(order) + 1) - right
+    promise = np.where(right >= FEWEST, np.log((RECORDS - 1) * np.maximum(right, 1) / (wrong + 1)), -math.inf)
+    lower = clopper_pearson(right, right + wrong, alpha=CAUTION)[0]
+    with np.errstate(divide="ignore"):
+        sure = np.where(promise > epsilon, np.log(lower / (1 - lower)), -math.inf)
+    best = int(sure.argmax())
+    return float(lead[order[best]]) if sure[best] > -math.inf else math.inf
 
 
 def _keys(releases: Floats, unit: float) -> list[bytes]:

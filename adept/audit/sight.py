@@ -15,7 +15,8 @@ SEES = {
     "alone": "Sees what a record's release in a batch of its own tells that others do not. Blind to events rarer than in hundreds.",
     "first": "Sees what the first release of a fresh copy tells that others do not, and noise that copies share.",
     "afterwards": "Sees what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts.",
-    "repetition": "Sees releases that come back: pools of noise, small spaces of seeds. Blind to spaces beyond trials^2 / 10^3.",
+    "repetition": "Sees releases that come back, from pools of noise or small spaces of seeds, and noise that is small now and "
+    "then. Blind to spaces beyond trials^2 / 10^3.",
     "company": "Sees what all releases of a batch tell of a record, at any of three places, and a batch of copies does not. "
     "Blind to larger batches.",
     "scale": "Sees noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.",
@@ -51,6 +52,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
         f"events that happen {rarest}; more trials see rarer ones",
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
         f"seed spaces much larger than {trials**2 / 750:.0e}, whose repetitions so few releases do not show",
+        "batches of other sizes than those tried: 1, 3, 16 and some large ones",
         "timing, memory, logs, and what a mechanism does after its release",
         "what changes over days or after many more calls",
         *(f"{check.name}: {check.evidence}" for check in unjudged),
