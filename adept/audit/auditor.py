@@ -33,21 +33,20 @@ from adept.audit.repetition import repetition
 from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, Verdict, judge, judged
 from adept.audit.scout import every_pair
 from adept.audit.sight import SEES, not_looked_at
+from adept.audit.sizes import sizes
 from adept.audit.subject import Subject
 from adept.audit.value_audit import audit_values, given_values
 
 # Shares of alpha. What the certified games leave is split evenly over the tests with a p-value, which have power to spare.
-EVENT, SMALLER, ALONE, COMPANY, FIRST, DTYPE, REPETITION = 0.5, 0.14, 0.06, 0.06, 0.02, 0.02, 0.02
-GAMES = EVENT + SMALLER + ALONE + COMPANY + FIRST + DTYPE + REPETITION
+EVENT, SMALLER, ALONE, COMPANY, FIRST, DTYPE, REPETITION, SIZES = 0.5, 0.14, 0.05, 0.05, 0.02, 0.02, 0.02, 0.02
+GAMES = EVENT + SMALLER + ALONE + COMPANY + FIRST + DTYPE + REPETITION + SIZES
 TESTS = 11  # scale, shape, coordinates, batch, neighbours (at two dimensions each), seed, fork, lowest bit, representability
 SMALL_DIMS, LARGE_DIMS = (1, 2, 8), (1024,)
 LARGE_NUMBERS = 8  # times the numbers of an audited input are drawn of one at the large dimension
 LARGE = ("diagonal", "zero and random", "first and last axis")  # pairs there
-# Attributes that name the one dimension a mechanism knows.
-DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")
-SECONDS = 3.0  # that a slow mechanism may take in each further arena
+DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that name the one a mechanism knows
+SECONDS, PATIENCE = 3.0, 45.0  # that a slow mechanism may take in each further arena; `arena.Patience`
 LONELY_TRIALS, COMPANY_TRIALS, LATE_TRIALS = 2500, 3000, 1000  # the last where the claim is refuted already
-PATIENCE = 45.0
 
 Progress = Callable[[int, int], None]
 Question = Callable[[], Finding]
@@ -198,6 +197,7 @@ class _Audit:
             questions["alone"] = lambda: self._in_calls("alone", LONELY_TRIALS, ALONE)
             questions["repetition"] = lambda: repetition(subject, trials=self.trials, alpha=REPETITION * alpha)
             questions["company"] = lambda: self._in_calls("company", COMPANY_TRIALS, COMPANY)
+            questions["sizes"] = lambda: sizes(subject, trials=self.trials, alpha=SIZES * alpha)
         for dim in (*SMALL_DIMS, *LARGE_DIMS):
             if (other := self._other(dim)) is not None:
                 questions[f"dimension {dim}"] = lambda other=other: self._elsewhere(other)  # type: ignore[misc]

@@ -19,6 +19,7 @@ SEES = {
     "then. Blind to spaces beyond trials^2 / 10^3.",
     "company": "Sees what all releases of a batch tell of a record, at any of three places, and a batch of copies does not. "
     "Blind to larger batches.",
+    "sizes": "Sees a first, middle or last row with little noise in batches of some size up to 1,025. Blind to noise that is half.",
     "scale": "Sees noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.",
     "shape": "Sees noise of another law than declared, also where it depends on the input. Blind to dependence.",
     "coordinates": "Sees noise shared by coordinates or rows in sign or size, at several distances. Blind to other distances.",
@@ -52,7 +53,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
         f"events that happen {rarest}; more trials see rarer ones",
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
         f"seed spaces much larger than {trials**2 / 750:.0e}, whose repetitions so few releases do not show",
-        "batches of other sizes than those tried: 1, 3, 16 and some large ones",
+        "batches of other sizes than those tried: 1 to 66, and about powers of two",
         "timing, memory, logs, and what a mechanism does after its release",
         "what changes over days or after many more calls",
         *(f"{check.name}: {check.evidence}" for check in unjudged),

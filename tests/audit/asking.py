@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, auditor, calls, company, copies, events, repetition, value_audit
+from adept.audit import NotJudged, Verdict, auditor, calls, company, copies, events, repetition, sizes, value_audit
 from adept.audit.auditor import _Audit
 from adept.audit.value_audit import _ValueAudit
 
@@ -24,6 +24,7 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(calls, "BATCH_ROWS", 2 * calls.CALL_ROWS)
     patched.setattr(company, "FEW_BATCHES", FEW_CALLS)
     patched.setattr(copies, "TRIALS", FEW_CALLS)
+    patched.setattr(sizes, "SIZES", sizes.SIZES[::16])
     patched.setattr(repetition, "CALLS", 4 * repetition.RECORDS)
     patched.setattr(repetition, "ROWS", 8 * repetition.RECORDS)
 

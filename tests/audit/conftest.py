@@ -5,7 +5,7 @@ import math
 import pytest
 from audit.asking import make_cheap
 
-from adept.audit import arena, auditor, calls, company, repetition, value_audit, value_laws
+from adept.audit import arena, auditor, calls, company, repetition, sizes, value_audit, value_laws
 
 PLENTY = 1e4  # seconds
 
@@ -16,7 +16,7 @@ def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "BATCH_SECONDS", PLENTY)
     for name in ("SCREENING_SECONDS", "CHOOSING_SECONDS"):
         monkeypatch.setattr(arena, name, PLENTY)
-    for module in (auditor, company, repetition, value_audit, value_laws):
+    for module in (auditor, company, repetition, sizes, value_audit, value_laws):
         monkeypatch.setattr(module, "SECONDS", PLENTY)
 
 

@@ -1,0 +1,49 @@
+"""A row that loses its noise in batches of some size is found, and a game is played there; elsewhere none is.
+
+Three sound mechanisms are audited at confidence 1 - 1e-9: false alarms of this module 3e-9 at most.
+"""
+
+import pytest
+import torch
+from audit.asking import failed_of
+from torch import Tensor
+
+from adept.audit.sizes import sizes
+from adept.audit.subject import Subject
+from adept.mechanisms import Codebook, L1Laplace, PrivUnit
+
+CONFIDENCE = 1 - 1e-9
+
+
+class BareRemainder(L1Laplace):
+    """Works in chunks of 64, and forgets the noise of a last row that stands alone in its chunk."""
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        released = super().privatize(latents)
+        if len(latents) > 1 and len(latents) % 64 == 1:
+            released[-1] = self.project(latents[-1:])[0]
+        return released
+
+
+class BareMiddle(L1Laplace):
+    """Reads a buffer of 40 rows once from its middle, before it was filled with noise."""
+
+    def privatize(self, latents: Tensor) -> Tensor:
+        released = super().privatize(latents)
+        if len(latents) == 40:
+            released[20] = self.project(latents[20:21])[0] + 1e-3 * (released[20] - self.project(latents[20:21])[0])
+        return released
+
+
+@pytest.mark.parametrize("kind", [BareRemainder, BareMiddle])
+def test_a_row_without_noise_in_batches_of_one_size_is_convicted(kind: type[L1Laplace]) -> None:
+    assert failed_of({"sizes"}, kind(epsilon=2.0), dim=8, trials=700, confidence=CONFIDENCE) == {"sizes"}
+
+
+@pytest.mark.parametrize("mechanism", [L1Laplace(epsilon=2.0), PrivUnit(epsilon=4.0), Codebook(epsilon=4.0)])
+def test_where_no_row_is_calm_no_game_is_played(mechanism: object) -> None:
+    subject = Subject(mechanism, dim=8, source="release", time_limit=60.0, generator=torch.Generator())
+    found = sizes(subject, trials=2_000, alpha=1 - CONFIDENCE)
+    assert not found.failed
+    assert found.certified_epsilon is None
+    assert "calmer than most" in found.evidence
