@@ -37,7 +37,7 @@ class BareMiddle(L1Laplace):
 
 @pytest.mark.parametrize("kind", [BareRemainder, BareMiddle])
 def test_a_row_without_noise_in_batches_of_one_size_is_convicted(kind: type[L1Laplace]) -> None:
-    assert failed_of({"sizes"}, kind(epsilon=2.0), dim=8, trials=700, confidence=CONFIDENCE) == {"sizes"}
+    assert failed_of({"sizes"}, kind(epsilon=2.0), dim=4, trials=500, confidence=CONFIDENCE) == {"sizes"}
 
 
 @pytest.mark.parametrize("mechanism", [L1Laplace(epsilon=2.0), PrivUnit(epsilon=4.0), Codebook(epsilon=4.0)])
