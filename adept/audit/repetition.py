@@ -143,25 +143,30 @@ def _owners(owners: dict[bytes, int], keys: list[bytes]) -> Integers:
 
 def _fresh(subject: Subject, records: Tensor, rows: int, *, alone: bool) -> Iterator[tuple[Floats, Integers]]:
     """Yield releases of records drawn at random, ``rows`` for each on average, with their records."""
-    chunk = CHUNK_CALLS if alone else CHUNK_ROWS
+    chunk, limit = CHUNK_CALLS if alone else CHUNK_ROWS, subject.largest
     for start in range(0, rows * len(records), chunk):
         sides = np.random.default_rng().integers(len(records), size=min(chunk, rows * len(records) - start))
         fresh = subject.in_calls([records[side][None] for side in sides]) if alone else subject.release(records[sides])
-        yield np.nan_to_num(fresh), sides
+        yield (
+            np.nan_to_num(fresh, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit),
+            sides,
+        )  # as `Subject.draw`
 
 
 class _Nearest:
     """The nearest of the projected records, and by how much: ln of the second distance over the first."""
 
     def __init__(self, subject: Subject, records: Tensor) -> None:
-        self.places, self.limit = np.nan_to_num(subject.project(records)), subject.largest
+        try:
+            self.places = np.nan_to_num(subject.project(records))
+        except MechanismFailure:  # a projection that fails has a check of its own
+            self.places = records.numpy()
 
     def __call__(self, releases: Floats) -> tuple[Integers, Floats]:
         if releases.shape[1] != self.places.shape[1]:
             return np.full(len(releases), NOBODY), np.full(len(releases), -math.inf)
-        squares = (
-            np.square(releases).sum(axis=1)[:, None] + np.square(self.places).sum(axis=1) - 2 * releases @ self.places.T
-        )
+        z, places = releases, self.places
+        squares = np.square(z).sum(axis=1)[:, None] + np.square(places).sum(axis=1) - 2 * z @ places.T
         order = np.argpartition(squares, 1, axis=1)[:, :2]
         first, second = np.maximum(np.take_along_axis(squares, order, axis=1), SMALLEST).T
         return order[:, 0], np.log(second / first) / 2

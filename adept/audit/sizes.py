@@ -18,16 +18,14 @@ import torch
 from torch import Tensor
 
 from adept.audit.arena import FEWEST_TRIALS, Arena
+from adept.audit.foreign import Floats, as_rows
 from adept.audit.pairs import adversarial_pairs
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.subject import Subject
 
 SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
-TIMES, AGAIN, CALMEST = (
-    3,
-    15,
-    4,
-)  # releases of a batch that tell how calm its rows are; and once more, of the calmest few
+TIMES = 3  # releases of a batch that tell how calm its rows are
+AGAIN, CALMEST = 15, 4  # releases once more, of the calmest few
 CALM = 0.1  # of the median spread, a release
 TRIALS, SECONDS = 1000, 3.0
 PAIRS = ("diagonal", "far", "zero and random")
@@ -51,16 +49,18 @@ class Placed:
             raise AttributeError(name)
         return getattr(self.mechanism, name)
 
-    def privatize(self, latents: Any) -> Any:
-        """Release each latent (n,) in a batch of its own; returns their rows."""
-        batch = torch.zeros(self.size, latents.shape[1], dtype=torch.float64)
-        return [self._row(batch, torch.as_tensor(latent), like=latents) for latent in latents]
+    def privatize(self, latents: Any) -> Floats:
+        """Release each latent (n,) in a batch of its own, made anew; returns their rows."""
+        return np.stack(
+            [self._row(torch.as_tensor(latent), numpy=not isinstance(latents, Tensor)) for latent in latents]
+        )
 
-    def _row(self, batch: Tensor, latent: Tensor, *, like: Any) -> Any:
+    def _row(self, latent: Tensor, *, numpy: bool) -> Floats:
+        batch = torch.zeros(self.size, len(latent), dtype=latent.dtype)
         batch[self.place] = latent
-        given = batch.to(torch.as_tensor(like).dtype)
-        released = self.mechanism.privatize(given if isinstance(like, Tensor) else given.numpy().copy())
-        return np.asarray(released[self.place], dtype=np.float64)
+        released = self.mechanism.privatize(batch.numpy() if numpy else batch)
+        row: Floats = as_rows(released, rows=self.size, what="privatize")[self.place]
+        return row
 
 
 def sizes(subject: Subject, *, trials: int, alpha: float) -> Finding:

@@ -204,13 +204,16 @@ def _locked(path: Path) -> FileIO:
 
 
 def _opened(path: Path) -> int:
-    """Open a journal, or make one; what somebody else has put there could be read by them."""
+    """Open a journal, or make one; what somebody else has put there could be read by them.
+
+    The directory's owner may own it: some network disks give every file to one user, and that owner can read all of them.
+    """
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         handle = os.open(path, flags)
-    if (owner := os.fstat(handle).st_uid) != os.geteuid():
+    if (owner := os.fstat(handle).st_uid) not in (os.geteuid(), path.parent.stat().st_uid):
         os.close(handle)
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
     return handle

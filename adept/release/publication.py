@@ -124,7 +124,8 @@ class Publication:
         """
         os.umask(mask := os.umask(0o077))  # there is no other way to read it
         for name in self.names:
-            Path(name + PARTIAL).chmod(0o666 & ~mask)
+            with suppress(PermissionError):  # of file systems that have no modes
+                Path(name + PARTIAL).chmod(0o666 & ~mask)
             publish(Path(name + PARTIAL), Path(name))
 
     @property

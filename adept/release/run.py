@@ -68,7 +68,7 @@ class Run:
             ReleaseRefused: rows are in the ledger.
         """
         with self._leaving(keep=self.publication.streaming or self.journal.begun):
-            self.publication.withdraw(all_ours=bool(self.journal.finished))
+            self.publication.withdraw(all_ours=self.publication.streaming and bool(self.journal.finished))
             self.publication.check_names(begun=self.journal.begun)
             self.publication.make_temporary()
             self._claim_all()

@@ -8,7 +8,7 @@ import torch
 from audit.asking import failed_of
 from torch import Tensor
 
-from adept.audit.sizes import sizes
+from adept.audit.sizes import Placed, sizes
 from adept.audit.subject import Subject
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit
 
@@ -47,3 +47,22 @@ def test_where_no_row_is_calm_no_game_is_played(mechanism: object) -> None:
     assert not found.failed
     assert found.certified_epsilon is None
     assert "calmer than most" in found.evidence
+
+
+@pytest.mark.parametrize("kind", ["tensor", "array"])
+def test_the_rest_of_the_batch_is_the_same_for_every_record(kind: str) -> None:
+    """Also where a mechanism writes into what it is given: else a row would tell of the records before it."""
+
+    class WritesIntoItsInput:
+        epsilon, rest = 1.0, set[float]()
+
+        def privatize(self, latents: Tensor) -> Tensor:
+            self.rest.add(float(abs(latents[:2]).sum()))
+            latents += 1.0
+            return latents
+
+    mechanism = WritesIntoItsInput()
+    latents = torch.eye(4, dtype=torch.float64)
+    rows = Placed(mechanism, 3, 2).privatize(latents if kind == "tensor" else latents.numpy())
+    assert (rows == latents.numpy() + 1).all()
+    assert mechanism.rest == {0.0}

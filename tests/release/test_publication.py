@@ -89,9 +89,15 @@ def test_what_was_finished_and_is_gone_is_written_again_from_the_same_draws(
         patch.setattr(Journal, "remove", lambda self: None)
         released(rewriter, given, out)
     seen = out.read_bytes()
+    out.write_text("somebody else's")
+    (statement := tmp_path / "out.jsonl.privacy.json").unlink()
+    with pytest.raises(DataError, match="move it away"):  # nothing tells whose it is
+        released(rewriter, given, out, resume=True)
+    assert out.read_text() == "somebody else's"
     out.unlink()
     released(rewriter, given, out, resume=True)
     assert out.read_bytes() == seen
+    assert statement.exists()
 
 
 def test_rows_that_come_while_a_file_is_released_are_in_the_ledger_too(
@@ -136,7 +142,13 @@ def test_a_journal_that_somebody_planted_is_refused(
     rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "out.jsonl.journal").touch()
-    monkeypatch.setattr(journals.os, "geteuid", lambda: os.getuid() + 1)
+    real = os.fstat
+
+    def planted(handle: int) -> os.stat_result:
+        fields = real(handle)
+        return os.stat_result((*fields[:4], fields.st_uid + 1, *fields[5:10]))
+
+    monkeypatch.setattr(journals.os, "fstat", planted)
     with pytest.raises(DataError, match="belongs to somebody else"):
         released(rewriter, given, tmp_path / "out.jsonl")
 
