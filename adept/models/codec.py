@@ -122,7 +122,7 @@ class Codec:
     def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
         """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
         bits = math.log2(sized.code.size) + LUCK + FORESEEN * bool(sized.code.model.lstm)
-        texts = (found.words for found in sized.search.near(record, bits=bits))
+        texts = (found.words for found in sized.search.near(record, bits=bits, within=distance))
         yield from islice((words for words in texts if self.weigh.distance(record, words) < distance), TRIES)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:

@@ -78,9 +78,10 @@ class WordLstm:
         """The state after one more word."""
         weights = self._float
         summed = weights["embedding"][word] @ weights["from_input"] + state.hidden @ weights["from_state"]
-        taken, kept, new, shown = np.split(_scaled(summed) + self._whole["gates"], 4)
-        cell = (_sigmoid(kept) * state.cell + _sigmoid(taken) * _tanh(new)) >> FINE
-        hidden = (_sigmoid(shown) * _tanh(cell)) >> FINE
+        gates = (_scaled(summed) + self._whole["gates"]).reshape(4, -1)
+        taken, kept, _, shown = _curve(0, gates)
+        cell = (kept * state.cell + taken * _curve(1, gates[2])) >> FINE
+        hidden = (shown * _curve(1, cell)) >> FINE
         return State(hidden, cell, _scaled(hidden @ weights["query"]) + self._whole["query_offset"])
 
     def class_edges(self, state: State) -> list[int]:
@@ -90,6 +91,8 @@ class WordLstm:
     def word_edges(self, state: State, own: int) -> list[int]:
         """That of the word among those of its class, from 0 to ONE."""
         words = slice(self.first[own], self.first[own + 1])
+        if words.stop - words.start == 1:
+            return [0, ONE]
         scores = _scaled(self._float["embedding"][words] @ state.query)
         return _edges(scores + self._whole["word_offset"][words])
 
@@ -101,16 +104,13 @@ def _scaled(products: NDArray[np.float64]) -> Integers:
 
 def _edges(scores: Integers) -> list[int]:
     """The distribution function of a softmax of scores."""
-    sums = np.cumsum(_fall()[np.minimum(scores.max() - scores, FALL - 1)])
+    sums = _fall().take(scores.max() - scores, mode="clip").cumsum()
     return [0, *(ONE * sums // sums[-1]).tolist()]
 
 
-def _sigmoid(scores: Integers) -> Integers:
-    return _curves()[0][np.clip(scores + RANGE, 0, 2 * RANGE - 1)]
-
-
-def _tanh(scores: Integers) -> Integers:
-    return _curves()[1][np.clip(scores + RANGE, 0, 2 * RANGE - 1)]
+def _curve(which: int, scores: Integers) -> Integers:
+    """The sigmoid (0) or the hyperbolic tangent (1) of scores."""
+    return _curves()[which].take(scores + RANGE, mode="clip")
 
 
 @cache

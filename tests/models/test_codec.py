@@ -228,6 +228,19 @@ def test_a_record_with_a_number_is_not_searched_for(codec: Codec, monkeypatch: p
     assert codec.write(described, size=2**100) == [record]
 
 
+def test_a_search_keeps_what_is_near_and_within_its_bits(codec: Codec) -> None:
+    """And it says how far each text is: what it leaves out and puts in, each time."""
+    record, search = words_of("show me flights from boston to denver on friday please"), codec.searches[0]
+    anywhere = search.near(record, bits=24)
+    limit = anywhere[len(anywhere) // 2].distance
+    nearer = search.near(record, bits=24, within=limit)
+    assert anywhere[-1].distance >= limit > nearer[-1].distance
+    assert nearer[0].distance <= anywhere[0].distance
+    for found in (*anywhere, *nearer):
+        assert found.cost <= 24 * 256
+        assert found.distance >= codec.weigh.distance(record, found.words)
+
+
 def test_shares_are_those_that_a_point_finds(codec: Codec) -> None:
     """Both directions of the code read one distribution function; a shift by one would break it."""
     model = codec.model
