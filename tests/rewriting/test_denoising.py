@@ -146,6 +146,23 @@ def test_drawn_pairs_follow_the_truth_more_often_than_the_releases_do() -> None:
     )
 
 
+@pytest.mark.parametrize("label_epsilon", [None, 1.5])
+def test_beside_copied_labels_half_of_the_codewords_are_the_released_ones(label_epsilon: float | None) -> None:
+    kind = mechanism(3.0)
+    labels, own = planted(kind, 20_000)
+    codewords, law, given = released(kind, own), None, names(labels)
+    if label_epsilon:
+        law = RandomizedResponse(epsilon=label_epsilon, labels=LABELS)
+        given = law.simulate(given, torch.Generator().manual_seed(3))
+    posterior = denoising.fit(codewords, given, mechanism=kind, known=LABELS, label_mechanism=law)
+    places = torch.tensor([LABELS.index(label) for label in given])
+    alone, _ = posterior.draw(codewords, places, samples=2, generator=torch.Generator().manual_seed(0))
+    drawn, _ = denoising.drawn_pairs(codewords, given, kind, LABELS, law, samples=2)
+    same, expected = (float((rows == codewords[:, None]).double().mean()) for rows in (drawn, alone))
+    assert expected < 0.8
+    assert abs(same - (expected if law else (1 + expected) / 2)) < 0.02  # 8 standard errors
+
+
 def test_copied_labels_stay() -> None:
     kind = mechanism(3.0)
     labels, own = planted(kind, 500)
