@@ -105,15 +105,16 @@ def _two_rounds(first: int) -> str:
 
 
 def _denoised(statement: PrivacyStatement) -> str:
-    label = (
-        "with its own label, so that the text tells the label even without its column"
+    drawn = (
+        "About half of the texts are decoded from their record's own released codeword, the others from one that is drawn from "
+        "what all releases say together and the record's label, so that the text tells the label even without its column."
         if statement.labels == "copy"
-        else "and its label is drawn with it: written labels do not follow randomised response, and must not be corrected again"
+        else "No text is decoded from its record's codeword alone: its codeword is drawn from what all releases say together, and "
+        "its label is drawn with it: written labels do not follow randomised response, and must not be corrected again."
     )
     return (
         "All releases and released labels were read together before anything was written, which is post-processing of them and "
-        "costs no further budget. No text is decoded from its record's codeword alone: its codeword is drawn from what all "
-        f"releases say together, {label}."
+        f"costs no further budget. {drawn}"
     )
 
 
