@@ -50,9 +50,7 @@ class RewriteConfig(Columns):
         None  # of the records: their releases place the codewords of the others; learned_codebook
     )
     adapt_records: int | None = None  # the same as a number, for standard input
-    denoise: bool = (
-        False  # write when all is released, with the noise taken out of all releases together; learned_codebook
-    )
+    denoise: bool = False  # write when all is released, from what all releases say together; learned_codebook
     shuffle: bool = False  # write the records in an order that nobody knows, when all are released
     shuffled_records: int | None = (
         None  # how many records a trusted party shuffles before anyone reads the file: you declare it
