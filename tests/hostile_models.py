@@ -184,12 +184,18 @@ def codec_lists(directory: Path, rng: random.Random) -> None:
 
 
 def codec_tables(directory: Path, rng: random.Random) -> None:
-    """N-grams that are whole numbers of the right range, and say nothing."""
+    """N-grams and lists of texts that are whole numbers of the right range, and say nothing."""
     path = directory / "codec.safetensors"
     if not path.is_file():
         return
     tables = load_file(path)
     name = rng.choice(sorted(tables))
+    if name == "likely":
+        tables[name] = torch.randint(2, rng.choice([3, 200]), tables[name].shape, dtype=torch.int16)
+        tables[name][rng.choice([1, 7, 40]) :: rng.choice([2, 8, 41])] = 0
+        tables[name][-1] = 0
+        save_file(tables, path)
+        return
     rows, size = (
         100_000 if rng.random() < 0.1 else rng.choice([0, 1, 1_000, 200_000]),
         max(2, int(tables[name][:, :-1].max()) if len(tables[name]) else 2),

@@ -3,14 +3,14 @@
 The numbers below K are of two kinds.
 
 - The first ones are *public utterances* as they stand, so ordered that the first k of them are near to what people say, for any k,
-  and behind them texts that the LSTM decoder wrote about what the utterances are about.
-- The others belong to a code under a model of public text (``adept.models.text_code``): every number is a text, and the likeliest
+  and behind them the likeliest texts under a model of public text (``adept.models.likely_texts``), up to K = 2^19 or so.
+- The others belong to a code under that model (``adept.models.text_code``): every number is a text, and the likeliest
   texts have one each. What K does not pay for, the model writes by itself.
 
 To describe a record is to choose, among all texts that have a number, one near to it (``adept.models.shelf`` says how near).
-Candidates are the utterances and what a search finds around the record (``adept.models.text_search``): the record itself where it
-has a number, else the record without some of its words, those that weigh least and cost most. So a small K says which known request
-it resembles, a middle one keeps its slot values, a large one its very words.
+Candidates are the texts of the first kind and what a search finds around the record (``adept.models.text_search``): the record
+itself where it has a number, else the record without some of its words, those that weigh least and cost most. So a small K says
+which known request it resembles, a middle one keeps its slot values, a large one its very words.
 
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
@@ -24,15 +24,17 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+import numpy as np
+
 from adept.errors import ConfigurationError
 from adept.models.pipeline import PUNCTUATION
-from adept.models.shelf import ADDED, Shelf, Weights
+from adept.models.shelf import ADDED, LARGEST_NUMBERED, Numbered, Shelf, Weights
 from adept.models.text_code import MAX_WORDS, SPAN, TextCode
 from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
 SPELLED = 1 << 18  # numbers from which on other words are said, and a network foresees words, at half the speed
-POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where there are no utterances
+POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 LUCK = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
 FORESEEN = 4.0  # bits that the network may save a text, and the search does not know of
@@ -50,14 +52,21 @@ class Codec:
     Args:
         model: says what text is likely.
         weigh: the weights of words.
-        utterances: public utterances and what a decoder wrote, as words, in order; none where the training text is not public.
+        utterances: public utterances, as words, in order; none where the training text is not public.
         held_out: public utterances that nothing was learned from, to tell what of such texts survives; they are never written.
+        likely: the model's likeliest texts but the utterances, the likeliest first; none where the training text is not public.
     """
 
     def __init__(
-        self, model: WordModel, weigh: Weights, utterances: Sequence[Words], held_out: Sequence[Words] = ()
+        self,
+        model: WordModel,
+        weigh: Weights,
+        utterances: Sequence[Words],
+        held_out: Sequence[Words] = (),
+        likely: Numbered | None = None,
     ) -> None:
         self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
+        self.likely = likely or Numbered()
         self.models = model.unspelled().nearsighted(), model
         left_out, put_in = (partial(_times, weigh, factor) for factor in reversed(ADDED))
         self.searches = [TextSearch(said.nearsighted(), weigh=left_out, weigh_added=put_in) for said in self.models]
@@ -65,12 +74,10 @@ class Codec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles hold what it was made of: what describing a record left in memory is as secret as the record."""
-        return Codec, (self.model, self.weigh, self.utterances, self.held_out)
+        return Codec, (self.model, self.weigh, self.utterances, self.held_out, self.likely)
 
     @classmethod
-    def of(
-        cls, texts: Sequence[str], *, public: bool, written: Sequence[str] = (), network: bool = True, seed: int = 0
-    ) -> "Codec":
+    def of(cls, texts: Sequence[str], *, public: bool, likely: int = 0, network: bool = True, seed: int = 0) -> "Codec":
         """Learn from texts. Unless they are public, no utterance is kept, and nothing that stands in one text alone, however
         often that is said: no sequence of words, no word, and not how it is spelled. Who said a text is not known here, so that
         what one person says in two different texts may stay: a codec of private text is as private as its model.
@@ -78,7 +85,7 @@ class Codec:
         Args:
             texts: the training text.
             public: whether it is.
-            written: texts that a decoder of the same training text wrote: they stand behind the utterances.
+            likely: how many texts, the utterances and the likeliest ones behind them, have the first numbers.
             network: whether an LSTM learns to foresee words, if the texts are public and not too few.
             seed: of the order of utterances and of the classes of words.
         """
@@ -87,10 +94,8 @@ class Codec:
         weigh = Weights.of(rows if public else different)
         distinct = different if public else []
         ordered = [distinct[number] for number in Shelf(distinct, weigh).order(seed=seed)]
-        if public:
-            ordered = list(dict.fromkeys([*ordered, *(row for row in map(words_of, written) if row)]))
         model = WordModel.of(rows, seed=seed, least=1 if public else 2, network=network and public)
-        return cls(model, weigh, ordered)
+        return cls(model, weigh, ordered, likely=_likely(model, ordered, count=likely) if public else None)
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
@@ -101,13 +106,12 @@ class Codec:
         if isinstance(texts, str):
             raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
         sized = self._sized(size)
-        records = [words_of(text) for text in texts]
-        nearest = sized.shelf.nearest(records)
-        found = [
-            (self._searched(record, sized, distance), sized.numbers[place])
-            for record, (place, distance) in zip(records, nearest, strict=True)
-        ]
-        return [on_shelf if number is None else number for number, on_shelf in found]
+        return [self._description(words_of(text), sized) for text in texts]
+
+    def _description(self, record: Words, sized: "_Sized") -> int:
+        place, distance = sized.shelf.nearest(record)
+        number = self._searched(record, sized, distance)
+        return sized.numbers[place] if number is None else number
 
     def _searched(self, record: Words, sized: "_Sized", distance: int) -> int | None:
         """The number of a text that is nearer to the record than ``distance``; None if the search finds none."""
@@ -151,20 +155,28 @@ class _Sized:
     """What a codec has at one K: how many numbers are utterances, the code of the others, and the shelf of candidates."""
 
     def __init__(self, codec: Codec, size: int) -> None:
-        self.first = min(len(codec.utterances), size)
+        self.utterances = codec.utterances[:size]
+        self.likely = codec.likely.first(min(len(codec.likely), size - len(self.utterances)))
+        self.first = len(self.utterances) + len(self.likely)
         self.search = codec.searches[size >= SPELLED]
         self.code = TextCode(codec.models[size >= SPELLED], max(1, size - self.first))
-        pool = 0 if codec.utterances else self._affordable(min(POOL, size))
-        self.searches = size > self.first + pool
-        written = {number: codec.utterances[number] for number in range(self.first)}
+        self.numbers: Sequence[int] = range(self.first)
+        self.shelf = Shelf(self.utterances, codec.weigh, self.likely)
+        self.searches = size > self.first
+        if not self.first:
+            self._find_candidates(codec.weigh, size)
+
+    def _find_candidates(self, weigh: Weights, size: int) -> None:
+        """Put texts of some numbers on the shelf, where there are no utterances."""
+        pool = self._affordable(min(POOL, size))
+        self.searches = size > pool
+        written: dict[int, Words] = {}
         for place, words in enumerate(self.code.spread(pool)):
             number = place if pool == size else self.code.number(self.code.spans(words))
             if number is not None:
-                written[self.first + number] = tuple(words)
-        self._utterances = codec.utterances
+                written[number] = tuple(words)
         written = written or {0: tuple(self.write(0))}
-        self.numbers = list(written)
-        self.shelf = Shelf(list(written.values()), codec.weigh)
+        self.numbers, self.shelf = list(written), Shelf(list(written.values()), weigh)
 
     def _affordable(self, pool: int) -> int:
         """As many candidates as can be written in some seconds, by the length of a few: a codec's texts need not be short."""
@@ -172,7 +184,21 @@ class _Sized:
         return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
 
     def write(self, number: int) -> Sequence[str]:
-        return self._utterances[number] if number < self.first else self.code.write(number - self.first)
+        return self.shelf[number] if number < self.first else self.code.write(number - self.first)
+
+
+def _likely(model: WordModel, utterances: Sequence[Words], *, count: int) -> Numbered | None:
+    """The model's likeliest texts that are no utterances, so many that all of them are ``count``."""
+    numbers = model.vocabulary.numbers
+    if count <= len(utterances) or len(numbers) > LARGEST_NUMBERED:
+        return None
+    from adept.models.likely_texts import likeliest  # learning alone needs PyTorch
+
+    texts = [model.vocabulary.encode(words) for words in utterances]
+    said = {tuple(text[:-1]) for text in texts}
+    found = (row.tolist() for row in likeliest(model, texts, count=count))
+    kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
+    return Numbered(model.vocabulary.words, np.array([number for row in kept for number in (*row, 0)], dtype=np.int16))
 
 
 def _times(weigh: Weights, factor: int, word: str) -> int:

@@ -21,7 +21,7 @@ from adept.models.codec import Codec
 from adept.models.ngrams import MOST_NGRAMS, Ngrams
 from adept.models.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE
 from adept.models.saved import corrupt, read_json, read_tables
-from adept.models.shelf import Weights
+from adept.models.shelf import Numbered, Weights
 from adept.models.spelling import LETTER_ORDER, Spelling
 from adept.models.text_code import MAX_WORDS
 from adept.models.vocabulary import END, UNKNOWN, Vocabulary
@@ -30,11 +30,11 @@ from adept.models.word_model import CLASS_ORDER, ORDER, WordModel
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
-LSTM = "lstm."  # before the names of its weights
+LSTM, LIKELY = "lstm.", "likely"  # before the names of its weights; the likeliest texts as numbers of words
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
 MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
-MOST_HELD_OUT = 10_000
+MOST_HELD_OUT, MOST_SAID_LIKELY = 10_000, 20_000_000
 
 
 def save_codec(codec: Codec, directory: Path) -> None:
@@ -59,6 +59,8 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     }
     if model.lstm:
         description["lstm"] = True
+    if len(codec.likely):
+        description["likely"] = len(codec.likely.flat)
     if codec.held_out:
         description["held_out"] = [" ".join(words) for words in codec.held_out]
     parts = {"words": model.words, "classes": model.classes, "letters": model.spelling.letters}
@@ -66,7 +68,8 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
     }
     weights = model.lstm.weights if model.lstm else {}
-    return description, tables | {LSTM + name: array for name, array in weights.items()}
+    arrays = {LSTM + name: array for name, array in weights.items()}
+    return description, tables | arrays | ({LIKELY: codec.likely.flat} if len(codec.likely) else {})
 
 
 def load_codec(directory: Path) -> Codec:
@@ -86,14 +89,15 @@ def load_codec(directory: Path) -> Codec:
         "letters": len(stored["alphabet"]) + 1,
     }
     weights = shapes(sizes["words"], sizes["classes"]) if stored.get("lstm") else {}
-    tables = read_tables(
-        directory / TABLES,
-        {name: order + 1 for name, order in ORDERS.items()},
-        {LSTM + name: shape for name, shape in weights.items()},
-    )
+    arrays = {LSTM + name: shape for name, shape in weights.items()}
+    if LIKELY in stored:
+        arrays[LIKELY] = (stored[LIKELY],)
+    tables = read_tables(directory / TABLES, {name: order + 1 for name, order in ORDERS.items()}, arrays)
     if wrong := [name for name, size in sizes.items() if not _is_counted(tables[name], size=size)]:
         raise corrupt(directory / TABLES, f"the table {wrong[0]} holds other numbers than n-grams have")
     rows = {name: table.numpy() for name, table in tables.items()}
+    if LIKELY in rows and not _are_texts(rows[LIKELY], size=sizes["words"]):
+        raise corrupt(directory / TABLES, f"the table {LIKELY} holds other numbers than texts have")
     parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
     lstm = WordLstm({name: rows[LSTM + name] for name in weights}, vocabulary.first) if weights else None
     weigh = Weights(Counter(stored["holders"]), stored["texts"])
@@ -111,6 +115,7 @@ def load_codec(directory: Path) -> Codec:
         weigh,
         utterances,
         held_out,
+        Numbered(vocabulary.words, rows[LIKELY]) if LIKELY in rows else None,
     )
 
 
@@ -130,6 +135,7 @@ def _wrong(stored: dict[str, Any]) -> str:
         and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
         "lstm": isinstance(stored.get("lstm", False), bool),
+        LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MOST_SAID_LIKELY,
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
         "utterances": _are_utterances(utterances) and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
         "held_out": _are_utterances(held_out) and len(held_out) <= MOST_HELD_OUT,
@@ -164,6 +170,13 @@ def _are_utterances(texts: object) -> bool:
 
 def _is_counts(values: object) -> bool:
     return isinstance(values, list) and all(type(value) is int and 0 <= value <= MOST for value in values)
+
+
+def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
+    """Are these texts of words of the vocabulary, none of them empty or too long, each closed by its end?"""
+    inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
+    lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
+    return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())
 
 
 def _is_counted(table: Tensor, *, size: int) -> bool:

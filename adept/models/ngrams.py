@@ -93,7 +93,7 @@ class Ngrams:
         return found
 
     @cached_property
-    def _alone(self) -> list[int]:
+    def alone(self) -> list[int]:
         """F of each symbol where nothing is known of the context."""
         flat = [ONE * symbol // self.size for symbol in range(self.size + 1)]
         if not self._levels[0]:
@@ -103,7 +103,7 @@ class Ngrams:
 
     def below(self, branches: list[Branch], symbol: int) -> int:
         """F(symbol): the share, out of ONE, of all symbols before ``symbol``; not strictly increasing."""
-        value = self._alone[symbol]
+        value = self.alone[symbol]
         for symbols, sums, total, rest in branches[1:]:
             value = (sums[bisect_left(symbols, symbol)] * ONE + rest * value) // total
         return value

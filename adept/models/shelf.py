@@ -10,6 +10,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,12 @@ from numpy.typing import NDArray
 
 FINE = 1000  # a word's weight is a whole number of thousandths
 ADDED = 4, 10  # what an added word weighs beside a missing one
-CHUNK = 64  # records that are compared at once; each has a row of its own
+FEW, EQUALS = 4, 64  # one in FEW texts are compared without the others; of equally near ones EQUALS are read in order
+LARGEST_NUMBERED = 1 << 15  # words of a vocabulary whose texts are kept as numbers
 ORDERED, TRIED, REACHED = 1024, 128, 1000  # the shelf's order: its length, candidates a place, texts to be near to
+
+
+Places = NDArray[np.integer[Any]]
 
 
 class Weights:
@@ -61,42 +66,115 @@ class Weights:
         return ADDED[1] * sum(map(self, wanted - given)) + ADDED[0] * sum(map(self, given - wanted))
 
 
+class Numbered:
+    """Texts as numbers of a vocabulary's words, each closed by 0, its end: M of them in one array, and quick to load.
+
+    Args:
+        words: the vocabulary's words by number.
+        flat: int16 array of all texts, one after the other; none is empty.
+    """
+
+    def __init__(self, words: Sequence[str] = (), flat: NDArray[np.int16] | None = None) -> None:
+        self.words = words
+        self.flat = np.zeros(0, dtype=np.int16) if flat is None else flat
+        self.ends = np.flatnonzero(self.flat == 0)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, place: int) -> tuple[str, ...]:
+        start = self.ends[place - 1] + 1 if place else 0
+        return tuple(self.words[number] for number in self.flat[start : self.ends[place]].tolist())
+
+    def first(self, count: int) -> "Numbered":
+        """The first ``count`` texts."""
+        return Numbered(self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0])
+
+
 class Shelf:
-    """Texts as words, numbered from 0 on, and the way to the nearest."""
+    """Texts as words, numbered from 0 on, and the way to the nearest.
 
-    def __init__(self, texts: Sequence[Sequence[str]], weigh: Weights) -> None:
-        self.texts, self.weigh = texts, weigh
+    Args:
+        texts: the first texts.
+        weigh: the weights of words.
+        more: texts behind them.
+    """
+
+    def __init__(self, texts: Sequence[Sequence[str]], weigh: Weights, more: Numbered | None = None) -> None:
+        self.texts, self.more, self.weigh = texts, more or Numbered(), weigh
         self._columns: dict[str, int] = {}
-        for text in texts:
-            for word in text:
-                self._columns.setdefault(word, len(self._columns))
+        for word in chain(*texts, self.more.words):
+            self._columns.setdefault(word, len(self._columns))
         self._weights = np.array([weigh(word) for word in self._columns] or [0], dtype=np.int32)
-        table = self._table(texts)
-        self._totals = table @ self._weights
-        self._weighted = (table @ sparse.diags_array(self._weights, dtype=np.int32)).T.tocsr()
+        self._table = self._made_table()
+        self._holders = self._table.tocsc()
 
-    def _table(self, texts: Sequence[Sequence[str]]) -> sparse.csr_array:
+    def _made_table(self) -> sparse.csr_array:
         """Which texts (rows) hold which words of the shelf (columns)."""
-        rows = [[self._columns[word] for word in dict.fromkeys(text) if word in self._columns] for text in texts]
-        starts = np.cumsum([0, *map(len, rows)])
-        columns = np.array([column for row in rows for column in row], dtype=np.int32)
-        shape = len(texts), len(self._weights)
-        return sparse.csr_array((np.ones(len(columns), dtype=np.int32), columns, starts), shape=shape)
+        columns = [np.array([self._columns[word] for text in self.texts for word in text], dtype=np.int32)]
+        lengths = [np.array([len(text) for text in self.texts], dtype=np.int32)]
+        if len(self.more):
+            said = self.more.flat != 0
+            columns.append(
+                np.array([self._columns[word] for word in self.more.words], dtype=np.int32)[self.more.flat[said]]
+            )
+            lengths.append(np.diff(self.more.ends, prepend=-1).astype(np.int32) - 1)
+        flat, starts = np.concatenate(columns), np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        shape = len(starts) - 1, len(self._weights)
+        table = sparse.csr_array((np.ones(len(flat), dtype=np.int32), flat, starts), shape=shape)
+        table.sum_duplicates()
+        table.data[:] = 1
+        return table
 
-    def nearest(self, records: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-        """The number of each record's nearest text, the first of equals, and its distance."""
-        found: list[tuple[int, int]] = []
-        for start in range(0, len(records), CHUNK):
-            distances = self._distances(records[start : start + CHUNK])
-            best = distances.argmin(axis=1)
-            found += zip(best.tolist(), distances[np.arange(len(best)), best].tolist(), strict=True)
-        return found
+    def __getitem__(self, number: int) -> Sequence[str]:
+        """The text of a number."""
+        return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
 
-    def _distances(self, records: Sequence[Sequence[str]]) -> NDArray[np.int32]:
-        """The distances (B, N) of all texts from records."""
-        common = (self._table(records) @ self._weighted).toarray()
-        wanted = np.array([sum(map(self.weigh, set(record))) for record in records], dtype=np.int32)
-        return np.asarray(ADDED[1] * (wanted[:, None] - common) + ADDED[0] * (self._totals - common), dtype=np.int32)
+    def nearest(self, record: Sequence[str]) -> tuple[int, int]:
+        """The number of a record's nearest text, and its distance: of equally near ones the one most in the record's order."""
+        distance, equal = self._nearest(set(record))
+        pairs = Counter(pairwise(("", *record, "")))
+        number = max(equal, key=lambda place: (Counter(pairwise(("", *self[place], ""))) & pairs).total())
+        return number, distance
+
+    def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
+        """The least distance of any text from a record of these words, and the first texts that are so near.
+
+        A text that lacks the heaviest words is as far away as they weigh. So those that hold the heaviest word are compared, then
+        those that hold the next one, until the nearest is nearer than that; where they are too many, all texts are.
+        """
+        gains, weight = self._gains(wanted), self._weight(wanted)
+        lacked, looked, least = 0, 0, weight + 1
+        equal: Places = np.zeros(0, dtype=np.int32)
+        for word in sorted(wanted, key=lambda word: (-self.weigh(word), word)):
+            lacked += ADDED[1] * self.weigh(word)
+            holders = self._holders_of(word)
+            looked += len(holders)
+            if looked * FEW > self._table.shape[0]:
+                break
+            least, equal = _nearer((least, equal), self._table[holders] @ gains + weight, holders)
+            if least < lacked:
+                return least, equal[:EQUALS].tolist()
+        distances = self._table @ gains + weight
+        least, equal = _nearer((int(distances[0]) + 1, equal), distances, np.arange(len(distances)))
+        return least, equal[:EQUALS].tolist()
+
+    def _weight(self, wanted: set[str]) -> int:
+        """How far a text without words is from a record of these words."""
+        return ADDED[1] * sum(map(self.weigh, wanted))
+
+    def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
+        """By how much each word of a text takes it away from a record of these words."""
+        gains = ADDED[0] * self._weights
+        own = [self._columns[word] for word in wanted if word in self._columns]
+        gains[own] -= sum(ADDED) * self._weights[own]
+        return gains
+
+    def _holders_of(self, word: str) -> NDArray[np.int32]:
+        """The texts that hold a word."""
+        column = self._columns.get(word)
+        bounds = self._holders.indptr[column : column + 2] if column is not None else (0, 0)
+        return np.asarray(self._holders.indices[bounds[0] : bounds[1]])
 
     def order(self, *, seed: int) -> list[int]:
         """The shelf's numbers, so that the first k of them are near to all texts, whatever k is.
@@ -108,8 +186,8 @@ class Shelf:
         numbers = list(range(len(self.texts)))
         rng.shuffle(numbers)
         targets = [self.texts[number] for number in numbers[:REACHED]]
-        parts = [self._distances(targets[i : i + CHUNK]) for i in range(0, len(targets), CHUNK)]
-        distances = np.ascontiguousarray(np.concatenate(parts).T) if parts else np.zeros((0, 0), dtype=np.int32)
+        rows = [self._table @ self._gains(set(target)) + self._weight(set(target)) for target in targets]
+        distances = np.array(rows, dtype=np.int32).reshape(len(rows), len(numbers)).T.copy()
         nearest = np.array([ADDED[1] * sum(map(self.weigh, set(text))) for text in targets], dtype=np.int32)
         chosen: list[int] = []
         left = list(numbers)
@@ -121,3 +199,10 @@ class Shelf:
             chosen.append(left.pop())
             nearest = np.minimum(nearest, distances[chosen[-1]])
         return chosen + left
+
+
+def _nearer(known: tuple[int, Places], distances: NDArray[np.int32], places: Places) -> tuple[int, Places]:
+    """The least distance and the places that have it, of those known and of others."""
+    least = min(known[0], int(distances.min(initial=known[0])))
+    nearest = places[distances == least]
+    return least, np.union1d(nearest, known[1]) if least == known[0] else nearest

@@ -56,7 +56,8 @@ def train_model(
     fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1" and not model.codebooks:
         model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
-    model.codec = learn_codec(model, tokenizer, train, validation, seed=spec.seed, config=spec.training.codec)
+    public, sizes = spec.training_data.public, spec.training.codec
+    model.codec = learn_codec(train, validation, public=public, seed=spec.seed, config=sizes)
     if model.config.decoder == "nearest" and spec.clip != "l1":
         model.codebooks |= text_codebooks(model, tokenizer)
     model.save_pretrained(output_dir / MODEL)

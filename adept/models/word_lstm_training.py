@@ -13,7 +13,7 @@ from adept.models.vocabulary import Vocabulary
 from adept.models.word_lstm import INPUTS, LARGEST, STATES, UNIT, WordLstm
 
 DROPOUT = 0.3
-BATCH, RATE, DECAY, LARGEST_STEP = 32, 5e-3, 1e-2, 1.0
+BATCH, RATE, DECAY, LARGEST_STEP = 32, 1e-2, 1e-2, 1.0
 REMEMBERING = 1.0  # of the gate that keeps what was read, to begin with
 UPDATES, MOST_EPOCHS = 2_500, 25  # whichever comes first, but every text is read LEAST_EPOCHS times
 LEAST_EPOCHS = 3

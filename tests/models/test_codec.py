@@ -95,16 +95,6 @@ def test_a_saved_codec_is_the_same_codec(codec: Codec, others: list[str], tmp_pa
         assert loaded.write(described, size=size) == codec.write(described, size=size)
 
 
-def test_what_a_decoder_wrote_stands_behind_the_utterances(codec: Codec, texts: list[str]) -> None:
-    """More texts to choose from; the first ones, and so every small K, stay as they are."""
-    written = ["is there a helicopter to boston", texts[0], ""]
-    longer = Codec.of(texts, public=True, written=written)
-    assert longer.utterances == [*codec.utterances, words_of(written[0])]
-    size = len(longer.utterances)
-    assert longer.write(longer.describe(written[:1], size=size), size=size) == written[:1]
-    assert not Codec.of(texts, public=False, written=written).utterances
-
-
 def test_learning_twice_gives_the_same_codec(codec: Codec, texts: list[str], others: list[str]) -> None:
     again = Codec.of(texts, public=True)
     assert again.describe(others, size=2**30) == codec.describe(others, size=2**30)
