@@ -66,7 +66,10 @@ Trained on {data.records} records of `{data.name}` ({origin}).
 def _codec(public: bool) -> str:
     """What a codec of the training text holds."""
     if public:
-        return "It was declared public, and\n  `codec.json` holds its utterances as they stand."
+        return (
+            "It was declared public, and\n  `codec.json` holds its utterances as they stand, `codec.safetensors` texts that are "
+            "likely by them."
+        )
     return (
         "The codec holds words, and sequences of up to four\n  words, that stand in at least two different training texts, which "
         "one person may have written; no utterance as it stands."

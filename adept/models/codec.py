@@ -34,6 +34,9 @@ from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
 SPELLED = 1 << 18  # numbers from which on other words are said, and a network foresees words, at half the speed
+LISTED = (
+    1 << 24
+)  # numbers from which on the code has one for nearly all of the likeliest texts, and finds it as quickly
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 LUCK = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
@@ -156,7 +159,7 @@ class _Sized:
 
     def __init__(self, codec: Codec, size: int) -> None:
         self.utterances = codec.utterances[:size]
-        self.likely = codec.likely.first(min(len(codec.likely), size - len(self.utterances)))
+        self.likely = codec.likely.first(min(len(codec.likely), size - len(self.utterances)) if size < LISTED else 0)
         self.first = len(self.utterances) + len(self.likely)
         self.search = codec.searches[size >= SPELLED]
         self.code = TextCode(codec.models[size >= SPELLED], max(1, size - self.first))

@@ -34,7 +34,7 @@ LSTM, LIKELY = "lstm.", "likely"  # before the names of its weights; the likelie
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
 MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
-MOST_HELD_OUT, MOST_SAID_LIKELY = 10_000, 20_000_000
+MOST_HELD_OUT, MOST_LIKELY = 10_000, (MAX_WORDS + 1) << 19
 
 
 def save_codec(codec: Codec, directory: Path) -> None:
@@ -135,7 +135,7 @@ def _wrong(stored: dict[str, Any]) -> str:
         and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
         "lstm": isinstance(stored.get("lstm", False), bool),
-        LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MOST_SAID_LIKELY,
+        LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MOST_LIKELY,
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
         "utterances": _are_utterances(utterances) and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
         "held_out": _are_utterances(held_out) and len(held_out) <= MOST_HELD_OUT,

@@ -8,11 +8,8 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
 from adept.models.codec import Codec, Words, words_of
 
-LIKELY, LIKELY_PER_RECORD = (
-    1 << 19,
-    256,
-)  # texts with the first numbers: in all, and for each record of the training text
-MOST_LIKELY, HELD_OUT = 1 << 20, 200
+LIKELY, FEWEST = 1 << 19, 1_000  # texts with the first numbers, and how many it takes to tell which others are likely
+HELD_OUT = 200
 
 
 @dataclass
@@ -20,15 +17,13 @@ class CodecConfig:
     """How large a codec is: every public text that it learned from costs memory where it is used, about 10 MB a thousand."""
 
     texts: int | None = None  # training texts that it is learned from, a random sample; null: all
-    likely: int = (
-        LIKELY  # utterances and likeliest texts that have the first numbers, at most: a minute, and 16 bytes each
-    )
+    likely: int = LIKELY  # utterances and likeliest texts with the first numbers: minutes, from 1,000 public texts on
     network: bool = True  # learn an LSTM that foresees words, from 1,000 public texts on: 20 to 60 seconds
 
     def __post_init__(self) -> None:
-        if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= MOST_LIKELY:
+        if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= LIKELY:
             raise ConfigurationError(
-                f"training.codec.texts must be positive and training.codec.likely from 0 to {MOST_LIKELY}, "
+                f"training.codec.texts must be positive and training.codec.likely from 0 to {LIKELY}, "
                 f"got {self.texts} and {self.likely}"
             )
 
@@ -46,7 +41,7 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
-    likely = min(config.likely, LIKELY_PER_RECORD * len(texts))
+    likely = config.likely if len(texts) >= FEWEST else 0
     codec = Codec.of(texts, public=public, likely=likely, network=config.network, seed=seed)
     codec.held_out = unseen(codec, validation.texts[:HELD_OUT]) if public else []
     return codec

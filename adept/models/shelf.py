@@ -107,7 +107,8 @@ class Shelf:
             self._columns.setdefault(word, len(self._columns))
         self._weights = np.array([weigh(word) for word in self._columns] or [0], dtype=np.int32)
         self._table = self._made_table()
-        self._holders = self._table.tocsc()
+        by_word = self._table.tocsc()
+        self._holders, self._starts = by_word.indices, by_word.indptr
 
     def _made_table(self) -> sparse.csr_array:
         """Which texts (rows) hold which words of the shelf (columns)."""
@@ -173,8 +174,7 @@ class Shelf:
     def _holders_of(self, word: str) -> NDArray[np.int32]:
         """The texts that hold a word."""
         column = self._columns.get(word)
-        bounds = self._holders.indptr[column : column + 2] if column is not None else (0, 0)
-        return np.asarray(self._holders.indices[bounds[0] : bounds[1]])
+        return self._holders[:0] if column is None else self._holders[self._starts[column] : self._starts[column + 1]]
 
     def order(self, *, seed: int) -> list[int]:
         """The shelf's numbers, so that the first k of them are near to all texts, whatever k is.

@@ -128,6 +128,16 @@ def test_the_likely_texts_say_more_than_numbers_of_the_code(codec: Codec, texts:
     assert exact["with"] > 1.15 * exact["without"] > 0
 
 
+@pytest.mark.parametrize("size", [COUNT - 1, COUNT, 2**20, 2**24 - 1, 2**24])
+def test_every_number_has_a_text_and_every_text_a_number_with_a_list_too(codec: Codec, size: int) -> None:
+    rng = random.Random(0)
+    drawn = [0, len(codec.utterances), COUNT - 2, size - 1, *(rng.randrange(size) for _ in range(10))]
+    written = codec.write(drawn, size=size)
+    assert len(written) == len(drawn)
+    assert codec.write(codec.describe(written, size=size), size=size)
+    assert all(0 <= number < size for number in codec.describe(["", "zyzzyva", "word " * 50], size=size))
+
+
 def test_where_all_numbers_are_texts_at_hand_nothing_is_searched_for(
     codec: Codec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,11 +233,14 @@ def _pairs(record: Sequence[str], text: Sequence[str]) -> int:
 def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:
     from adept.data.corpus import Corpus
 
-    corpus = Corpus(texts[:300], ["x"] * 300)
+    corpus = Corpus(texts, ["x"] * len(texts))
     some = learn_codec(corpus, corpus, public=True, seed=0, config=CodecConfig(likely=2_000, network=False))
     assert len(some.utterances) + len(some.likely) == 2_000
-    none = learn_codec(corpus, corpus, public=True, seed=0, config=CodecConfig(likely=0, network=False))
-    assert not len(none.likely)
+    few = Corpus(texts[:300], ["x"] * 300)
+    for those, likely in ((corpus, 0), (few, 2_000)):
+        codec = learn_codec(those, few, public=True, seed=0, config=CodecConfig(likely=likely, network=False))
+        assert codec.utterances
+        assert not len(codec.likely)
 
 
 def test_rows_of_numbers(codec: Codec) -> None:
