@@ -219,6 +219,14 @@ def test_the_nearest_text_is_the_nearest_of_all(few: int, monkeypatch: pytest.Mo
         assert place == equal[shared.index(max(shared))]
 
 
+def test_a_text_as_near_as_what_was_looked_at_already_is_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One lacks the one word, one the other, and both weigh the same: the first of them is the answer."""
+    monkeypatch.setattr("adept.models.shelf.FEW", 0)
+    rows = [("y", "a"), ("x", "a"), ("z", "b")]
+    shelf = Shelf(rows, Weights.of([*rows, *rows]))
+    assert shelf.nearest(("x", "y", "a"))[0] == 0
+
+
 def _pairs(record: Sequence[str], text: Sequence[str]) -> int:
     """How many neighbours two texts have in common, counted one by one."""
     left = [*pairwise(["", *text, ""])]
