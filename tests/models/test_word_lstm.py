@@ -36,7 +36,7 @@ def round_trips(count: int, *, seed: int) -> list[str]:
 def quick() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(word_lstm_training, "LEAST_TEXTS", 100)
-        patch.setattr(word_lstm_training, "UPDATES", 500)
+        patch.setattr(word_lstm_training, "UPDATES", 1_000)
         patch.setattr(word_lstm_training, "MOST_EPOCHS", 100)
         yield
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from adept.errors import AdeptError, DataError, Interrupted
 from adept.mechanisms import LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.models import placing
+from adept.models.adapting import own_texts
 from adept.models.decoding import DecodingConfig
 from adept.release import rounds as file_rounds
 from adept.release.columns import ReleaseOptions
@@ -98,16 +99,23 @@ def test_weights_are_what_makes_the_releases_likely() -> None:
 
 
 def test_codewords_of_the_second_round_lie_where_the_releases_do(rewriter: Rewriter) -> None:
-    """All records of the first round released one codeword: texts of the others' codewords are nearer to it than texts are."""
-    first = check_rounds(rewriter).codewords
-    second = rounds.second_round(rewriter, [0] * 40)
-    again = rounds.second_round(rewriter, [0] * 40)
+    """All records of the first round released one codeword: all texts of it are codewords of the second, and few others."""
+    texts = own_texts(rewriter.model)
+    nearest = (rewriter.encode(texts) @ check_rounds(rewriter).codewords.T).argmax(dim=1)
+    most = int(nearest.mode().values)
+    second = rounds.second_round(rewriter, [most] * 40)
+    again = rounds.second_round(rewriter, [most] * 40)
     assert torch.equal(check_rounds(second).codewords, check_rounds(again).codewords)
     assert (second.mechanism.epsilon, second.guarantee.epsilon) == (4.0, 4.0)
     assert second.model.training_data == rewriter.model.training_data
     assert check_rounds(second).count == 32
-    written = rewriter.encode(second.decode(check_rounds(second).codewords))
-    assert (written @ first[0]).mean() > (rewriter.encode(rewriter.decode(first)) @ first[0]).mean() + 0.2
+    placed = set(second.decode(check_rounds(second).codewords))
+    kept: dict[bool, list[bool]] = {True: [], False: []}
+    for text, place in zip(texts, nearest.tolist(), strict=True):
+        kept[place == most].append(text in placed)
+    assert len(kept[True]) > 2
+    assert all(kept[True])
+    assert sum(kept[False]) < 0.3 * len(kept[False])
 
 
 @pytest.mark.parametrize(("share", "count", "expected"), [(0.1, 30, 3), (0.1, 31, 4), (0.25, 1, 1), (0.3, 10, 3)])
