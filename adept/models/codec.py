@@ -37,6 +37,7 @@ SPELLED = 1 << 18  # numbers from which on other words are said, and a network f
 LISTED = (
     1 << 24
 )  # numbers from which on the code has one for nearly all of the likeliest texts, and finds it as quickly
+MANY = 2  # times as many numbers as likely texts and utterances make it worth while to look for texts of the others
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 LUCK = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
@@ -165,7 +166,7 @@ class _Sized:
         self.code = TextCode(codec.models[size >= SPELLED], max(1, size - self.first))
         self.numbers: Sequence[int] = range(self.first)
         self.shelf = Shelf(self.utterances, codec.weigh, self.likely)
-        self.searches = size > self.first
+        self.searches = size > self.first * (MANY if len(self.likely) else 1)
         if not self.first:
             self._find_candidates(codec.weigh, size)
 

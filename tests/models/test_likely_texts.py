@@ -138,12 +138,13 @@ def test_every_number_has_a_text_and_every_text_a_number_with_a_list_too(codec: 
     assert all(0 <= number < size for number in codec.describe(["", "zyzzyva", "word " * 50], size=size))
 
 
-def test_where_all_numbers_are_texts_at_hand_nothing_is_searched_for(
-    codec: Codec, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [COUNT // 2, COUNT, 2 * COUNT])
+def test_where_most_numbers_are_texts_at_hand_nothing_is_searched_for(
+    codec: Codec, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TextSearch, "near", None)
     monkeypatch.setattr(TextCode, "number", None)
-    assert codec.describe(["please book me a table at the zyzzyva"], size=COUNT)
+    assert codec.describe(["please book me a table at the zyzzyva"], size=size)
 
 
 def test_words_keep_their_order_where_texts_of_the_same_words_have_numbers(codec: Codec) -> None:
