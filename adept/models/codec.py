@@ -4,13 +4,14 @@ The numbers below K are of two kinds.
 
 - The first ones are *public utterances* as they stand, so ordered that the first k of them are near to what people say, for any k,
   and behind them the likeliest texts under a model of public text (``adept.models.likely_texts``), up to K = 2^19 or so.
-- The others belong to a code under that model (``adept.models.text_code``): every number is a text, and the likeliest
-  texts have one each. What K does not pay for, the model writes by itself.
+- The others belong to a code under that model (``adept.models.text_code``): every number is a text, and most of the likeliest
+  texts have one. What K does not pay for, the model writes by itself.
 
 To describe a record is to choose, among all texts that have a number, one near to it (``adept.models.shelf`` says how near).
-Candidates are the texts of the first kind and what a search finds around the record (``adept.models.text_search``): the record
-itself where it has a number, else the record without some of its words, those that weigh least and cost most. So a small K says
-which known request it resembles, a middle one keeps its slot values, a large one its very words.
+Candidates are the texts of the first kind and, unless they have most numbers, what a search finds around the record
+(``adept.models.text_search``): the record itself where it has a number, else the record without some of its words, those that weigh
+least and cost most. So a small K says which known request it resembles, a middle one keeps its slot values, a large one its very
+words.
 
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
@@ -34,9 +35,7 @@ from adept.models.text_search import TextSearch
 from adept.models.word_model import WordModel
 
 SPELLED = 1 << 18  # numbers from which on other words are said, and a network foresees words, at half the speed
-LISTED = (
-    1 << 24
-)  # numbers from which on the code has one for nearly all of the likeliest texts, and finds it as quickly
+LISTED = 1 << 24  # numbers from which on a list wins little (packaged model, 2^30: words .718 and .715) and costs time
 MANY = 2  # times as many numbers as likely texts and utterances make it worth while to look for texts of the others
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
@@ -193,8 +192,7 @@ class _Sized:
 
 def _likely(model: WordModel, utterances: Sequence[Words], *, count: int) -> Numbered | None:
     """The model's likeliest texts that are no utterances, so many that all of them are ``count``."""
-    numbers = model.vocabulary.numbers
-    if count <= len(utterances) or len(numbers) > LARGEST_NUMBERED:
+    if count <= len(utterances) or len(model.vocabulary.words) > LARGEST_NUMBERED:
         return None
     from adept.models.likely_texts import likeliest  # learning alone needs PyTorch
 

@@ -58,7 +58,7 @@ def likeliest(model: WordModel, texts: Sequence[Sequence[int]], *, count: int) -
     Texts with words outside the vocabulary are left out, and so is the empty one.
 
     Args:
-        model: what is likely; at most 2^15 - 1 words.
+        model: what is likely; at most 2^15 words.
         texts: what it was learned from, as numbers closed by the end.
         count: how many are wanted; fewer are found where there are no more, or too many beginnings would have to be read.
     """
@@ -113,7 +113,7 @@ class _Search:
         return Beginnings(torch.zeros((count, 0), dtype=torch.int64), torch.zeros(count), nothing, nothing)
 
     def _taken(self, waiting: list[Beginnings]) -> Beginnings:
-        """A chunk of what waits longest no more."""
+        """The beginnings that came last, up to a chunk of them."""
         parts, count = [waiting.pop()], 0
         while waiting and (count := count + len(parts[-1].bits)) + len(waiting[-1].bits) <= self.chunk:
             parts.append(waiting.pop())
