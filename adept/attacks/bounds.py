@@ -9,7 +9,7 @@ plays it so.
 import math
 from dataclasses import dataclass
 
-from adept.audit.bounds import clopper_pearson
+from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.studies.limits import best_guess
 

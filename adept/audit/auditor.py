@@ -22,19 +22,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adept.audit import calls, company, declared, floats
-from adept.audit.alike import Batches, alike, rounds_needed
-from adept.audit.arena import FEWEST_TRIALS, Arena, Patience
-from adept.audit.arguments import check_arguments, check_mechanism, given_pairs
-from adept.audit.copies import afterwards, first, untouched
-from adept.audit.manner import manner
-from adept.audit.pairs import adversarial_pairs, company_pairs, lonely_pairs
-from adept.audit.repetition import repetition
+from adept.audit.checks import batch_neighbours, declared_noise, floating_point, independence
+from adept.audit.checks.batch_size import sizes
+from adept.audit.checks.fresh_state import afterwards, first, untouched
+from adept.audit.checks.metadata import manner
+from adept.audit.checks.repeated_outputs import repetition
+from adept.audit.distinguisher.experiment import FEWEST_TRIALS, Arena, Patience
+from adept.audit.distinguisher.pairs import adversarial_pairs, company_pairs, lonely_pairs
+from adept.audit.distinguisher.pilot import Batches, alike, rounds_needed
+from adept.audit.distinguisher.search import every_pair
+from adept.audit.limits import SEES, not_looked_at
 from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, Verdict, judge, judged
-from adept.audit.scout import every_pair
-from adept.audit.sight import SEES, not_looked_at
-from adept.audit.sizes import sizes
-from adept.audit.subject import Subject
+from adept.audit.target.arguments import check_arguments, check_mechanism, given_pairs
+from adept.audit.target.vector import Subject
 from adept.audit.value_audit import audit_values, given_values
 
 # Shares of alpha. What the certified games leave is split evenly over the tests with a p-value, which have power to spare.
@@ -153,11 +153,11 @@ class _Audit:
     def _questions(self) -> dict[str, Question]:
         subject, arena, share = self.subject, self.arena, (1 - GAMES) * self.alpha / TESTS
         questions: dict[str, Question] = {
-            "sensitivity": lambda: declared.sensitivity(subject, arena.samples),
-            "norm": lambda: declared.norm(subject),
-            "scale": lambda: declared.scale(subject, arena.samples, share=share),
-            "shape": lambda: declared.shape(subject, arena.samples, share=share),
-            "coordinates": lambda: declared.coordinates(subject, arena.samples, share=share),
+            "sensitivity": lambda: declared_noise.sensitivity(subject, arena.samples),
+            "norm": lambda: declared_noise.norm(subject),
+            "scale": lambda: declared_noise.scale(subject, arena.samples, share=share),
+            "shape": lambda: declared_noise.shape(subject, arena.samples, share=share),
+            "coordinates": lambda: declared_noise.coordinates(subject, arena.samples, share=share),
         }
         if subject.source == "release":
             questions |= self._of_programs(arena.pairs[0].first, share)
@@ -167,20 +167,20 @@ class _Audit:
         """What a program can do wrong and a formula cannot."""
         subject, arena = self.subject, self.arena
         questions: dict[str, Question] = {
-            "batch": lambda: calls.batch(subject, latent, share=share),
-            "neighbours": lambda: company.neighbours(subject, trials=self.trials, share=share),
-            "seed": lambda: calls.seed(subject, latent, share=share),
-            "fork": lambda: calls.fork(subject, latent, share=share),
-            "finiteness": lambda: calls.finiteness(subject),
+            "batch": lambda: independence.batch(subject, latent, share=share),
+            "neighbours": lambda: batch_neighbours.neighbours(subject, trials=self.trials, share=share),
+            "seed": lambda: independence.seed(subject, latent, share=share),
+            "fork": lambda: independence.fork(subject, latent, share=share),
+            "finiteness": lambda: independence.finiteness(subject),
             "dtype": lambda: manner(subject, arena.pairs, alpha=DTYPE * self.alpha),
-            "grid": lambda: floats.grid(subject, arena.samples),
-            "lowest bit": lambda: floats.lowest_bit(subject, arena.samples, share=share),
-            "representability": lambda: floats.representability(subject, arena.samples, share=share),
+            "grid": lambda: floating_point.grid(subject, arena.samples),
+            "lowest bit": lambda: floating_point.lowest_bit(subject, arena.samples, share=share),
+            "representability": lambda: floating_point.representability(subject, arena.samples, share=share),
         }
         if (small := self._other(2)) is not None:
             point = latent[:2].clone()
-            questions["batch, dimension 2"] = lambda: calls.batch(small, point, share=share)
-            questions["neighbours, dimension 2"] = lambda: company.neighbours(
+            questions["batch, dimension 2"] = lambda: independence.batch(small, point, share=share)
+            questions["neighbours, dimension 2"] = lambda: batch_neighbours.neighbours(
                 small, trials=4 * self.trials, share=share
             )
         return questions
@@ -221,7 +221,7 @@ class _Audit:
         )
 
     def _in_calls(self, name: str, most: int, share: float) -> Finding:
-        """A game whose every release is a call of its own, if there is anything to find (`adept.audit.alike`)."""
+        """A game whose every release is a call of its own, if there is anything to find (`distinguisher.pilot`)."""
         subject, alpha = self.subject, share * self.alpha
         make = lonely_pairs if name == "alone" else company_pairs
         pairs = make(self.given, dim=subject.dim, clip_norm=subject.clip_norm)

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.arena import FEWEST_TRIALS, Arena
-from adept.audit.aspects import unlike
-from adept.audit.calls import LAGS, global_seeds_restored, set_global_seeds
-from adept.audit.exact_tests import Difference, fisher, most_unlike
-from adept.audit.pairs import Pair
+from adept.audit.checks.discrete_distribution import SECONDS, counts, law, outcome_key
+from adept.audit.checks.independence import LAGS, global_seeds_restored, set_global_seeds
+from adept.audit.distinguisher.experiment import FEWEST_TRIALS, Arena
+from adept.audit.distinguisher.pairs import Pair
+from adept.audit.limits import SEES, not_looked_at
 from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, Verdict, judge, judged
-from adept.audit.sight import SEES, not_looked_at
-from adept.audit.value_laws import SECONDS, counts, law, outcome_key
-from adept.audit.values import ValueSubject, alphabet_of, value_pairs
+from adept.audit.stats.two_sample import Difference, fisher, most_unlike
+from adept.audit.target.metadata import unlike
+from adept.audit.target.value import ValueSubject, alphabet_of, value_pairs
 from adept.errors import ConfigurationError
 
 EVENT, ALONE, DTYPE = 0.8, 0.1, 0.02

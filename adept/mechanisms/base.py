@@ -58,7 +58,7 @@ class Mechanism(ABC):
         name: the mechanism's name in configurations and reports.
         clip: the set that the guarantee speaks of: "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C).
         serves: the clips that a model may have been trained with, for this mechanism to make sense of its latents.
-        noise: the law of its noise, by the names of ``adept.audit.laws`` or "cap"; None where there is no law for an audit to test.
+        noise: the distribution of its noise, by its name in ``adept.audit.stats.noise`` or "cap"; None where none can be tested.
     """
 
     epsilon: float

@@ -27,7 +27,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from adept.audit.bounds import clopper_pearson
+from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
 from adept.mechanisms.base import check_integer

@@ -18,7 +18,7 @@ import torch
 from scipy.stats import binom
 from torch import Tensor
 
-from adept.audit.bounds import clopper_pearson, epsilon_lower_bound
+from adept.audit.stats.bounds import clopper_pearson, epsilon_lower_bound
 from adept.errors import ConfigurationError
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)

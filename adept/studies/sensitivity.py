@@ -12,7 +12,7 @@ import torch
 from scipy.stats import fisher_exact
 from torch import Tensor
 
-from adept.audit.bounds import clopper_pearson
+from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.grid import clip_latents
 

@@ -8,8 +8,10 @@ from unittest.mock import patch
 import pytest
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, auditor, calls, company, copies, events, repetition, sizes, value_audit
+from adept.audit import NotJudged, Verdict, auditor, value_audit
 from adept.audit.auditor import _Audit
+from adept.audit.checks import batch_neighbours, batch_size, fresh_state, independence, repeated_outputs
+from adept.audit.distinguisher import choice
 from adept.audit.value_audit import _ValueAudit
 
 FEW_CALLS = 100
@@ -20,13 +22,13 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     for module, name in ((auditor, "LONELY_TRIALS"), (auditor, "COMPANY_TRIALS"), (value_audit, "LONELY_TRIALS")):
         patched.setattr(module, name, FEW_CALLS)
     patched.setattr(auditor, "LARGE_DIMS", ())
-    patched.setattr(events, "FEWEST_ROWS", 20)
-    patched.setattr(calls, "BATCH_ROWS", 2 * calls.CALL_ROWS)
-    patched.setattr(company, "FEW_BATCHES", FEW_CALLS)
-    patched.setattr(copies, "TRIALS", FEW_CALLS)
-    patched.setattr(sizes, "SIZES", sizes.SIZES[::16])
-    patched.setattr(repetition, "CALLS", 4 * repetition.RECORDS)
-    patched.setattr(repetition, "ROWS", 8 * repetition.RECORDS)
+    patched.setattr(choice, "FEWEST_ROWS", 20)
+    patched.setattr(independence, "BATCH_ROWS", 2 * independence.CALL_ROWS)
+    patched.setattr(batch_neighbours, "FEW_BATCHES", FEW_CALLS)
+    patched.setattr(fresh_state, "TRIALS", FEW_CALLS)
+    patched.setattr(batch_size, "SIZES", batch_size.SIZES[::16])
+    patched.setattr(repeated_outputs, "CALLS", 4 * repeated_outputs.RECORDS)
+    patched.setattr(repeated_outputs, "ROWS", 8 * repeated_outputs.RECORDS)
 
 
 def failed(result: audit.AuditResult) -> set[str]:

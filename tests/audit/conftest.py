@@ -5,7 +5,9 @@ import math
 import pytest
 from audit.asking import make_cheap
 
-from adept.audit import arena, auditor, calls, company, repetition, sizes, value_audit, value_laws
+from adept.audit import auditor, value_audit
+from adept.audit.checks import batch_neighbours, batch_size, discrete_distribution, independence, repeated_outputs
+from adept.audit.distinguisher import experiment
 
 PLENTY = 1e4  # seconds
 
@@ -13,10 +15,10 @@ PLENTY = 1e4  # seconds
 @pytest.fixture(autouse=True)
 def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditor, "PATIENCE", math.inf)
-    monkeypatch.setattr(calls, "BATCH_SECONDS", PLENTY)
+    monkeypatch.setattr(independence, "BATCH_SECONDS", PLENTY)
     for name in ("SCREENING_SECONDS", "CHOOSING_SECONDS"):
-        monkeypatch.setattr(arena, name, PLENTY)
-    for module in (auditor, company, repetition, sizes, value_audit, value_laws):
+        monkeypatch.setattr(experiment, name, PLENTY)
+    for module in (auditor, batch_neighbours, repeated_outputs, batch_size, value_audit, discrete_distribution):
         monkeypatch.setattr(module, "SECONDS", PLENTY)
 
 

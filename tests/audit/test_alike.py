@@ -11,15 +11,16 @@ from audit import collection
 from audit.asking import asked
 from torch import Tensor
 
-from adept.audit import NotJudged, alike
-from adept.audit.alike import rounds_needed
+from adept.audit import NotJudged
+from adept.audit.distinguisher import pilot
+from adept.audit.distinguisher.pilot import rounds_needed
 
 CHECKS = {"first", "alone", "company"}
 
 
 @pytest.fixture(autouse=True)
 def _surely(monkeypatch: pytest.MonkeyPatch, few_calls: None) -> None:
-    monkeypatch.setattr(alike, "TOLD", 1e-9)
+    monkeypatch.setattr(pilot, "TOLD", 1e-9)
 
 
 def alike_in(check: str, release: Callable[[Tensor], Tensor], *, dim: int = 8) -> bool:

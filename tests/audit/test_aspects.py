@@ -14,11 +14,11 @@ from audit import collection, invented_again
 from audit.asking import failed_of
 from audit.invented_again import InTheBall, RefusesOne, TypeTells
 
-from adept.audit.aspects import aspects_of
-from adept.audit.manner import manner
-from adept.audit.pairs import adversarial_pairs
+from adept.audit.checks.metadata import manner
+from adept.audit.distinguisher.pairs import adversarial_pairs
 from adept.audit.result import Finding
-from adept.audit.subject import Subject
+from adept.audit.target.metadata import aspects_of
+from adept.audit.target.vector import Subject
 from adept.mechanisms import L1Laplace, LearnedCodebook
 
 SURE = 1e-9
@@ -26,7 +26,7 @@ SURE = 1e-9
 
 def asked_for(mechanism: Any, *, alpha: float = 1e-3, scouting: float = 0.0) -> Finding:
     subject = Subject(mechanism, dim=4, source="release", time_limit=math.inf, generator=torch.Generator())
-    with patch("adept.audit.manner.SECONDS", scouting):
+    with patch("adept.audit.checks.metadata.SECONDS", scouting):
         return manner(subject, adversarial_pairs(4, clip_norm=1.0), alpha=alpha)
 
 

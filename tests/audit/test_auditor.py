@@ -18,9 +18,10 @@ from audit.asking import asked, failed, failed_of
 from scipy.stats import binom
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, auditor, events
-from adept.audit.pairs import Sampler, adversarial_pairs
-from adept.audit.subject import Subject
+from adept.audit import NotJudged, Verdict, auditor
+from adept.audit.distinguisher import choice
+from adept.audit.distinguisher.pairs import Sampler, adversarial_pairs
+from adept.audit.target.vector import Subject
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, DPText, Gaussian, Identity, L1Laplace, OriginalLaplace, PrivUnit, SqrtNLaplace
 
@@ -176,7 +177,7 @@ def test_a_lucky_pair_does_not_win_over_the_one_that_leaks_most() -> None:
         pair for pair in adversarial_pairs(64, clip_norm=1.0) if pair.name in ("diagonal", "axis", "random", "far")
     ]
     sampler = Sampler(subject, 4_000)
-    assert events.screen(subject, [sampler(pair) for pair in pairs], certifying=4_000)[0].name in {"diagonal", "far"}
+    assert choice.screen(subject, [sampler(pair) for pair in pairs], certifying=4_000)[0].name in {"diagonal", "far"}
 
 
 def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +187,7 @@ def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatc
     scored on the releases that chose them. So many pairs take every way there is: three finalists, and one whose rule is hardly
     ever wrong; more of them cost more and choose no better.
     """
-    monkeypatch.setattr(events, "THRESHOLD_ALPHA", 0.1)
+    monkeypatch.setattr(choice, "THRESHOLD_ALPHA", 0.1)
     monkeypatch.setattr(auditor, "every_pair", lambda subject: adversarial_pairs(2, clip_norm=1.0)[:5])
 
     class Ignores:
@@ -323,7 +324,7 @@ def test_progress_ends_where_it_said_it_would() -> None:
 
 
 def test_more_trials_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "CHOOSING_ELEMENTS", 2**18)
+    monkeypatch.setattr(choice, "CHOOSING_ELEMENTS", 2**18)
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=20_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=200_000)

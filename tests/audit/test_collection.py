@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from adept import audit
 from adept.audit import NotJudged, Verdict
-from adept.audit.sight import not_looked_at
+from adept.audit.limits import not_looked_at
 
 QUICK: dict[str, str] = {
     "scale_follows_the_norm_with_a_floor": "event",

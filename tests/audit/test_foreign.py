@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from adept.audit.foreign import Caller, cost, fitted
 from adept.audit.result import MechanismFailure
-from adept.audit.subject import CALL_ELEMENTS, Subject
+from adept.audit.target.sandbox import Caller, cost, fitted
+from adept.audit.target.vector import CALL_ELEMENTS, Subject
 
 DEAR = 0.01  # seconds of processor time
 

@@ -11,9 +11,9 @@ import torch
 from audit.asking import failed_of
 from torch import Tensor
 
-from adept.audit import repetition as repetitions
-from adept.audit.repetition import RECORDS, repetition
-from adept.audit.subject import Subject
+from adept.audit.checks import repeated_outputs as repetitions
+from adept.audit.checks.repeated_outputs import RECORDS, repetition
+from adept.audit.target.vector import Subject
 
 ALPHA = 1e-9
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adept.audit.rules import THRESHOLD_ALPHA, Rule, chance_of_first, counted_rule, fitted_rule
+from adept.audit.distinguisher.decision_rules import THRESHOLD_ALPHA, Rule, chance_of_first, counted_rule, fitted_rule
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import torch
 from audit.asking import failed_of
 from torch import Tensor
 
-from adept.audit.sizes import Placed, sizes
-from adept.audit.subject import Subject
+from adept.audit.checks.batch_size import Placed, sizes
+from adept.audit.target.vector import Subject
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit
 
 CONFIDENCE = 1 - 1e-9

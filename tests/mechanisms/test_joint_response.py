@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from adept import audit
-from adept.audit.value_laws import counts, law
-from adept.audit.values import ValueSubject
+from adept.audit.checks.discrete_distribution import counts, law
+from adept.audit.target.value import ValueSubject
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, PrivUnit, joint_response
 from adept.mechanisms.noise import exact_ranks

@@ -1,6 +1,6 @@
 """Statistics of outcomes that are values: which outcome it is, what parts it has, and whether it supports one input.
 
-Like `adept.audit.statistics`, none of them has to be right: a rule that uses one is certified on fresh outcomes.
+Like `distinguisher.vector_statistics`, none of them has to be right: a rule that uses one is certified on fresh outcomes.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.statistics import statistics
+from adept.audit.distinguisher.vector_statistics import statistics
 
 Floats = NDArray[np.float64]
 Array = NDArray[Any]

@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.bounds import GameCounts
 from adept.audit.result import Finding, MechanismFailure
+from adept.audit.stats.bounds import GameCounts
 
 ROUNDS = 1200  # for each aspect in which records differ
 REFUSED = "answer"

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, chdtr, chdtri
 from scipy.stats import beta, gamma, laplace, norm
 
-from adept.audit.bounds import gaussian_delta
 from adept.audit.result import MechanismFailure
+from adept.audit.stats.bounds import gaussian_delta
 
 Floats = NDArray[np.float64]
 

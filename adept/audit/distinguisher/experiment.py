@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from adept.audit.events import Score, certify, choose, choosing_rows, samples_of, screening_rows
-from adept.audit.pairs import Pair, PairSample, Source
+from adept.audit.distinguisher.choice import Score, certify, choose, choosing_rows, samples_of, screening_rows
+from adept.audit.distinguisher.pairs import Pair, PairSample, Source
 from adept.audit.result import Finding
 
 # Seconds that a slow mechanism may take to screen all pairs, and to choose a game: where they bind, fewer releases choose.
@@ -66,7 +66,7 @@ class Arena:
         enough: Callable[[Score, float], bool] = lambda score, share: False,
         claim: float = -math.inf,
     ) -> Finding:
-        """Choose a game and certify a lower bound on epsilon, as `adept.audit.events` explains."""
+        """Choose a game and certify a lower bound on epsilon, as `distinguisher.choice` explains."""
         source, samples = self.source, self.samples
         most = source.affordable(self.trials, seconds=CHOOSING_SECONDS, alone=self._alone)
         trials, certifying = min(self.trials, most), self.certifying

@@ -3,7 +3,7 @@
 Claim behind `batch`, `seed` and `fork`: if all releases of one latent are independent, then pairs of releases have one law
 wherever the two come from, and so has every function of a pair: whether the two are equal, how they point, how their
 lengths differ. Pairs from two sources, no release in two of them, are compared by exact two-sample tests
-(`adept.audit.exact_tests`), with Bonferroni's factor over functions, thresholds and distances in the batch. That is valid for
+(`stats.two_sample`), with Bonferroni's factor over functions, thresholds and distances in the batch. That is valid for
 continuous and for discrete outputs, and powerful where noise is shared, in whole or in part. Releases that are always equal give
 no evidence: that a constant is released tells nothing, and what a deterministic release tells is found by the event.
 """
@@ -22,10 +22,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.exact_tests import Difference, differences, most_unlike
-from adept.audit.foreign import Caller
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.subject import Subject
+from adept.audit.stats.two_sample import Difference, differences, most_unlike
+from adept.audit.target.sandbox import Caller
+from adept.audit.target.vector import Subject
 
 Floats = NDArray[np.float64]
 Pairs = tuple[Floats, Floats]

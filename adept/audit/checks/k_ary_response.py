@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from scipy import stats
 
-from adept.audit.bounds import GameCounts
 from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, judge
+from adept.audit.stats.bounds import GameCounts
 from adept.errors import ConfigurationError
 from adept.mechanisms.noise import exact_odds
 

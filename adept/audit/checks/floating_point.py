@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 from scipy.stats import fisher_exact
 
-from adept.audit.pairs import PairSample
+from adept.audit.distinguisher.pairs import PairSample
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.subject import Subject
+from adept.audit.target.vector import Subject
 
 Floats = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from adept.audit.distinguisher.decision_rules import THRESHOLD_ALPHA, counted_rule
 from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge, judged
-from adept.audit.rules import THRESHOLD_ALPHA, counted_rule
 from adept.errors import ConfigurationError
 
 BATCH = 256

@@ -6,11 +6,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from adept.audit.aspects import Asked, unlike
-from adept.audit.pairs import Pair
+from adept.audit.distinguisher.pairs import Pair
+from adept.audit.distinguisher.search import scouted_records
 from adept.audit.result import Finding
-from adept.audit.scout import scouted_records
-from adept.audit.subject import CLIPS, Subject
+from adept.audit.target.metadata import Asked, unlike
+from adept.audit.target.vector import CLIPS, Subject
 from adept.mechanisms.grid import NORM_ORDER
 
 SECONDS = 0.75  # for scouted records
@@ -18,7 +18,7 @@ SAME_NORM = 1e-9  # how far from the sphere a record of the sphere may lie, in u
 
 
 def manner(subject: Subject, pairs: list[Pair], *, alpha: float) -> Finding:
-    """Is a record told by what its release says beside its numbers, or by being refused (`adept.audit.aspects`).
+    """Is a record told by what its release says beside its numbers, or by being refused (`target.metadata`).
 
     Records of all pairs are asked for, alone and beside a copy, and those that scouting would try either way, where there is time.
     """

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.endings import lowest_bits, trailing, trailing_bits
-from adept.audit.pairs import PairSample
+from adept.audit.distinguisher.low_digits import lowest_bits, trailing, trailing_bits
+from adept.audit.distinguisher.pairs import PairSample
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
@@ -214,7 +214,7 @@ def _where_largest(z: Floats, first: Floats, second: Floats) -> Floats:
     """Return by how much more the first input than the second is large where the release is largest, with sign and without.
 
     For noise that is placed by the record. Claim: it is a function of a release and of two public inputs, fixed before a release
-    is counted, so the bound of a rule on it errs no more often than that on any other statistic (`adept.audit.events`).
+    is counted, so the bound of a rule on it errs no more often than that on any other statistic (`distinguisher.choice`).
     """
     largest, farthest = z.argmax(axis=1), np.abs(z).argmax(axis=1)
     excess: Floats = (first - second)[largest] + (np.abs(first) - np.abs(second))[farthest]

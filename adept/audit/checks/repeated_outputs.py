@@ -23,10 +23,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.bounds import clopper_pearson
+from adept.audit.distinguisher.vector_statistics import RESOLUTION
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.statistics import RESOLUTION
-from adept.audit.subject import Subject
+from adept.audit.stats.bounds import clopper_pearson
+from adept.audit.target.vector import Subject
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -6,7 +6,7 @@ what it is, and a rule guesses which from that row alone.
 
 Claim: what the game certifies is a lower bound on epsilon, wrong with probability at most alpha. Proof: size, place and the rest
 of the batch are fixed before a counted release is drawn, so the row is the release of a record by one mechanism, which the claim
-covers as it does any other; the rest is that of `adept.audit.events`. Nothing is certified where nothing is calm.
+covers as it does any other; the rest is that of `distinguisher.choice`. Nothing is certified where nothing is calm.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adept.audit.arena import FEWEST_TRIALS, Arena
-from adept.audit.foreign import Floats, as_rows
-from adept.audit.pairs import adversarial_pairs
+from adept.audit.distinguisher.experiment import FEWEST_TRIALS, Arena
+from adept.audit.distinguisher.pairs import adversarial_pairs
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.subject import Subject
+from adept.audit.target.sandbox import Floats, as_rows
+from adept.audit.target.vector import Subject
 
 SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
 TIMES = 3  # releases of a batch that tell how calm its rows are

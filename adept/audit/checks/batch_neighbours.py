@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.exact_tests import Difference, differences, most_unlike
-from adept.audit.pairs import FAR
+from adept.audit.distinguisher.pairs import FAR
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.subject import Subject
+from adept.audit.stats.two_sample import Difference, differences, most_unlike
+from adept.audit.target.vector import Subject
 
 Floats = NDArray[np.float64]
 

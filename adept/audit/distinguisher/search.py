@@ -13,9 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.pairs import Pair, adversarial_pairs
+from adept.audit.distinguisher.pairs import Pair, adversarial_pairs
 from adept.audit.result import MechanismFailure
-from adept.audit.subject import Subject
+from adept.audit.target.vector import Subject
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adept.audit.arena import FEWEST_TRIALS
-from adept.audit.pairs import Pair
-from adept.audit.subject import SOURCES
+from adept.audit.distinguisher.experiment import FEWEST_TRIALS
+from adept.audit.distinguisher.pairs import Pair
+from adept.audit.target.vector import SOURCES
 from adept.errors import ConfigurationError
 
 

@@ -2,8 +2,8 @@
 
 A game whose every release is a call of its own costs a hundred times what one in batches costs, and of a mechanism that
 releases row by row it sees nothing that the event does not see, of the same records and of far more releases. So a few calls
-look first whether there is anything to find: every statistic by which the event tries a pair (`adept.audit.statistics`, learned
-from releases in batches), and every one that is learned to tell these calls from batches. Unless one of them differs, if by
+look first whether there is anything to find: every statistic by which the event tries a pair (`distinguisher.vector_statistics`,
+learned from releases in batches), and every one that is learned to tell these calls from batches. Unless one of them differs, if by
 little more than chance, the game is not played.
 
 How many calls: the game convicts by a rule that is right so many times, (1 + e^-eps)^-m = alpha, and hardly ever wrong. What
@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from adept.audit.exact_tests import Difference, differences
-from adept.audit.pairs import Pair, PairSample, Sampler, Source
+from adept.audit.distinguisher.pairs import Pair, PairSample, Sampler, Source
 from adept.audit.result import Finding, MechanismFailure
+from adept.audit.stats.two_sample import Difference, differences
 
 Floats = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.aspects import Asked
-from adept.audit.foreign import Caller
-from adept.audit.outcomes import Statistic, outcome_statistics
-from adept.audit.pairs import Pair
+from adept.audit.distinguisher.pairs import Pair
+from adept.audit.distinguisher.value_statistics import Statistic, outcome_statistics
 from adept.audit.result import MechanismFailure
+from adept.audit.target.metadata import Asked
+from adept.audit.target.sandbox import Caller
 from adept.errors import ConfigurationError
 
 Array = NDArray[Any]
@@ -31,7 +31,7 @@ VALUES = 12  # of a large alphabet, that are tried
 
 @dataclass
 class ValueSubject:
-    """One mechanism on values. Attributes as of `adept.audit.subject.Subject`."""
+    """One mechanism on values. Attributes as of `target.vector.Subject`."""
 
     mechanism: Any
     time_limit: float

@@ -6,7 +6,7 @@ define the rule (post-processing). What is left is to find a good one.
 
 - Choosing: for each pair of inputs and each *statistic* (a real function of a release), thresholds define rules: high values
   say one input, low values the other, those between say nothing. Few releases of every pair screen pairs and statistics; more of
-  the most promising pairs find three rules, as `adept.audit.rules` explains. Nothing here needs to be right, only good.
+  the most promising pairs find three rules, as `distinguisher.decision_rules` explains. Nothing here needs to be right, only good.
 - Certifying: those rules are scored on fresh releases, at three looks: after few of them, after more, and after all.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
@@ -26,11 +26,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.bounds import GameCounts, game_lower_bound
-from adept.audit.pairs import Pair, PairSample, Sampler, Source, Statistic
+from adept.audit.distinguisher.decision_rules import (
+    THRESHOLD_ALPHA,
+    Rule,
+    chance_of_first,
+    counted_rule,
+    fitted_rule,
+    promising,
+    rare_rule,
+)
+from adept.audit.distinguisher.pairs import Pair, PairSample, Sampler, Source, Statistic
+from adept.audit.distinguisher.vector_statistics import RESOLUTION
 from adept.audit.result import MechanismFailure
-from adept.audit.rules import THRESHOLD_ALPHA, Rule, chance_of_first, counted_rule, fitted_rule, promising, rare_rule
-from adept.audit.statistics import RESOLUTION
+from adept.audit.stats.bounds import GameCounts, game_lower_bound
 
 Floats = NDArray[np.float64]
 

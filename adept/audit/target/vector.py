@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.foreign import DIALECTS, Caller, as_rows, cost, fitted
-from adept.audit.laws import LAWS, Law
-from adept.audit.pairs import Pair, PairSample, Statistic
+from adept.audit.distinguisher.pairs import Pair, PairSample, Statistic
+from adept.audit.distinguisher.vector_statistics import statistics
 from adept.audit.result import MechanismFailure
-from adept.audit.statistics import statistics
+from adept.audit.stats.noise import LAWS, Law
+from adept.audit.target.sandbox import DIALECTS, Caller, as_rows, cost, fitted
 from adept.mechanisms.grid import clip_latents
 
 Floats = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """The first release of a mechanism: from fresh copies of it as it was given, each of which is asked once; and a copy's past.
 
 Claim: a mechanism that was just started, or copied to another worker, owes its first record what it owes all others. So what the
-first releases of many copies tell is a guessing game like any other (`adept.audit.events`): a first call without noise loses
+first releases of many copies tell is a guessing game like any other (`distinguisher.choice`): a first call without noise loses
 it, and so does a generator that copies share, since the noise of one copy is then known from another's. Nor is a record owed less
 by a mechanism that was asked for something else before: a scale that was kept from there is wrong here.
 """
@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 
-from adept.audit.alike import alike
-from adept.audit.arena import FEWEST_TRIALS, Arena
-from adept.audit.pairs import Pair, PairSample, adversarial_pairs
+from adept.audit.distinguisher.experiment import FEWEST_TRIALS, Arena
+from adept.audit.distinguisher.pairs import Pair, PairSample, adversarial_pairs
+from adept.audit.distinguisher.pilot import alike
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.subject import Subject
+from adept.audit.target.vector import Subject
 
 TRIALS, LATER = 800, 10_000
 SECONDS = 2.0
@@ -44,7 +44,7 @@ def first(
     Args:
         subject: the mechanism under audit, which has been asked before.
         original: an untouched copy, from which the copies are made.
-        reference: releases of a pair in batches; what first releases do not differ from needs no game (`adept.audit.alike`).
+        reference: releases of a pair in batches; what first releases do not differ from needs no game (`distinguisher.pilot`).
         trials: of the audit; far fewer are made here.
         alpha: chance of error of the certified bound.
     """

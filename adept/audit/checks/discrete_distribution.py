@@ -14,7 +14,7 @@ from typing import Any
 from scipy.special import bdtr, bdtrc
 
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.values import ValueSubject, hashable
+from adept.audit.target.value import ValueSubject, hashable
 
 SECONDS = 2.0  # that a slow mechanism may take in one check
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 from torch import Tensor
 
-from adept.audit.laws import Law, cap_p_value, chi_square_lower, smallest_ratio
-from adept.audit.pairs import PairSample
+from adept.audit.distinguisher.pairs import PairSample
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.subject import Subject
+from adept.audit.stats.noise import Law, cap_p_value, chi_square_lower, smallest_ratio
+from adept.audit.target.vector import Subject
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""Plays the guessing game: input pairs, statistics, decision rules, experiment."""
