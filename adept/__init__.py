@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adept import audit, mechanisms
-    from adept.models.autoencoder import Autoencoder
+    from adept.models.network.autoencoder import Autoencoder
     from adept.rewriting.rewriter import Rewriter
 
 __all__ = ["Autoencoder", "Rewriter", "audit", "mechanisms"]
 
-_HOMES = {"Autoencoder": "adept.models.autoencoder", "Rewriter": "adept.rewriting.rewriter"}
+_HOMES = {"Autoencoder": "adept.models.network.autoencoder", "Rewriter": "adept.rewriting.rewriter"}
 
 
 def __getattr__(name: str) -> Any:

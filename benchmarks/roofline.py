@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 from adept.data.corpus import DataConfig, load
-from adept.models.autoencoder import Autoencoder, ModelConfig
-from adept.models.batching import pad
-from adept.models.inference import Reader, Writer
-from adept.models.tokenizer import END, Tokenizer
+from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.network.batching import pad
+from adept.models.network.inference import Reader, Writer
+from adept.models.tokenizer.tokenizer import END, Tokenizer
 
 BATCH = 1024
 

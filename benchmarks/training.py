@@ -14,12 +14,12 @@ from typing import cast
 import torch
 
 from adept.data.corpus import DataConfig, load
-from adept.models.autoencoder import Autoencoder, ModelConfig
-from adept.models.batching import LengthBatchSampler, token_loader
-from adept.models.options import TrainerConfig, TrainingConfig
-from adept.models.resuming import TrainSpec
-from adept.models.tokenizer import PAD, Tokenizer
-from adept.models.training import fit
+from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.network.batching import LengthBatchSampler, token_loader
+from adept.models.tokenizer.tokenizer import PAD, Tokenizer
+from adept.models.training.config import TrainerConfig, TrainingConfig
+from adept.models.training.resuming import TrainSpec
+from adept.models.training.run import fit
 
 
 def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[int]], *, epochs: int) -> float:

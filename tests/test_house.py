@@ -48,6 +48,9 @@ def test_what_would_be_too_much_is_seen(tmp_path: Path) -> None:
 
 def test_the_import_contract_is_short_and_has_at_most_eight_floors() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    (floors,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    layered = [contract for contract in contracts if contract["type"] == "layers"]
+    (floors,) = [
+        contract["layers"] for contract in layered if "containers" not in contract
+    ]  # the others are a floor's rooms
     assert len(floors) <= FLOORS
     assert len(floors) + 3 <= CONTRACT_LINES

@@ -8,10 +8,10 @@ from tiny import Run
 
 from adept import Rewriter
 from adept.mechanisms import LearnedCodebook
-from adept.models.autoencoder import Autoencoder
-from adept.models.codec import text_of, words_of
-from adept.models.public_texts import encode_public
-from adept.models.tokenizer import Tokenizer
+from adept.models.codec.codec import text_of, words_of
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.public_texts import encode_public
+from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model, packaged_directory
 
 MEBIBYTE = 1 << 20

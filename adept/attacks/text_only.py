@@ -12,7 +12,7 @@ from torch import Tensor
 from adept.attacks.likelihood import Known
 from adept.attacks.reconstruction import guess, reranked
 from adept.mechanisms import Codebook, Description
-from adept.models.batching import pad
+from adept.models.network.batching import pad
 from adept.rewriting.described import Describer, packed
 from adept.rewriting.rewriter import Rewriter
 

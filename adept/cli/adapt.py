@@ -11,9 +11,9 @@ from adept.cli.console import show, write_json
 from adept.data.corpus import Corpus, read_corpus
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError
-from adept.models.adapting import adapt
-from adept.models.card import model_card
-from adept.models.options import MODEL, TrainerConfig, TrainingConfig
+from adept.models.adaptation.examples import adapt
+from adept.models.network.card import model_card
+from adept.models.training.config import MODEL, TrainerConfig, TrainingConfig
 from adept.rewriting.loading import load_model
 
 
@@ -63,7 +63,7 @@ def run(config: AdaptConfig) -> AdaptResult:
     directory = new_directory(config.output_dir)
     model, tokenizer = adapt(model, tokenizer, examples, source=Path(config.examples).name, seed=config.seed)
     if config.trainer.max_epochs:
-        from adept.models.fine_tuning import fine_tune  # a trainer takes seconds to import
+        from adept.models.adaptation.fine_tuning import fine_tune  # a trainer takes seconds to import
 
         trainer = TrainerConfig(max_epochs=config.trainer.max_epochs, accelerator=config.trainer.accelerator)
         fine_tune(

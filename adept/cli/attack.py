@@ -19,7 +19,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import check_integer
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import json_number
-from adept.models.decoding import DecodingConfig
+from adept.models.network.decoding import DecodingConfig
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 

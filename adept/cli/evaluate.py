@@ -11,7 +11,7 @@ from adept.data.corpus import Columns, read_corpus, samples_of
 from adept.data.files import new_directory
 from adept.evaluation.classifiers import Evaluation, evaluate
 from adept.evaluation.metrics import Interval
-from adept.models.saved import read_json
+from adept.models.untrusted_files import read_json
 from adept.release.publication import STATEMENT
 
 

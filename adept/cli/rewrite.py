@@ -16,7 +16,7 @@ from adept.data.corpus import Columns
 from adept.data.files import STANDARD_STREAM
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
-from adept.models.decoding import DecodingConfig
+from adept.models.network.decoding import DecodingConfig
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger

@@ -17,12 +17,12 @@ from adept.cli.process import signalled
 from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
-from adept.models.autoencoder import ModelConfig, TrainingData
-from adept.models.card import model_card
-from adept.models.options import CHECKPOINTS, MODEL, FitResult, TrainerConfig, TrainingConfig, for_mechanism
-from adept.models.resuming import LAST, TrainSpec
-from adept.models.survival import Survival, survival
-from adept.models.tokenizer import Tokenizer, TokenizerConfig
+from adept.models.network.autoencoder import ModelConfig, TrainingData
+from adept.models.network.card import model_card
+from adept.models.network.reconstruction import Survival, survival
+from adept.models.tokenizer.tokenizer import Tokenizer, TokenizerConfig
+from adept.models.training.config import CHECKPOINTS, MODEL, FitResult, TrainerConfig, TrainingConfig, for_mechanism
+from adept.models.training.resuming import LAST, TrainSpec
 
 OVERRIDES = "overrides.json"
 
@@ -95,7 +95,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         joint_labels=config.labels == "joint",
         seed=config.seed,
     )
-    from adept.models.training import train_model  # a trainer takes seconds to import
+    from adept.models.training.run import train_model  # a trainer takes seconds to import
 
     with _told_how_to_go_on(directory):
         model, fitted = train_model(

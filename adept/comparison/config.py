@@ -9,10 +9,10 @@ from adept.evaluation.classifiers import CLASSIFIERS
 from adept.mechanisms import BY_NAME, JointResponse
 from adept.mechanisms.base import check_between
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.autoencoder import ModelConfig
-from adept.models.decoding import DecodingConfig
-from adept.models.options import TrainerConfig, TrainingConfig
-from adept.models.tokenizer import TokenizerConfig
+from adept.models.network.autoencoder import ModelConfig
+from adept.models.network.decoding import DecodingConfig
+from adept.models.tokenizer.tokenizer import TokenizerConfig
+from adept.models.training.config import TrainerConfig, TrainingConfig
 
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
 PROTOCOLS = ("disjoint", PAPER)

@@ -2,9 +2,9 @@
 
 ``lstm`` is the model's decoder, ``codec`` writes descriptions in its place; ``denoised`` is the former, after all releases were
 read together (``adept.rewriting.denoising``); ``nearest`` gives the public utterances with the nearest latents
-(``adept.models.public_texts``). The decoder ``latents`` writes nothing: a classifier is trained on the released latents themselves,
-which shows what decoding loses. ``two_rounds`` places the model by the releases of the first records, and releases the others
-itself (``adept.rewriting.rounds``).
+(``adept.models.network.public_texts``). The decoder ``latents`` writes nothing: a classifier is trained on the released latents
+themselves, which shows what decoding loses. ``two_rounds`` places the model by the releases of the first records, and releases
+the others itself (``adept.rewriting.rounds``).
 
 Every other decoder sees a release, released labels, public numbers and nothing else. A new one is a function here with an entry in
 ``DECODERS``; ``adept.comparison.cells`` says when it writes.
@@ -22,7 +22,7 @@ from adept.comparison.cells import Cell, samples_of
 from adept.comparison.results import ALTERNATIVES, DENOISED, DESCRIBED, LOOKUP, LSTM, NEAREST, TWO_ROUNDS
 from adept.comparison.trial import Trial, family_in, parts
 from adept.mechanisms import Codebook, LearnedCodebook
-from adept.models.public_texts import PublicTexts
+from adept.models.network.public_texts import PublicTexts
 from adept.rewriting.denoising import codeword_indices, denoisable, nearest_codewords
 from adept.rewriting.labelled import labelled, parted
 from adept.rewriting.pool import texts_of

@@ -6,9 +6,9 @@ from pathlib import Path
 from adept.comparison.config import SUPERVISED, CompareConfig
 from adept.data.corpus import Corpus
 from adept.mechanisms import BY_NAME, Codebook, L1Laplace
-from adept.models.autoencoder import TrainingData
-from adept.models.options import MODEL, TrainingConfig, for_mechanism
-from adept.models.resuming import TrainSpec
+from adept.models.network.autoencoder import TrainingData
+from adept.models.training.config import MODEL, TrainingConfig, for_mechanism
+from adept.models.training.resuming import TrainSpec
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def trained(family: Family, config: CompareConfig, *, public: Corpus, validation
             seed=seed,
         )
         seen = public if family.content == SUPERVISED else Corpus(public.texts)
-        from adept.models.training import train_model  # a trainer takes seconds to import
+        from adept.models.training.run import train_model  # a trainer takes seconds to import
 
         train_model(seen, Corpus(validation.texts), spec, output_dir=run)
         (run / "done").touch()

@@ -19,15 +19,15 @@ from adept.evaluation.metrics import BigramModel, TrigramModel
 from adept.evaluation.nearest import linear_latents
 from adept.mechanisms import BY_NAME, Description, Identity, JointResponse, Mechanism, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.autoencoder import Autoencoder
-from adept.models.public_texts import PublicTexts
-from adept.models.tokenizer import Tokenizer
-from adept.models.word_vectors import Words, word_vectors
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.public_texts import PublicTexts
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.topics.word_vectors import Words, word_vectors
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:
-    from adept.models.topics import Encoder
+    from adept.models.training.content import Encoder
 
 WORDS_KNOWN, WORD_DIM = 1000, 64  # public words of the mechanisms that go word by word
 

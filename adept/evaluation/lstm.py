@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from adept.data.corpus import Corpus
-from adept.models.batching import length_batches, pad
-from adept.models.options import TrainerConfig
-from adept.models.tokenizer import PAD, Tokenizer
-from adept.models.trainer import make_trainer, quiet_lightning
+from adept.models.network.batching import length_batches, pad
+from adept.models.tokenizer.tokenizer import PAD, Tokenizer
+from adept.models.training.config import TrainerConfig
+from adept.models.training.trainer import make_trainer, quiet_lightning
 
 
 class LSTMClassifier(lightning.LightningModule):

@@ -1,9 +1,9 @@
 """What a text is about, whichever words say it: the mean of its words' vectors, rare words counting more than common ones.
 
 Rewrites have fewer words than people, for public text writes them. From words and word pairs a classifier learns nothing of a word
-that no rewrite holds, and little of one that few hold; the vectors of a lexicon of English (``adept.models.lexicon``) say what
-each is like. A text's vector is a function of that text, the training texts' words and public vectors: which other texts are read
-beside it changes nothing.
+that no rewrite holds, and little of one that few hold; the vectors of a lexicon of English (``adept.models.tokenizer.lexicon``)
+say what each is like. A text's vector is a function of that text, the training texts' words and public vectors: which other texts
+are read beside it changes nothing.
 """
 
 import string
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from adept.models.lexicon import Lexicon
+from adept.models.tokenizer.lexicon import Lexicon
 
 
 class Meaning:

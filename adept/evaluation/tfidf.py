@@ -9,13 +9,13 @@ of 128 was chosen on HWU64 at eps = 8, where 3 to 10 are best.)
 
 Rewrites have fewer words than people, for public text writes them. So beside TF-IDF stands the mean of the words' vectors
 (``adept.evaluation.meaning``), and a word that no rewrite holds is read as the most like one that some do
-(``adept.models.lexicon``): what the classifier learned is used for text that says the same in other words. (With the lexicon
-before today's, which says less; validation splits, one seed, accuracy with TF-IDF alone and with vectors: HWU64 itself .854,
-.880, its rewrites by the packaged model at eps = 8 .448, .563, with 500 examples .652, .679, by a model of its own .766, .783,
-at eps = 4 .578, .595; ATIS itself .946, .950, its rewrites at eps = 4 and 8 .776, .782 and .832, .842; SNIPS itself .984, .986,
-its rewrites by the packaged model .861, .880 and .929, .959, with 500 examples, two seeds, .893, .891 and .960, .955. Without
-the other reading of unknown words HWU64 loses .02 of that, without vectors of the unknown .10.) Where the lexicon does not know
-the language the classifier is TF-IDF alone.
+(``adept.models.tokenizer.lexicon``): what the classifier learned is used for text that says the same in other words. (With the
+lexicon before today's, which says less; validation splits, one seed, accuracy with TF-IDF alone and with vectors: HWU64 itself
+.854, .880, its rewrites by the packaged model at eps = 8 .448, .563, with 500 examples .652, .679, by a model of its own .766,
+.783, at eps = 4 .578, .595; ATIS itself .946, .950, its rewrites at eps = 4 and 8 .776, .782 and .832, .842; SNIPS itself .984,
+.986, its rewrites by the packaged model .861, .880 and .929, .959, with 500 examples, two seeds, .893, .891 and .960, .955.
+Without the other reading of unknown words HWU64 loses .02 of that, without vectors of the unknown .10.) Where the lexicon does
+not know the language the classifier is TF-IDF alone.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation.meaning import Meaning
 from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
-from adept.models.lexicon import Lexicon
+from adept.models.tokenizer.lexicon import Lexicon
 
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0  # C of logistic regression for one record: the smaller, the simpler
 STANDARD = 4.0  # more is taken on better evidence than likelihood

@@ -12,10 +12,10 @@ from safetensors.torch import save
 
 from adept.mechanisms import Codebook, Description, JointResponse, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import json_number
-from adept.models.autoencoder import WEIGHTS, Autoencoder, TrainingData
-from adept.models.codec import Codec
-from adept.models.codec_files import codec_content
-from adept.models.saved import PRECISIONS
+from adept.models.codec.codec import Codec
+from adept.models.codec.files import codec_content
+from adept.models.network.autoencoder import WEIGHTS, Autoencoder, TrainingData
+from adept.models.untrusted_files import PRECISIONS
 from adept.rewriting.loading import PACKAGED, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 

@@ -13,7 +13,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, Mechanism, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import share
-from adept.models.decoding import DecodingConfig
+from adept.models.network.decoding import DecodingConfig
 from adept.release.file import preview_file, release_file
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
-from adept.models.autoencoder import Autoencoder
-from adept.models.codec import Codec
+from adept.models.codec.codec import Codec
+from adept.models.network.autoencoder import Autoencoder
 
 HALF = 60  # bits
 

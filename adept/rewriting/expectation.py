@@ -12,9 +12,9 @@ from statistics import fmean
 import torch
 
 from adept.mechanisms import Description
-from adept.models.codec import text_of
-from adept.models.public_texts import encode_public
-from adept.models.survival import word_f1
+from adept.models.codec.codec import text_of
+from adept.models.network.public_texts import encode_public
+from adept.models.network.reconstruction import word_f1
 from adept.rewriting.rewriter import Rewriter
 
 COARSE = 32  # codewords that tell topics apart, where the model has so few

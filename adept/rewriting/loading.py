@@ -14,10 +14,10 @@ from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, Mechanism
 from adept.mechanisms.choice import Kind
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.autoencoder import Autoencoder, TrainingData
-from adept.models.batching import pad
-from adept.models.saved import printable
-from adept.models.tokenizer import Tokenizer
+from adept.models.network.autoencoder import Autoencoder, TrainingData
+from adept.models.network.batching import pad
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.untrusted_files import printable
 from adept.rewriting.described import codec_of
 
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]

@@ -12,10 +12,10 @@ from typing import Any
 from torch import Tensor
 
 from adept.errors import ModelError
-from adept.models.autoencoder import Autoencoder
-from adept.models.codec import text_of
-from adept.models.public_texts import PublicTexts
-from adept.models.tokenizer import Tokenizer
+from adept.models.codec.codec import text_of
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.public_texts import PublicTexts
+from adept.models.tokenizer.tokenizer import Tokenizer
 
 
 class NearestTexts:

@@ -19,10 +19,10 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, Mechanism, RandomizedResponse
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.autoencoder import Autoencoder
-from adept.models.decoding import DecodingConfig
-from adept.models.inference import Reader, TopicReader, Writer, reader_of
-from adept.models.tokenizer import Tokenizer
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.decoding import DecodingConfig
+from adept.models.network.inference import Reader, TopicReader, Writer, reader_of
+from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting import denoising
 from adept.rewriting.described import Describer, packed
 from adept.rewriting.labelled import parted, released_pairs

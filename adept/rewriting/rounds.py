@@ -28,9 +28,9 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import LearnedCodebook
-from adept.models.adapting import own_texts
-from adept.models.placing import place
-from adept.models.public_texts import encode_public
+from adept.models.adaptation.examples import own_texts
+from adept.models.adaptation.placing import place
+from adept.models.network.public_texts import encode_public
 from adept.rewriting.denoising import channel, nearest_codewords
 from adept.rewriting.rewriter import Rewriter
 

@@ -21,7 +21,7 @@ from adept.comparison.run import CompareConfig, compare
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.models.decoding import DecodingConfig
+from adept.models.network.decoding import DecodingConfig
 
 MECHANISMS = ["learned_codebook", "original", "sqrt_n"]
 

@@ -10,7 +10,7 @@ from adept.comparison.cells import PUBLIC_RECORDS, Cell, baselines, cells
 from adept.comparison.config import CompareConfig
 from adept.comparison.families import Family
 from adept.data.air_travel import INTENTS
-from adept.models.options import ContentConfig, TrainingConfig
+from adept.models.training.config import ContentConfig, TrainingConfig
 
 CONFIG = CompareConfig(mechanisms=["l1", "sqrt_n", "learned_codebook"], epsilons=[2.0, 8.0], output_dir="x")
 

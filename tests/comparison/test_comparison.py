@@ -19,11 +19,11 @@ from adept.comparison.run import CompareConfig, Row, compare, planned
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
-from adept.models import placing
-from adept.models import training as model_training
-from adept.models.autoencoder import ModelConfig
-from adept.models.decoding import DecodingConfig
-from adept.models.options import ContentConfig, TrainerConfig, TrainingConfig
+from adept.models.adaptation import placing
+from adept.models.network.autoencoder import ModelConfig
+from adept.models.network.decoding import DecodingConfig
+from adept.models.training import run as model_training
+from adept.models.training.config import ContentConfig, TrainerConfig, TrainingConfig
 from adept.rewriting.rewriter import Rewriter
 
 COLUMNS = (

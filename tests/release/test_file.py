@@ -22,7 +22,7 @@ from adept.mechanisms import (
     RandomizedResponse,
     SqrtNLaplace,
 )
-from adept.models.autoencoder import TrainingData
+from adept.models.network.autoencoder import TrainingData
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
 from adept.rewriting.loading import check_release

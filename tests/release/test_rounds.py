@@ -11,9 +11,9 @@ from torch import Tensor
 
 from adept.errors import AdeptError, DataError, Interrupted
 from adept.mechanisms import LearnedCodebook, RandomizedResponse, SqrtNLaplace
-from adept.models import placing
-from adept.models.adapting import own_texts
-from adept.models.decoding import DecodingConfig
+from adept.models.adaptation import placing
+from adept.models.adaptation.examples import own_texts
+from adept.models.network.decoding import DecodingConfig
 from adept.release import rounds as file_rounds
 from adept.release.columns import ReleaseOptions
 from adept.release.file import preview_file, release_file

@@ -13,7 +13,7 @@ from adept.cli.rewrite import summary
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, RandomizedResponse
 from adept.mechanisms.guarantee import json_number, share, total, words
-from adept.models.autoencoder import TrainingData
+from adept.models.network.autoencoder import TrainingData
 from adept.release import facts, wording
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.loading import load_model

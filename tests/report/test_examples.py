@@ -11,8 +11,8 @@ from adept.comparison.run import CompareConfig, Row, compare
 from adept.comparison.store import Store, Written
 from adept.comparison.trial import Trial
 from adept.data.corpus import DataConfig, load
-from adept.models.autoencoder import ModelConfig
-from adept.models.options import TrainerConfig
+from adept.models.network.autoencoder import ModelConfig
+from adept.models.training.config import TrainerConfig
 from adept.report.examples import WITHHELD, bare, examples, spread
 
 Finished = tuple[CompareConfig, list[Row]]

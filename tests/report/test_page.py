@@ -16,7 +16,7 @@ from adept.cli.app import config_directory, typed
 from adept.comparison.audits import AuditVerdict
 from adept.comparison.run import CompareConfig, Row
 from adept.data.corpus import DataConfig
-from adept.models.options import TrainingConfig
+from adept.models.training.config import TrainingConfig
 from adept.report import figure, page
 from adept.report.examples import Example
 from adept.report.table import table

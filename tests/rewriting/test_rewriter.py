@@ -13,8 +13,9 @@ from adept.cli import train
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Codebook, Identity, L1Laplace, LearnedCodebook, Mechanism, Random, SqrtNLaplace
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.autoencoder import ModelConfig
-from adept.models.decoding import DecodingConfig
+from adept.models.network.autoencoder import ModelConfig
+from adept.models.network.decoding import DecodingConfig
+from adept.models.network.inference import Writer
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -115,7 +116,7 @@ def test_a_model_serves_only_mechanisms_of_its_clip_and_radius(tiny_run: Path, t
 
 
 def test_a_tokenizer_that_is_not_the_models_is_refused(tiny_run: Path, tmp_path: Path) -> None:
-    from adept.models.tokenizer import Tokenizer
+    from adept.models.tokenizer.tokenizer import Tokenizer
 
     for file in (tiny_run / "model").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -262,7 +263,7 @@ def test_the_fittest_candidate_is_kept(tiny_run: Path) -> None:
         plain.model.likelihood(released[:1], chosen._fittest(released[:1], torch.Generator().manual_seed(3))),
         max(
             plain.model.likelihood(released[:1], row[None])
-            for row in plain.model.decode(
+            for row in Writer(plain.model)(
                 released[:1].expand(20, -1), DecodingConfig(strategy="sample"), torch.Generator().manual_seed(3)
             )
         ),

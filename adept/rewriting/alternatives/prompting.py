@@ -20,10 +20,10 @@ from torch import Tensor
 from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
-from adept.models.autoencoder import Autoencoder
-from adept.models.inference import Reader, TopicReader, reader_of
-from adept.models.pipeline import END, FIRST_LABEL, PAD, START
-from adept.models.tokenizer import Tokenizer
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.inference import Reader, TopicReader, reader_of
+from adept.models.tokenizer.pipeline import END, FIRST_LABEL, PAD, START
+from adept.models.tokenizer.tokenizer import Tokenizer
 
 ROWS = 256  # texts that are written at once
 PUBLIC_TEXTS = 200  # from which the interval of logits is taken

@@ -1,0 +1,1 @@
+"""A trained model in another domain, by public examples of it."""

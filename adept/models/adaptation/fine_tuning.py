@@ -1,0 +1,40 @@
+"""Training an adapted model's decoder further: the only part of adapting that needs a trainer, which a release never imports."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+from adept.data.corpus import Corpus
+from adept.models.adaptation.examples import BESIDE, WEIGHT, own_texts
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.topics.encoder import TOPICS
+from adept.models.training.config import FitResult, TrainerConfig, TrainingConfig
+from adept.models.training.resuming import TrainSpec
+from adept.models.training.run import fit
+
+
+def fine_tune(
+    model: Autoencoder,
+    tokenizer: Tokenizer,
+    examples: Corpus,
+    *,
+    training: TrainingConfig,
+    trainer: TrainerConfig,
+    output_dir: Path,
+    seed: int = 0,
+) -> FitResult:
+    """Train an adapted model's decoder in place, on the examples beside as many of its own texts as ``adapt`` takes."""
+    own = own_texts(model)
+    beside = random.Random(seed).sample(own, min(BESIDE, len(own)))
+    topics = replace(training, content=replace(training.content, kind=TOPICS))
+    spec = TrainSpec(
+        clip=model.clip,
+        training_data=model.training_data,
+        model=model.config,
+        training=topics,
+        trainer=trainer,
+        seed=seed,
+    )
+    texts = Corpus([*examples.texts * WEIGHT, *beside])
+    return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)

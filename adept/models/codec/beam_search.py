@@ -1,0 +1,163 @@
+"""Rate and distortion: the texts near a record that a budget of bits can write, nearest first.
+
+Word by word, the record's next word is said or left out, and before one that is said the likeliest word may be put in. A word left
+out adds its weight to the distance, a word put in a part of its weight, and every word that is said costs the bits that the model
+asks for it. All texts made so are complete texts of the model's language, since each is closed by an end that is paid for. A beam
+keeps, for every number of bits, the few texts nearest to the record that cost no more.
+
+Four likely words in one's place keep .001 to .009 more of the slot values and take a quarter to three quarters longer. (Validation
+splits of ATIS and SNIPS, K = 2^19 and 2^26; time of HWU64 too.)
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from adept.models.language_model.intervals import BITS, Span
+from adept.models.language_model.mixture import WordModel
+from adept.models.language_model.ngrams import LARGEST_MEMORY, Context
+from adept.models.language_model.vocabulary import END, UNKNOWN
+
+UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
+KEPT = 2, 4  # texts kept for each whole number of bits, below MANY_BITS and above
+MANY_BITS = 26.0
+INSERTED = 1  # likely words that are tried before each word of the record
+
+Weigh = Callable[[str], int]
+
+
+class Step(NamedTuple):
+    """Saying one word after a history: what it costs in UNITs, and the history afterwards."""
+
+    cost: int
+    history: Context
+
+
+class Found(NamedTuple):
+    """A text, its distance from the record, and what it costs in UNITs."""
+
+    distance: int
+    cost: int
+    words: tuple[str, ...]
+
+
+class _State(NamedTuple):
+    cost: int
+    distance: int
+    history: Context
+    said: "_Said | None"  # the last word, and through it those before
+
+
+class _Said(NamedTuple):
+    before: "_Said | None"
+    word: str
+
+
+class TextSearch:
+    """Searches texts under one model.
+
+    Args:
+        model: says what is likely; one that is told by the last words alone makes the search quick.
+        weigh: the weight of a record's word that is left out.
+        weigh_added: the weight of a word put in.
+    """
+
+    def __init__(self, model: WordModel, *, weigh: Weigh, weigh_added: Weigh) -> None:
+        self.model, self.weigh, self.weigh_added = model, weigh, weigh_added
+        self._steps: dict[tuple[Context, str], Step | None] = {}
+        self._likely: dict[Context, list[str]] = {}
+
+    def near(self, words: Sequence[str], *, bits: float, within: float = math.inf) -> list[Found]:
+        """Texts of at most ``bits`` bits nearer to a record than ``within``, by distance and then by cost."""
+        most, kept = int(bits * UNIT), KEPT[bits >= MANY_BITS]
+        beam = [_State(0, 0, self.model.start, None)]
+        for word in words:
+            left_out = self.weigh(word)
+            skipped = (state._replace(distance=state.distance + left_out) for state in beam)
+            said = self._going_on(beam, word, most)
+            beam = _pruned([state for state in (*skipped, *said) if state.distance < within], most, kept)
+        closed = [state for state in self._going_on(beam, END, most) if state.distance < within]
+        return [_found(state) for state in sorted(closed, key=lambda state: (state.distance, state.cost))]
+
+    def _going_on(self, beam: list[_State], word: str, most: int) -> Iterator[_State]:
+        """The states after one more word of the record, said at once or after a likely one."""
+        for state in beam:
+            put_in = (
+                self._said(state, likely, self.weigh_added(likely), most)
+                for likely in self._likely_words(state.history)
+            )
+            for begun in (state, *put_in):
+                if begun and (said := self._said(begun, word, 0, most)):
+                    yield said
+
+    def _said(self, state: _State, word: str, distance: int, most: int) -> _State | None:
+        """The state after one more word; None if it costs too much, or cannot be written at all."""
+        step = self._step(state.history, word)
+        if step is None or state.cost + step.cost > most:
+            return None
+        said = _Said(state.said, word)
+        return _State(state.cost + step.cost, state.distance + distance, step.history, said)
+
+    def _step(self, history: Context, word: str) -> Step | None:
+        key = history, word
+        steps = self._steps
+        if key not in steps:
+            if len(steps) >= LARGEST_MEMORY:
+                steps = self._steps = {}  # another thread may read the old one
+            steps[key] = self._make_step(history, word)
+        return steps[key]
+
+    def _make_step(self, history: Context, word: str) -> Step | None:
+        vocabulary = self.model.vocabulary
+        number = vocabulary.numbers.get(word, vocabulary.numbers[UNKNOWN])
+        spans = [self.model.span(history, number)]
+        if vocabulary.words[number] == UNKNOWN:
+            spelled = self.model.spelling.spans(word) if self.model.spells else None
+            if spelled is None:
+                return None
+            spans += spelled
+        return Step(sum(map(_cost, spans)), self.model.after(history, number))
+
+    def _likely_words(self, history: Context) -> list[str]:
+        likely = self._likely
+        if history not in likely:
+            if len(likely) >= LARGEST_MEMORY:
+                likely = self._likely = {}
+            words = [self.model.vocabulary.words[number] for number in self.model.likely(history, INSERTED + 2)]
+            likely[history] = [word for word in words if word not in (END, UNKNOWN)][:INSERTED]
+        return likely[history]
+
+
+def _cost(span: Span) -> int:
+    return round(UNIT * (BITS - math.log2(span[1] - span[0])))
+
+
+def _found(state: _State) -> Found:
+    """The text of a closed state: its words without the end."""
+    words: list[str] = []
+    said = state.said
+    while said:
+        words.append(said.word)
+        said = said.before
+    return Found(state.distance, state.cost, tuple(words[:0:-1]))
+
+
+def _pruned(states: list[_State], most: int, kept: int) -> list[_State]:
+    """For each whole number of bits the ``kept`` nearest texts that cost no more; of two with one history, the nearer."""
+    best: dict[tuple[Context, int], _State] = {}
+    for state in states:
+        key = state.history, state.cost // UNIT
+        known = best.get(key)
+        if known is None or (state.distance, state.cost) < (known.distance, known.cost):
+            best[key] = state
+    counts = [0] * (most // UNIT + 1)
+    left = []
+    for state in sorted(best.values(), key=lambda state: (state.distance, state.cost)):
+        bucket = state.cost // UNIT
+        if counts[bucket] < kept:
+            left.append(state)
+            for place in range(bucket, len(counts)):
+                counts[place] += 1
+                if counts[place] > kept:
+                    break  # and so are all that cost more
+    return left

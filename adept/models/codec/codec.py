@@ -1,0 +1,224 @@
+"""The codec: any text as a whole number below K, and any such number as a text, for every K from 2 to 2^120.
+
+The numbers below K are of two kinds.
+
+- The first ones are *public utterances* as they stand, so ordered that the first k of them are near to what people say, for any k,
+  and behind them the likeliest texts under a model of public text (``adept.models.codec.listed_texts``), up to K = 2^19 or so.
+- The others belong to a code under that model (``adept.models.codec.arithmetic_code``): every number is a text, and most of the
+  likeliest texts have one. What K does not pay for, the model writes by itself.
+
+To describe a record is to choose, among all texts that have a number, one near to it (``adept.models.codec.nearest_text`` says
+how near). Candidates are the texts of the first kind and, unless they have most numbers, what a search finds around the record
+(``adept.models.codec.beam_search``): the record itself where it has a number, else the record without some of its words, those
+that weigh least and cost most. So a small K says which known request it resembles, a middle one keeps its slot values, a large
+one its very words.
+
+Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
+batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from adept.errors import ConfigurationError
+from adept.models.codec.arithmetic_code import MAX_WORDS, SPAN, TextCode
+from adept.models.codec.beam_search import TextSearch
+from adept.models.codec.nearest_text import ADDED, LARGEST_NUMBERED, Numbered, Shelf, Weights
+from adept.models.language_model.mixture import WordModel
+from adept.models.tokenizer.pipeline import PUNCTUATION
+
+SPELLED = 1 << 18  # numbers from which on other words are said, and a network foresees words, at half the speed
+LISTED = 1 << 24  # numbers from which on a list wins little (packaged model, 2^30: words .718 and .715) and costs time
+MANY = 2  # times as many numbers as likely texts and utterances make it worth while to look for texts of the others
+POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
+POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
+LUCK = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
+FORESEEN = 4.0  # bits that the network may save a text, and the search does not know of
+TRIES = 50  # texts of the search that are asked for their number
+MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
+
+MARKS = re.compile(f"({PUNCTUATION})")
+
+Words = tuple[str, ...]
+
+
+class Codec:
+    """Public text as a code: made once, saved with the model, and fixed before any record is described.
+
+    Args:
+        model: says what text is likely.
+        weigh: the weights of words.
+        utterances: public utterances, as words, in order; none where the training text is not public.
+        held_out: public utterances that nothing was learned from, to tell what of such texts survives; they are never written.
+        likely: the model's likeliest texts but the utterances, the likeliest first; none where the training text is not public.
+    """
+
+    def __init__(
+        self,
+        model: WordModel,
+        weigh: Weights,
+        utterances: Sequence[Words],
+        held_out: Sequence[Words] = (),
+        likely: Numbered | None = None,
+    ) -> None:
+        self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
+        self.likely = likely or Numbered()
+        self.models = model.unspelled().nearsighted(), model
+        left_out, put_in = (partial(_times, weigh, factor) for factor in reversed(ADDED))
+        self.searches = [TextSearch(said.nearsighted(), weigh=left_out, weigh_added=put_in) for said in self.models]
+        self._sizes: dict[int, _Sized] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles hold what it was made of: what describing a record left in memory is as secret as the record."""
+        return Codec, (self.model, self.weigh, self.utterances, self.held_out, self.likely)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], *, public: bool, likely: int = 0, network: bool = True, seed: int = 0) -> "Codec":
+        """Learn from texts. Unless they are public, no utterance is kept, and nothing that stands in one text alone, however
+        often that is said: no sequence of words, no word, and not how it is spelled. Who said a text is not known here, so that
+        what one person says in two different texts may stay: a codec of private text is as private as its model.
+
+        Args:
+            texts: the training text.
+            public: whether it is.
+            likely: how many texts, the utterances and the likeliest ones behind them, have the first numbers.
+            network: whether an LSTM learns to foresee words, if the texts are public and not too few.
+            seed: of the order of utterances and of the classes of words.
+        """
+        rows = [row for row in map(words_of, texts) if row]
+        different = list(dict.fromkeys(rows))
+        weigh = Weights.of(rows if public else different)
+        distinct = different if public else []
+        ordered = [distinct[number] for number in Shelf(distinct, weigh).order(seed=seed)]
+        model = WordModel.of(rows, seed=seed, least=1 if public else 2, network=network and public)
+        return cls(model, weigh, ordered, likely=_likely(model, ordered, count=likely) if public else None)
+
+    def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
+        """Return each text's description, a number below ``size``: a function of that text alone.
+
+        Raises:
+            ConfigurationError: ``size`` is below 2, or ``texts`` is one string.
+        """
+        if isinstance(texts, str):
+            raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
+        sized = self._sized(size)
+        return [self._description(words_of(text), sized) for text in texts]
+
+    def _description(self, record: Words, sized: "_Sized") -> int:
+        place, distance = sized.shelf.nearest(record)
+        number = self._searched(record, sized, distance)
+        return sized.numbers[place] if number is None else number
+
+    def _searched(self, record: Words, sized: "_Sized", distance: int) -> int | None:
+        """The number of a text that is nearer to the record than ``distance``; None if the search finds none."""
+        if not distance or not sized.searches:
+            return None
+        for words in chain([record], self._near(record, sized, distance)):
+            number = sized.code.number(sized.code.spans(words))
+            if number is not None:
+                return sized.first + number
+        return None
+
+    def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
+        """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
+        bits = math.log2(sized.code.size) + LUCK + FORESEEN * bool(sized.code.model.lstm)
+        texts = (found.words for found in sized.search.near(record, bits=bits, within=distance))
+        yield from islice((words for words in texts if self.weigh.distance(record, words) < distance), TRIES)
+
+    def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
+        """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
+
+        Raises:
+            ConfigurationError: a description is no integer from 0 to ``size - 1``.
+        """
+        sized = self._sized(size)
+        for row, number in enumerate(descriptions):
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < size:
+                raise ConfigurationError(
+                    f"descriptions must be integers from 0 to {size - 1}, got another value in record {row}"
+                )
+        return [text_of(sized.write(number)) for number in descriptions]
+
+    def _sized(self, size: int) -> "_Sized":
+        if size < 2:
+            raise ConfigurationError(f"size must be at least 2, got {size}")
+        if size not in self._sizes:
+            self._sizes[size] = _Sized(self, size)
+        return self._sizes[size]
+
+
+class _Sized:
+    """What a codec has at one K: how many numbers are utterances, the code of the others, and the shelf of candidates."""
+
+    def __init__(self, codec: Codec, size: int) -> None:
+        self.utterances = codec.utterances[:size]
+        self.likely = codec.likely.first(min(len(codec.likely), size - len(self.utterances)) if size < LISTED else 0)
+        self.first = len(self.utterances) + len(self.likely)
+        self.search = codec.searches[size >= SPELLED]
+        self.code = TextCode(codec.models[size >= SPELLED], max(1, size - self.first))
+        self.numbers: Sequence[int] = range(self.first)
+        self.shelf = Shelf(self.utterances, codec.weigh, self.likely)
+        self.searches = size > self.first * (MANY if len(self.likely) else 1)
+        if not self.first:
+            self._find_candidates(codec.weigh, size)
+
+    def _find_candidates(self, weigh: Weights, size: int) -> None:
+        """Put texts of some numbers on the shelf, where there are no utterances."""
+        pool = self._affordable(min(POOL, size))
+        self.searches = size > pool
+        written: dict[int, Words] = {}
+        for place, words in enumerate(self.code.spread(pool)):
+            number = place if pool == size else self.code.number(self.code.spans(words))
+            if number is not None:
+                written[number] = tuple(words)
+        written = written or {0: tuple(self.write(0))}
+        self.numbers, self.shelf = list(written), Shelf(list(written.values()), weigh)
+
+    def _affordable(self, pool: int) -> int:
+        """As many candidates as can be written in some seconds, by the length of a few: a codec's texts need not be short."""
+        letters = sum(A_WORD + len(word) for words in self.code.spread(PROBES) for word in words)
+        return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
+
+    def write(self, number: int) -> Sequence[str]:
+        return self.shelf[number] if number < self.first else self.code.write(number - self.first)
+
+
+def _likely(model: WordModel, utterances: Sequence[Words], *, count: int) -> Numbered | None:
+    """The model's likeliest texts that are no utterances, so many that all of them are ``count``."""
+    if count <= len(utterances) or len(model.vocabulary.words) > LARGEST_NUMBERED:
+        return None
+    from adept.models.codec.listed_texts import likeliest  # learning alone needs PyTorch
+
+    texts = [model.vocabulary.encode(words) for words in utterances]
+    said = {tuple(text[:-1]) for text in texts}
+    found = (row.tolist() for row in likeliest(model, texts, count=count))
+    kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
+    return Numbered(model.vocabulary.words, np.array([number for row in kept for number in (*row, 0)], dtype=np.int16))
+
+
+def _times(weigh: Weights, factor: int, word: str) -> int:
+    return factor * weigh(word)
+
+
+def words_of(text: object) -> Words:
+    """The words and punctuation marks of a text in lower case, at most MAX_WORDS; of what is no string, none."""
+    if not isinstance(text, str):
+        return ()
+    clean = text[:MOST_LETTERS]
+    if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
+        clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))
+        clean = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean)
+    words = (MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
+    return tuple(part for parts in words for part in parts)[:MAX_WORDS]
+
+
+def text_of(words: Sequence[str]) -> str:
+    """The text of words, punctuation joined to the word before it."""
+    return re.sub(r" ([.,;:!?)\]])", r"\1", " ".join(words))

@@ -1,0 +1,190 @@
+"""A codec's two files in a model directory: words and utterances as JSON, n-grams and the network as tables of whole numbers.
+
+They are read as if a stranger had made them (``adept.models.untrusted_files``): every list, number and word is checked before the
+codec is put together, so that afterwards no record can make it fail.
+"""
+
+import json
+import unicodedata
+from collections import Counter
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import save_file
+from torch import Tensor
+
+from adept.models.codec.arithmetic_code import MAX_WORDS
+from adept.models.codec.codec import Codec
+from adept.models.codec.nearest_text import Numbered, Weights
+from adept.models.language_model.mixture import CLASS_ORDER, ORDER, WordModel
+from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
+from adept.models.language_model.unknown_words import LETTER_ORDER, Spelling
+from adept.models.language_model.vocabulary import END, UNKNOWN, Vocabulary
+from adept.models.language_model.word_lstm import WordLstm, shapes
+from adept.models.tokenizer.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE
+from adept.models.untrusted_files import corrupt, read_json, read_tables
+
+DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
+FORMAT_VERSION = 1
+LSTM, LIKELY = "lstm.", "likely"  # before the names of its weights; the likeliest texts as numbers of words
+ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
+MOST = 1 << 30  # of any count
+MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
+MOST_HELD_OUT, MOST_LIKELY = 10_000, (MAX_WORDS + 1) << 19
+
+
+def save_codec(codec: Codec, directory: Path) -> None:
+    """Write ``codec.json`` and ``codec.safetensors`` into a model directory."""
+    description, tables = codec_content(codec)
+    (directory / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False) + "\n", "utf-8")
+    save_file({name: torch.from_numpy(table) for name, table in tables.items()}, directory / TABLES)
+
+
+def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return everything that a codec is made of: what its two files hold."""
+    model, vocabulary = codec.model, codec.model.vocabulary
+    description = {
+        "format_version": FORMAT_VERSION,
+        "words": vocabulary.words,
+        "classes": vocabulary.classes,
+        "counts": vocabulary.counts,
+        "alphabet": model.spelling.alphabet,
+        "texts": codec.weigh.texts,
+        "holders": dict(codec.weigh.holders),
+        "utterances": [" ".join(words) for words in codec.utterances],
+    }
+    if model.lstm:
+        description["lstm"] = True
+    if len(codec.likely):
+        description["likely"] = len(codec.likely.flat)
+    if codec.held_out:
+        description["held_out"] = [" ".join(words) for words in codec.held_out]
+    parts = {"words": model.words, "classes": model.classes, "letters": model.spelling.letters}
+    tables = {
+        name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
+    }
+    weights = model.lstm.weights if model.lstm else {}
+    arrays = {LSTM + name: array for name, array in weights.items()}
+    return description, tables | arrays | ({LIKELY: codec.likely.flat} if len(codec.likely) else {})
+
+
+def load_codec(directory: Path) -> Codec:
+    """Load a codec from a model directory.
+
+    Raises:
+        ModelError: a file is missing, damaged, or holds what no codec writes.
+    """
+    path = directory / DESCRIPTION
+    _, stored = read_json(path)
+    if reason := _wrong(stored):
+        raise corrupt(path, reason)
+    vocabulary = Vocabulary(stored["words"], stored["classes"], stored["counts"])
+    sizes = {
+        "words": len(vocabulary.words),
+        "classes": vocabulary.classes[-1] + 1,
+        "letters": len(stored["alphabet"]) + 1,
+    }
+    weights = shapes(sizes["words"], sizes["classes"]) if stored.get("lstm") else {}
+    arrays = {LSTM + name: shape for name, shape in weights.items()}
+    if LIKELY in stored:
+        arrays[LIKELY] = (stored[LIKELY],)
+    tables = read_tables(directory / TABLES, {name: order + 1 for name, order in ORDERS.items()}, arrays)
+    if wrong := [name for name, size in sizes.items() if not _is_counted(tables[name], size=size)]:
+        raise corrupt(directory / TABLES, f"the table {wrong[0]} holds other numbers than n-grams have")
+    rows = {name: table.numpy() for name, table in tables.items()}
+    if LIKELY in rows and not _are_texts(rows[LIKELY], size=sizes["words"]):
+        raise corrupt(directory / TABLES, f"the table {LIKELY} holds other numbers than texts have")
+    parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
+    lstm = WordLstm({name: rows[LSTM + name] for name in weights}, vocabulary.first) if weights else None
+    weigh = Weights(Counter(stored["holders"]), stored["texts"])
+    utterances, held_out = (
+        [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
+    )
+    return Codec(
+        WordModel(
+            vocabulary,
+            parts["words"],
+            parts["classes"],
+            Spelling(parts["letters"], stored["alphabet"], vocabulary.words),
+            lstm,
+        ),
+        weigh,
+        utterances,
+        held_out,
+        Numbered(vocabulary.words, rows[LIKELY]) if LIKELY in rows else None,
+    )
+
+
+def _wrong(stored: dict[str, Any]) -> str:
+    """What no codec writes in a description; nothing where all is well."""
+    fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
+    parts: list[Any] = [stored.get(name) for name in fields]
+    words, classes, counts, alphabet, holders, utterances = parts
+    held_out = stored.get("held_out", [])
+    checks = {
+        "format_version": stored.get("format_version") == FORMAT_VERSION,
+        "words": _is_words(words) and words[:2] == [END, UNKNOWN] and all(map(_is_word, words[2:])),
+        "classes": _is_counts(classes) and classes[:2] == [0, 1] and all(b - a in (0, 1) for a, b in pairwise(classes)),
+        "counts": _is_counts(counts) and min(counts, default=0) >= 1,
+        "alphabet": isinstance(alphabet, str)
+        and len(set(alphabet)) == len(alphabet) <= MOST_LETTERS
+        and all(map(_is_word, alphabet)),
+        "texts": _is_counts([stored.get("texts")]),
+        "lstm": isinstance(stored.get("lstm", False), bool),
+        LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MOST_LIKELY,
+        "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
+        "utterances": _are_utterances(utterances) and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
+        "held_out": _are_utterances(held_out) and len(held_out) <= MOST_HELD_OUT,
+    }
+    if wrong := [name for name, right in checks.items() if not right]:
+        return f"its {wrong[0]} are not those of a codec"
+    same = len(words) == len(classes) == len(counts) and max(holders.values(), default=0) <= stored["texts"]
+    return "" if same else "its lists do not fit each other"
+
+
+def _is_words(words: object) -> bool:
+    if not isinstance(words, list) or len(words) > LARGEST_VOCABULARY:
+        return False
+    return all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
+
+
+def _is_word(word: object) -> bool:
+    """Is it one word that may be written: no space, no control character, not endless."""
+    if not isinstance(word, str) or len(word) > LONGEST_TOKEN or word.split() != [word]:
+        return False
+    if word.isascii():
+        return word.isprintable()
+    return not {unicodedata.category(letter) for letter in word} & UNWRITABLE
+
+
+def _are_utterances(texts: object) -> bool:
+    if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
+        return False
+    parts = [text.split(" ") for text in texts]
+    return all(len(words) <= MAX_WORDS for words in parts) and all(map(_is_word, set(chain.from_iterable(parts))))
+
+
+def _is_counts(values: object) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= MOST for value in values)
+
+
+def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
+    """Are these texts of words of the vocabulary, none of them empty or too long, each closed by its end?"""
+    inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
+    lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
+    return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())
+
+
+def _is_counted(table: Tensor, *, size: int) -> bool:
+    """Are the rows n-grams of numbers up to ``size``, the last one below it, their counts at least 1, and not too many."""
+    if not 0 < len(table) <= MOST_NGRAMS:
+        return not len(table)
+    contexts, following, counts = table[:, :-2], table[:, -2], table[:, -1]
+    inside = bool(
+        (contexts >= 0).all() and (contexts <= size).all() and (following >= 0).all() and (following < size).all()
+    )
+    return inside and bool((counts >= 1).all() and (counts <= MOST).all())

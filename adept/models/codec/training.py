@@ -1,0 +1,53 @@
+"""What a codec is learned from: the training text, of which some is held out to tell what of such texts survives."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adept.data.corpus import Corpus
+from adept.errors import ConfigurationError
+from adept.models.codec.codec import Codec, Words, words_of
+
+LIKELY, FEWEST = 1 << 19, 1_000  # texts with the first numbers, and how many it takes to tell which others are likely
+HELD_OUT = 200
+
+
+@dataclass
+class CodecConfig:
+    """How large a codec is: every public text that it learned from costs memory where it is used, about 10 MB a thousand."""
+
+    texts: int | None = None  # training texts that it is learned from, a random sample; null: all
+    likely: int = LIKELY  # utterances and likeliest texts with the first numbers: minutes, from 1,000 public texts on
+    network: bool = True  # learn an LSTM that foresees words, from 1,000 public texts on: 20 to 60 seconds
+
+    def __post_init__(self) -> None:
+        if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= LIKELY:
+            raise ConfigurationError(
+                f"training.codec.texts must be positive and training.codec.likely from 0 to {LIKELY}, "
+                f"got {self.texts} and {self.likely}"
+            )
+
+
+def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
+    """Return the codec of a model; the same text, sizes and seed give the same codec.
+
+    Args:
+        train: what it is learned from.
+        validation: some of it is held out, for whoever wants to know what survives of such text.
+        public: whether that text is: only then does a codec hold utterances and likely texts.
+        seed: of the sample, of the order of utterances and of the network.
+        config: the sizes.
+    """
+    texts = train.texts
+    if config.texts is not None and config.texts < len(texts):
+        texts = random.Random(seed).sample(texts, config.texts)
+    likely = config.likely if len(texts) >= FEWEST else 0
+    codec = Codec.of(texts, public=public, likely=likely, network=config.network, seed=seed)
+    codec.held_out = unseen(codec, validation.texts[:HELD_OUT]) if public else []
+    return codec
+
+
+def unseen(codec: Codec, texts: Sequence[str]) -> list[Words]:
+    """Return those of some texts, as words, that a codec does not hold as they stand."""
+    held = set(codec.utterances)
+    return [words for words in dict.fromkeys(map(words_of, texts)) if words and words not in held]

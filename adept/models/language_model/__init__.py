@@ -1,0 +1,1 @@
+"""What text is likely, in whole numbers: n-grams, word classes, an LSTM over words, and the spelling of unknown words."""

@@ -1,0 +1,116 @@
+"""Learning an LSTM over words (``adept.models.language_model.word_lstm``) from public text, in floating point, then rounded."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from adept.models.language_model.vocabulary import Vocabulary
+from adept.models.language_model.word_lstm import INPUTS, LARGEST, STATES, UNIT, WordLstm
+
+DROPOUT = 0.3
+BATCH, RATE, DECAY, LARGEST_STEP = 32, 1e-2, 1e-2, 1.0
+REMEMBERING = 1.0  # of the gate that keeps what was read, to begin with
+UPDATES, MOST_EPOCHS = 2_500, 25  # whichever comes first, but every text is read LEAST_EPOCHS times
+LEAST_EPOCHS = 3
+LEAST_TEXTS = 1_000  # from which on n-grams have something to learn from it
+NOTHING = -1e9  # the score of what cannot be
+
+
+def learn_word_lstm(rows: Sequence[Sequence[int]], vocabulary: Vocabulary, *, seed: int) -> WordLstm | None:
+    """Return a network that was shown texts; None where they are fewer than LEAST_TEXTS.
+
+    Args:
+        rows: texts as numbers of the vocabulary, each closed by its end. They must be public: a network may learn one by heart.
+        vocabulary: the words.
+        seed: of the first weights, the batches and dropout.
+    """
+    if len(rows) < LEAST_TEXTS:
+        return None
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = _Network(vocabulary)
+        _fit(network, rows, seed=seed)
+    return WordLstm(network.rounded(), vocabulary.first)
+
+
+def _fit(network: "_Network", rows: Sequence[Sequence[int]], *, seed: int) -> None:
+    epochs = min(MOST_EPOCHS, max(LEAST_EPOCHS, round(UPDATES * BATCH / len(rows))))
+    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=DECAY)
+    steps = epochs * -(-len(rows) // BATCH)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
+    network.train()
+    with torch.enable_grad():
+        for batch in _batches(rows, epochs=epochs, seed=seed):
+            loss = network(batch)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), LARGEST_STEP)
+            optimizer.step()
+            schedule.step()
+
+
+def _batches(rows: Sequence[Sequence[int]], *, epochs: int, seed: int) -> Iterator[list[Sequence[int]]]:
+    """Batches of texts of about one length, in another order each time."""
+    rng = random.Random(seed)
+    for _ in range(epochs):
+        order = sorted(rows, key=lambda row: len(row) + 2 * rng.random())
+        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+        rng.shuffle(batches)
+        yield from batches
+
+
+class _Network(nn.Module):
+    """The same network in floating point; called, it says how badly it foresees texts."""
+
+    classes: Tensor
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__()
+        words, classes = len(vocabulary.words), vocabulary.classes[-1] + 1
+        self.register_buffer("classes", torch.tensor(vocabulary.classes))
+        self.embedding = nn.Parameter(0.1 * torch.randn(words + 1, INPUTS))
+        self.lstm = nn.LSTM(INPUTS, STATES)
+        with torch.no_grad():
+            self.lstm.get_parameter("bias_ih_l0")[STATES : 2 * STATES] = REMEMBERING
+        self.query = nn.Linear(STATES, INPUTS)
+        self.of_class = nn.Linear(INPUTS, classes)
+        self.word_offset = nn.Parameter(torch.zeros(words))
+
+    def forward(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Mean of -ln p over the symbols of texts."""
+        words = len(self.word_offset)
+        after = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], padding_value=-1)
+        before = torch.cat([torch.full_like(after[:1], words), after[:-1]]).clamp_min(0)
+        states, _ = self.lstm(functional.dropout(self.embedding[before], DROPOUT, self.training))
+        said = after >= 0
+        states, after = states[said], after[said]
+        query = self.query(functional.dropout(states, DROPOUT, self.training))
+        query = functional.dropout(query, DROPOUT, self.training)
+        own = self.classes[after]
+        scores = query @ self.embedding[:-1].T + self.word_offset
+        others = self.classes != own[:, None]
+        return functional.cross_entropy(self.of_class(query), own) + functional.cross_entropy(
+            scores.masked_fill(others, NOTHING), after
+        )
+
+    def rounded(self) -> dict[str, NDArray[np.int16]]:
+        """The weights as ``WordLstm`` has them."""
+        lstm = dict(self.lstm.named_parameters())
+        parts = {
+            "embedding": self.embedding,
+            "from_input": lstm["weight_ih_l0"].T,
+            "from_state": lstm["weight_hh_l0"].T,
+            "gates": lstm["bias_ih_l0"] + lstm["bias_hh_l0"],
+            "query": self.query.weight.T,
+            "query_offset": self.query.bias,
+            "of_class": self.of_class.weight.T,
+            "class_offset": self.of_class.bias,
+            "word_offset": self.word_offset,
+        }
+        scaled = {name: (UNIT * part.detach()).round().clamp(-LARGEST, LARGEST) for name, part in parts.items()}
+        return {name: np.ascontiguousarray(part.numpy().astype(np.int16)) for name, part in scaled.items()}

@@ -1,0 +1,1 @@
+"""The autoencoder: sizes, encoding, writing from a latent, its batches and its card."""

@@ -1,0 +1,88 @@
+"""The README of a model directory: what the model is, where it comes from, how it was measured, and what no guarantee covers."""
+
+import json
+from collections.abc import Mapping
+
+from adept.models.network.autoencoder import Autoencoder
+
+LICENSES = {"air_travel": "mit"}  # of the text that is bundled; other text brings its own
+ENGLISH = ("air_travel", "atis", "snips")
+TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
+
+
+USE = """\
+## Use
+
+`adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`, or in Python `Rewriter.from_pretrained(DIR, mechanism=...)`.
+
+Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, where there
+are any), `tokenizer.json` (vocabulary), `synonyms.json` (which known word an unknown one is read as),
+`codec.json` and `codec.safetensors` (descriptions). None of them is code.
+"""
+
+
+def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None) -> str:
+    """Return the card, with its metadata in front as the Hugging Face Hub reads it.
+
+    Args:
+        model: it knows its sizes, its clip and what it was trained on.
+        metrics: what was measured on validation text, by name.
+    """
+    data, config = model.training_data, model.config
+    origin = "declared public" if data.public else "PRIVATE: do not hand this directory out"
+    measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none was kept"
+    mechanisms = "`mechanism=l1`" if model.clip == "l1" else "every mechanism for the l2 ball or the sphere"
+    return f"""\
+---
+{_metadata(model)}
+---
+# An `adept` autoencoder
+
+LSTM encoder and decoder with a latent of {config.latent_dim} dimensions, clipped in {model.clip} to {config.clip_norm}, for
+{mechanisms}. It reads and writes at most {config.max_length} tokens; its vocabulary has {model.vocabulary_size}.
+
+## Where it comes from
+
+Trained on {data.records} records of `{data.name}` ({origin}).
+
+## Measured on validation text
+
+{measured}
+
+## What is guaranteed, and what is not
+
+- A rewrite made with this model and a mechanism of `adept` is locally differentially private *for the record that is rewritten*;
+  the budget is chosen by who rewrites, and every output states it.
+- The weights and the vocabulary were fitted to the training text, word by word: no local guarantee covers that text, and a rewrite
+  can contain its sentences.
+- A rewrite of a latent is worded as the training text is, whatever the record says. A rewrite of a description
+  (`mechanism=description`) may repeat its record word for word, and does so often at large budgets.
+- Codebooks and codec were learned from the training text too. {_codec(data.public)}
+- Who takes part, how many records there are and in which order is not hidden.
+
+{USE}"""
+
+
+def _codec(public: bool) -> str:
+    """What a codec of the training text holds."""
+    if public:
+        return (
+            "It was declared public, and\n  `codec.json` holds its utterances as they stand, `codec.safetensors` texts that are "
+            "likely by them."
+        )
+    return (
+        "The codec holds words, and sequences of up to four\n  words, that stand in at least two different training texts, which "
+        "one person may have written; no utterance as it stands."
+    )
+
+
+def _metadata(model: Autoencoder) -> str:
+    """The card's YAML: every value is JSON, which YAML contains, so that no name can break out of its line."""
+    name = model.training_data.name
+    terms = LICENSES.get(name, "other")
+    fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}
+    if terms == "other":
+        fields["license_name"] = "as-the-training-text"
+    if name in ENGLISH:
+        fields["language"] = ["en"]
+    return "\n".join(f"{field}: {json.dumps(value)}" for field, value in fields.items())

@@ -1,0 +1,66 @@
+"""Of what sizes an autoencoder is, and where its weights come from: what ``config.json`` says of a model."""
+
+from dataclasses import dataclass
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.base import CLIP_NORMS, check_positive
+from adept.models.topics.encoder import TOPICS
+from adept.models.untrusted_files import PRECISIONS, check_whole, printable
+
+LARGEST = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
+MOST_RECORDS, LONGEST_NAME = 10**12, 200
+
+
+@dataclass
+class ModelConfig:
+    """Sizes of the autoencoder; the defaults are the project's "default size"."""
+
+    embedding_dim: int = 96
+    hidden_dim: int = 256
+    latent_dim: int = 32
+    clip_norm: float = 1.0  # radius C of the set of latents
+    max_length: int = 40  # tokens of a record that are read, and at most written
+    dropout: float = 0.1  # of embeddings and of the decoder's output, in training
+    word_dropout: float = (
+        0.2  # share of the decoder's input words that are hidden in training, so that it uses the latent
+    )
+    precision: str = "float32"  # float32 | float16: of the weights in their file; in memory they are float32 always
+    decoder: str = (
+        "lstm"  # lstm | nearest: what writes unless decoding.strategy says otherwise; nearest needs public text
+    )
+    encoder: str = "lstm"  # lstm | topics: follows training.content.kind, and latent_dim follows where it is topics
+
+    def __post_init__(self) -> None:
+        if self.encoder not in ("lstm", TOPICS):
+            raise ConfigurationError(f"model.encoder must be lstm or topics, got {printable(self.encoder)}")
+        if self.decoder not in ("lstm", "nearest"):
+            raise ConfigurationError(f"model.decoder must be lstm or nearest, got {printable(self.decoder)}")
+        if self.precision not in tuple(PRECISIONS):
+            raise ConfigurationError(f"model.precision must be float32 or float16, got {printable(self.precision)}")
+        for name, most in LARGEST.items():
+            check_whole(1, most, **{f"model.{name}": getattr(self, name)})
+        for name in ("dropout", "word_dropout"):
+            value = getattr(self, name)
+            if not (isinstance(value, float | int) and 0 <= value < 1):
+                raise ConfigurationError(f"model.{name} must be in [0, 1), got {printable(value)}")
+        check_positive(**{"model.clip_norm": self.clip_norm})
+        if not CLIP_NORMS[0] <= self.clip_norm <= CLIP_NORMS[1]:
+            raise ConfigurationError(f"model.clip_norm must be between 1e-6 and 1e6, got {self.clip_norm}")
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Where a model's weights and vocabulary come from: no local guarantee covers them."""
+
+    name: str = "unknown"
+    public: bool = False
+    records: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.public, bool):
+            raise ConfigurationError(f"training_data.public must be true or false, got {printable(self.public)}")
+        if not (isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= LONGEST_NAME):
+            raise ConfigurationError(
+                f"training_data.name must be a line of at most {LONGEST_NAME} characters, got {printable(self.name)}"
+            )
+        check_whole(0, MOST_RECORDS, **{"training_data.records": self.records})

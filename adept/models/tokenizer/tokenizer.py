@@ -1,0 +1,202 @@
+"""Text to token ids and back, by a `tokenizers.Tokenizer` that is trained once and saved with the model.
+
+The vocabulary comes from the training text alone. Rewriting uses the saved one, always: a vocabulary built from the text that
+is about to be rewritten would carry that text's words past the mechanism. A word outside it is unknown, or is read as the word
+inside it that means most nearly the same (``adept.models.tokenizer.lexicon``).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import trainers
+
+from adept.errors import ConfigurationError
+from adept.models.tokenizer import pipeline
+from adept.models.tokenizer.lexicon import Lexicon
+from adept.models.tokenizer.pipeline import (
+    END,
+    FIRST_LABEL,
+    LABEL_TOKEN,
+    PAD,
+    SPECIAL_TOKENS,
+    START,
+    UNKNOWN,
+    TokenizerConfig,
+)
+from adept.models.untrusted_files import corrupt, read_json
+
+__all__ = ["END", "FIRST_LABEL", "PAD", "SPECIAL_TOKENS", "START", "UNKNOWN", "Tokenizer", "TokenizerConfig"]
+
+
+class Tokenizer:
+    """Encodes texts into lists of ids and decodes ids into texts that hold no line break and no special token."""
+
+    FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
+
+    def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
+        """Args:
+        backend: as ``adept.models.tokenizer.pipeline`` builds it.
+        synonyms: the known word that another word, in lower case, is read as.
+        """
+        self._backend = backend
+        self.synonyms = dict(synonyms or {})
+        numbers = backend.get_vocab()
+        self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
+        self._backend.encode_special_tokens = True  # a text that says "[END]" is text
+        self._backend.no_padding()  # a row's ids must not depend on the other rows
+        self._backend.no_truncation()
+
+    @classmethod
+    def train(
+        cls, texts: Iterable[str], config: TokenizerConfig | None = None, *, labels: Sequence[str] = ()
+    ) -> "Tokenizer":
+        """Build a vocabulary from ``texts``; the same texts give the same vocabulary.
+
+        Args:
+            texts: training text.
+            config: how the vocabulary is made.
+            labels: a public label set: each becomes a token that stands before the text.
+        """
+        config = config or TokenizerConfig()
+        try:
+            pipeline.check_writable(labels)
+        except ValueError:
+            raise ConfigurationError("labels must hold no control characters, got one that does: rename it") from None
+        backend = pipeline.build(config)
+        options: dict[str, Any] = {
+            "vocab_size": config.vocabulary_size + len(labels),
+            "min_frequency": config.min_frequency,
+            "special_tokens": [*SPECIAL_TOKENS, *(LABEL_TOKEN.format(label) for label in labels)],
+            "show_progress": False,
+        }
+        if config.kind == "word":
+            backend.train_from_iterator(texts, trainers.WordLevelTrainer(**options))
+        else:
+            backend.train_from_iterator(texts, trainers.BpeTrainer(**options, initial_alphabet=pipeline.BYTES))
+        return cls(backend)
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
+        """Load ``tokenizer.json``, and ``synonyms.json`` where there is one, from a model directory.
+
+        Raises:
+            ModelError: the first file is missing, one is damaged, or it is no tokenizer of ours.
+        """
+        backend, path = pipeline.load(Path(directory) / cls.FILE), Path(directory) / cls.SYNONYMS
+        if not path.exists():
+            return cls(backend)
+        _, synonyms = read_json(path)
+        words = backend.get_vocab(with_added_tokens=False)
+        special = {token.content for token in backend.get_added_tokens_decoder().values()}
+        if len(synonyms) > pipeline.LARGEST_VOCABULARY or not all(
+            isinstance(known, str) and known in words and known not in special for known in synonyms.values()
+        ):
+            raise corrupt(path, "not words of the vocabulary")
+        return cls(backend, synonyms)
+
+    def save_pretrained(self, directory: str | Path) -> None:
+        """Write ``tokenizer.json`` into a model directory, and ``synonyms.json`` where there are any."""
+        (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")
+        (Path(directory) / self.SYNONYMS).unlink(missing_ok=True)
+        if self.synonyms:
+            (Path(directory) / self.SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
+
+    def with_synonyms(self, lexicon: Lexicon) -> "Tokenizer":
+        """Return a tokenizer that reads a word which it does not know as the known one that a lexicon has nearest to it."""
+        return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
+
+    def extended(self, texts: Iterable[str]) -> "Tokenizer":
+        """Return a tokenizer that knows the words of public texts too, behind its own, without synonyms; subwords spell them."""
+        content = json.loads(self._backend.to_str())
+        words: dict[str, int] = content["model"]["vocab"]
+        if content["model"]["type"] == "WordLevel":
+            for text in texts:
+                clean = self._backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
+                for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(clean):
+                    if len(words) < pipeline.LARGEST_VOCABULARY and pipeline.is_writable(word):
+                        words.setdefault(word, len(words))
+        return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(content)))
+
+    def __len__(self) -> int:
+        return int(self._backend.get_vocab_size())
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """Token to id."""
+        return dict(self._backend.get_vocab())
+
+    @property
+    def words(self) -> list[str]:
+        """The tokens in the order of their ids."""
+        numbers = self.vocabulary
+        return sorted(numbers, key=numbers.__getitem__)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The public label set of the training text, where the model writes labels; empty otherwise."""
+        prefix, suffix = LABEL_TOKEN.split("{}")
+        special = [token.content for _, token in sorted(self._backend.get_added_tokens_decoder().items())]
+        return [token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:]]
+
+    def encode(
+        self, texts: Sequence[str], *, max_length: int, labels: Sequence[str | None] | None = None
+    ) -> list[list[int]]:
+        """Return the ids of each text, cut to ``max_length`` tokens and closed by END: 1 to max_length + 1 ids.
+
+        Where there is a label set, the label's token stands before them, and UNKNOWN where no label is given.
+
+        Raises:
+            ConfigurationError: a label is outside the label set.
+        """
+        if isinstance(texts, str):
+            raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
+        # Only so many characters can matter, and a line of megabytes should not cost seconds. Halves of characters (lone
+        # surrogates, which JSON can hold) become question marks, like any other record's text.
+        clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in texts]
+        rows = [[*ids[:max_length], END] for ids in self._ids(clean)]
+        if not self.labels:
+            return rows
+        heads = [UNKNOWN] * len(rows) if labels is None else self._label_ids(labels)
+        return [[head, *row] for head, row in zip(heads, rows, strict=True)]
+
+    def _ids(self, texts: list[str]) -> list[list[int]]:
+        """Return the ids of each text; one that cannot be encoded has none, so that no failure tells what a record says."""
+        try:
+            encoded = self._backend.encode_batch(texts, add_special_tokens=False)
+            return [self._understood(encoding, text) for encoding, text in zip(encoded, texts, strict=True)]
+        except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
+            return [[]] if len(texts) == 1 else [ids for text in texts for ids in self._ids([text])]
+
+    def _understood(self, encoding: tokenizers.Encoding, text: str) -> list[int]:
+        """Return the ids of a text, with a synonym in the place of an unknown word that has one."""
+        ids: list[int] = encoding.ids
+        if not self.synonyms or UNKNOWN not in ids:
+            return ids
+        return [
+            self._read_as.get(text[begin:end].lower(), UNKNOWN) if number == UNKNOWN else number
+            for number, (begin, end) in zip(ids, encoding.offsets, strict=True)
+        ]
+
+    def _label_ids(self, labels: Sequence[str | None]) -> list[int]:
+        if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:
+            raise ConfigurationError(
+                f"labels must be in the model's label set, got another one in record {unknown[0] + 1}"
+            )
+        return [UNKNOWN if label is None else FIRST_LABEL + self.labels.index(label) for label in labels]
+
+    def decode(self, rows: list[list[int]]) -> list[str]:
+        """Return the text of each row of ids, up to its first END, punctuation joined to the word before it."""
+        kept = [row[: row.index(END)] if END in row else row for row in rows]
+        written = self._backend.decode_batch(kept, skip_special_tokens=True)
+        # Bytes can spell a line break where every token is harmless: so lines are checked as they are written.
+        lines = (" ".join(pipeline.CONTROL.normalize_str(text).split()) for text in written)
+        return [re.sub(r" ([.,;:!?)\]])", r"\1", line) for line in lines]
+
+    def decode_labels(self, rows: list[list[int]]) -> list[str]:
+        """Return the label that each row begins with, for a tokenizer with a label set."""
+        return [self.labels[row[0] - FIRST_LABEL] for row in rows]

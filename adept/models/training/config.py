@@ -1,0 +1,110 @@
+"""What is asked of a training run, and what it says it did: no trainer is imported, which takes seconds, until one trains."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import Description, LearnedCodebook
+from adept.mechanisms.choice import Kind
+from adept.models.codec.training import CodecConfig
+from adept.models.topics.encoder import TOPICS
+
+CHECKPOINTS, MODEL = "checkpoints", "model"
+KINDS = ("none", "topics", "words", "classes", "labels", "air_travel")
+UNSUPERVISED = ("words", "classes")
+
+
+@dataclass
+class ContentConfig:
+    """How much a latent is to say what its utterance is about."""
+
+    kind: str = "auto"  # auto | none | topics | words | classes | labels | air_travel; auto: topics for mechanism=learned_codebook
+    topics: int = 400  # at most so many, and one for every eight public texts; kind=topics only
+    weight: float = 5.0  # of one minus the cosine between latent and topic vector, beside the reconstruction loss
+    spread: float = 1.5  # the decoder's latents are blurred by up to this many of their lengths, as codewords are
+    lexicon: bool = (
+        False  # unknown words are read as known ones, and topics know what words mean: for text of many domains
+    )
+    grammar_texts: int = 0  # unlabelled utterances of the bundled grammar beside the public text, for text about travel
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("auto", *KINDS):
+            raise ConfigurationError(f"training.content.kind must be one of auto, {', '.join(KINDS)}, got {self.kind}")
+        if self.grammar_texts and self.kind not in ("auto", *UNSUPERVISED):
+            raise ConfigurationError(
+                f"training.content.grammar_texts needs kind {' or '.join(UNSUPERVISED)}, got {self.kind}: it is text without labels"
+            )
+        if self.topics < 2:
+            raise ConfigurationError(f"training.content.topics must be at least 2, got {self.topics}")
+        for name in ("weight", "spread", "grammar_texts"):
+            if not 0 <= getattr(self, name) < 1e6:
+                raise ConfigurationError(
+                    f"training.content.{name} must be at least 0 and finite, got {getattr(self, name)}"
+                )
+
+
+@dataclass
+class TrainingConfig:
+    """How the weights are fitted."""
+
+    learning_rate: float = 2e-3
+    batch_size: int = 64
+    weight_decay: float = 0.0
+    gradient_clip: float = 1.0
+    patience: int = 5  # epochs without a better validation loss before training stops
+    epsilon: Any = (
+        None  # null: no noise; x: the mechanism's noise at x; [low, high]: at a budget drawn log-uniformly per batch
+    )
+    content: ContentConfig = field(default_factory=ContentConfig)
+    codec: CodecConfig = field(default_factory=CodecConfig)
+
+    def __post_init__(self) -> None:
+        for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
+            if not getattr(self, name) > 0:
+                raise ConfigurationError(f"training.{name} must be positive, got {getattr(self, name)}")
+        if self.epsilon is not None and not 0 < self.budgets[0] <= self.budgets[1] < math.inf:
+            raise ConfigurationError(f"training.epsilon must be null, positive or [low, high], got {self.epsilon}")
+
+    @property
+    def budgets(self) -> tuple[float, float]:
+        """The lowest and the highest epsilon of noise-aware training."""
+        try:
+            low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
+            return float(low), float(high)
+        except (TypeError, ValueError):
+            raise ConfigurationError(
+                f"training.epsilon must be null, positive or [low, high], got {self.epsilon}"
+            ) from None
+
+
+@dataclass
+class TrainerConfig:
+    """How long, and on what."""
+
+    max_epochs: int = 40
+    accelerator: str = "auto"  # auto | cpu | gpu
+    progress_bar: bool | None = None  # null: only on a terminal
+
+    def __post_init__(self) -> None:
+        if self.max_epochs < 1:
+            raise ConfigurationError(f"trainer.max_epochs must be at least 1, got {self.max_epochs}")
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """What a training run did: speed counts real tokens (padding left out) of training batches, validation time included."""
+
+    epochs: int
+    validation_loss: float
+    tokens_per_second: float
+    records_per_second: float
+    seconds: float
+
+
+def for_mechanism(config: TrainingConfig, kind: Kind) -> TrainingConfig:
+    """Say what ``content.kind=auto`` stands for: topics where codebook or codec are learned, and none elsewhere."""
+    if config.content.kind != "auto":
+        return config
+    chosen = TOPICS if issubclass(kind, LearnedCodebook | Description) else "none"
+    return replace(config, content=replace(config.content, kind=chosen))

@@ -1,0 +1,157 @@
+"""Training of an autoencoder, from a corpus to a model directory: the run, and what it leaves behind."""
+
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytorch_lightning as lightning
+import torch
+from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+from torch import Tensor
+
+from adept.data.corpus import Corpus
+from adept.mechanisms.learned_codebook import learn_codebooks
+from adept.models.codec.training import learn_codec
+from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.network.batching import token_loader
+from adept.models.network.inference import reader_of
+from adept.models.network.public_texts import text_codebooks
+from adept.models.tokenizer.lexicon import Lexicon
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.topics.encoder import MEANT, TOPICS, supported_topics
+from adept.models.training.config import CHECKPOINTS, MODEL, ContentConfig, FitResult
+from adept.models.training.content import fit_content
+from adept.models.training.resuming import BEST, TrainSpec, continued, origin_of
+from adept.models.training.task import AutoencoderTask
+from adept.models.training.trainer import make_trainer, quiet_lightning
+
+
+def train_model(
+    train: Corpus, validation: Corpus, spec: TrainSpec, *, output_dir: Path, resume: Path | None = None
+) -> tuple[Autoencoder, FitResult]:
+    """Train tokenizer and model from scratch, or go on from a checkpoint, and save both in ``output_dir/model``.
+
+    A model that goes on is as public as all that it was ever trained on: not more than its checkpoint says, nor than ``spec``.
+
+    Raises:
+        DataError: the checkpoint is damaged, or of another run: other text, clip, labels or sizes.
+        ConfigurationError: no epoch is left to train.
+    """
+    spec, _ = continued(replace(spec, model=_sizes(spec, texts=len(train))), train, resume)
+    lightning.seed_everything(spec.seed, verbose=False)
+    tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
+    model = Autoencoder(
+        spec.model,
+        vocabulary_size=len(tokenizer),
+        clip=spec.clip,
+        training_data=spec.training_data,
+        labels=len(tokenizer.labels),
+    )
+    if model.config.encoder == TOPICS:
+        rows = encode_corpus(tokenizer, train, max_length=model.config.max_length)
+        meaning = MEANT if spec.training.content.lexicon else 0.0
+        model.topics.fit(rows, seed=spec.seed, words=tokenizer.words, meaning=meaning)
+        model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
+    fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
+    if spec.clip != "l1" and not model.codebooks:
+        model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
+    public, sizes = spec.training_data.public, spec.training.codec
+    model.codec = learn_codec(train, validation, public=public, seed=spec.seed, config=sizes)
+    if model.config.decoder == "nearest" and spec.clip != "l1":
+        model.codebooks |= text_codebooks(model, tokenizer)
+    model.save_pretrained(output_dir / MODEL)
+    tokenizer.save_pretrained(output_dir / MODEL)
+    return model, fitted
+
+
+def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
+    """Return the model's sizes: where content is topics the text decides how many there are, whatever was asked for."""
+    content = spec.training.content
+    if content.kind != TOPICS:
+        return replace(spec.model, encoder="lstm")
+    return replace(spec.model, encoder=TOPICS, latent_dim=supported_topics(texts, most=content.topics))
+
+
+def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Path | None) -> Tokenizer:
+    """Train the tokenizer and keep it beside the checkpoints, or find it there."""
+    if resume:
+        return Tokenizer.from_pretrained(resume.parent)
+    labels = sorted(set(train.labels or [])) if spec.joint_labels else []
+    tokenizer = Tokenizer.train(train.texts, spec.tokenizer, labels=labels)
+    if spec.training.content.lexicon:
+        tokenizer = tokenizer.with_synonyms(Lexicon.load())
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    tokenizer.save_pretrained(checkpoints)
+    return tokenizer
+
+
+def fit(
+    model: Autoencoder,
+    tokenizer: Tokenizer,
+    train: Corpus,
+    validation: Corpus,
+    spec: TrainSpec,
+    *,
+    output_dir: Path,
+    resume: Path | None = None,
+) -> FitResult:
+    """Fit ``model`` in place; it ends with the weights of the best validation loss.
+
+    Args:
+        model: of the sizes that it has, whatever ``spec.model`` says.
+        output_dir: gets ``checkpoints/`` and ``metrics.csv``.
+        resume: a checkpoint to continue from: weights, optimiser and epoch.
+    """
+    spec, done = continued(spec, train, resume, model)
+    config, sizes = spec.training, model.config
+    rows, unseen = (encode_corpus(tokenizer, corpus, max_length=sizes.max_length) for corpus in (train, validation))
+    first, second = _targets(train, validation, config.content, dim=sizes.latent_dim, seed=spec.seed)
+    loader = token_loader(rows, targets=first, batch_size=config.batch_size, seed=spec.seed)
+    judge = token_loader(unseen, targets=second, batch_size=4 * config.batch_size)
+    checkpoint, last = (
+        ModelCheckpoint(output_dir / CHECKPOINTS, name, monitor=monitor, enable_version_counter=False)
+        for name, monitor in (
+            ("best", "validation_loss"),
+            ("last", None),
+        )  # ``save_last`` would keep improvements alone
+    )
+    callbacks = [checkpoint, EarlyStopping("validation_loss", patience=config.patience), last]
+    trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
+    task = AutoencoderTask(model, config, spec.mechanism, origin=origin_of(spec, train))
+    begin = time.monotonic()
+    with quiet_lightning():
+        trainer.fit(task, loader, judge, ckpt_path=resume, weights_only=True)
+    seconds, epochs = time.monotonic() - begin, trainer.current_epoch - done
+    best = torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)
+    task.load_state_dict(best["state_dict"])
+    model.eval()
+    return FitResult(
+        epochs=trainer.current_epoch,
+        validation_loss=float(checkpoint.best_model_score) if checkpoint.best_model_score is not None else math.nan,
+        tokens_per_second=epochs * sum(map(len, rows)) / seconds,
+        records_per_second=epochs * len(rows) / seconds,
+        seconds=seconds,
+    )
+
+
+def _targets(
+    train: Corpus, validation: Corpus, config: ContentConfig, *, dim: int, seed: int
+) -> tuple[Tensor | None, Tensor | None]:
+    """Content vectors (N, n) of the training and the validation text, fitted on the former."""
+    if config.kind in ("auto", "none", TOPICS):
+        return None, None
+    encode = fit_content(train, kind=config.kind, dim=dim, seed=seed, grammar_texts=config.grammar_texts)
+    first, second = (torch.from_numpy(encode(corpus.texts)).to(torch.float32) for corpus in (train, validation))
+    return first, second
+
+
+def _codebooks(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:
+    """Learn codebooks from the latents of a corpus."""
+    rows = encode_corpus(tokenizer, corpus, max_length=model.config.max_length)
+    return learn_codebooks(reader_of(model)(rows).cpu(), seed=seed)
+
+
+def encode_corpus(tokenizer: Tokenizer, corpus: Corpus, *, max_length: int) -> list[list[int]]:
+    """Return the ids of a corpus, with its labels where the tokenizer has a label set."""
+    return tokenizer.encode(corpus.texts, max_length=max_length, labels=corpus.labels if tokenizer.labels else None)

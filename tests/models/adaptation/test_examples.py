@@ -1,0 +1,136 @@
+"""Adapting places topics, codewords and texts where public examples are, and keeps what the model could do."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from adept.data.corpus import Corpus, DataConfig, load
+from adept.errors import DataError, ModelError
+from adept.mechanisms import LearnedCodebook
+from adept.models.adaptation.examples import ALIKE, MOST_CODEWORDS, adapt, codebooks_at
+from adept.models.adaptation.fine_tuning import fine_tune
+from adept.models.codec.codec import text_of
+from adept.models.network.autoencoder import Autoencoder, TrainingData
+from adept.models.network.batching import pad
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.training.config import TrainerConfig, TrainingConfig
+from adept.rewriting.loading import load_model
+from adept.rewriting.pool import pool_size
+from adept.rewriting.rewriter import Rewriter
+
+KINDS = ["turn the {} off", "please play some {}", "wake me at {}", "what is the price of {}"]
+THINGS = ["lamp", "heating", "jazz", "folk", "six", "noon", "bread", "milk"]
+EXAMPLES = [kind.format(thing) for kind in KINDS for thing in THINGS]
+Loaded = tuple[Autoencoder, Tokenizer]
+
+
+@pytest.fixture(scope="module")
+def public(topic_run: Path) -> Loaded:
+    return load_model(topic_run)
+
+
+@pytest.fixture(scope="module")
+def adapted(public: Loaded) -> Loaded:
+    return adapt(*public, EXAMPLES, source="examples.txt")
+
+
+def test_records_are_answered_with_the_examples_they_resemble(adapted: Loaded) -> None:
+    """At eps = 40 another codeword than one's own comes with probability below 1e-15."""
+    rewriter = Rewriter(*adapted, mechanism=LearnedCodebook(epsilon=40.0))
+    assert rewriter.decoding.strategy == "nearest"
+    first, second, *several = [
+        *rewriter.rewrite(["the heating must be turned off", "PLEASE some jazz now"]),
+        *rewriter.rewrite(["wake me at noon"], samples=3),
+    ]
+    assert {first, second, *several} <= set(EXAMPLES)
+    assert first.startswith("turn the")
+    assert second.startswith("please play some")
+    assert len(set(several)) == 3
+
+
+def test_a_release_has_as_many_texts_as_a_codeword_however_many_are_asked_for(adapted: Loaded) -> None:
+    mechanism = LearnedCodebook(epsilon=40.0)
+    rewriter = Rewriter(*adapted, mechanism=mechanism)
+    most = pool_size(rewriter.mechanism.count)  # type: ignore[union-attr]
+    texts = rewriter.rewrite(["wake me at noon"], samples=2 * most)
+    assert len(set(texts)) == most
+    assert texts[:most] == texts[most:]
+
+
+def test_codewords_and_the_shelf_begin_with_the_examples(adapted: Loaded) -> None:
+    """But for a few of them, which nothing was learned from."""
+    model, _ = adapted
+    assert model.codec is not None
+    held_out = {text_of(words) for words in model.codec.held_out}
+    count = len(EXAMPLES) - len(held_out)
+    assert len(held_out) == 2
+    assert torch.equal(model.codebooks[count], model.codebooks[max(model.codebooks)][:count])
+    assert {text_of(words) for words in model.codec.utterances[:count]} == set(EXAMPLES) - held_out
+
+
+def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike_each_other() -> None:
+    """Of a text and its double one is taken, and those that are farther away come later, until the codebook is full."""
+    generator = torch.Generator().manual_seed(0)
+    examples = torch.eye(16)[:9]
+    near = torch.nn.functional.normalize(examples[:4] + 0.5 * torch.eye(16)[9:13], dim=1)
+    far = torch.nn.functional.normalize(torch.randn(3000, 16, generator=generator), dim=1)
+    books = codebooks_at(examples, torch.cat([far, 2 * near, near]), seed=0)
+    assert torch.equal(books[9], torch.unique(examples, dim=0))
+    largest = books[max(books)]
+    assert 9 + 4 < len(largest) <= MOST_CODEWORDS
+    assert torch.equal(largest[:9], books[9])
+    assert (largest[9:] @ near.T > 0.999).sum(dim=0).tolist() == [1] * 4
+    alike = largest[9:] @ largest[9:].T - torch.eye(len(largest) - 9)
+    assert float(alike.max()) < ALIKE + 1e-6
+    nearness = (largest[9:] @ examples.T).max(dim=1).values
+    assert torch.equal(nearness, nearness.sort(descending=True).values)
+
+
+@torch.no_grad()
+def test_the_decoder_reads_the_new_topics_as_it_read_the_old_ones(public: Loaded, adapted: Loaded) -> None:
+    """On the model's own text; without the map its weights would read them as noise."""
+    texts = load(DataConfig(sizes=[100, 10, 10], seed=5))["train"].texts
+    tokens = pad(public[1].encode(texts, max_length=40))
+    latents = [model.encode(tokens) for model, _ in (public, adapted)]
+    written = zip((public[0], adapted[0], adapted[0]), (*latents, latents[1].flip(0)), strict=True)
+    *logits, stranger = (model(latent, tokens)[..., : public[0].vocabulary_size] for model, latent in written)
+    near, far = ((logits[0] - other).square().mean().item() for other in (logits[1], stranger))
+    assert near < 0.5 * far, (near, far)
+
+
+def test_the_result_is_as_public_as_the_model_was_and_says_where_its_examples_come_from(
+    public: Loaded, adapted: Loaded
+) -> None:
+    data = adapted[0].training_data
+    assert data == TrainingData("air_travel, adapted to 32 examples of examples.txt", True, 232)
+    model, tokenizer = public
+    closed = Autoencoder(model.config, vocabulary_size=model.vocabulary_size, clip=model.clip)
+    closed.training_data, closed.codec = replace(data, public=False), model.codec
+    with pytest.raises(ModelError, match="model of public text"):
+        adapt(closed, tokenizer, EXAMPLES, source="examples.txt")
+
+
+def test_few_or_equal_examples_are_refused(public: Loaded) -> None:
+    with pytest.raises(DataError, match="at least 8 different texts, got 2"):
+        adapt(*public, ["a lamp", "a radio"] * 20 + ["", " "], source="examples.txt")
+
+
+def test_a_model_without_topics_cannot_be_adapted(tiny_run: Path) -> None:
+    with pytest.raises(ModelError, match="with topics"):
+        adapt(*load_model(tiny_run), EXAMPLES, source="examples.txt")
+
+
+def test_an_adapted_model_is_saved_and_can_be_trained_on(adapted: Loaded, tmp_path: Path) -> None:
+    model, tokenizer = adapted
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    before = again[0].to_words.weight.clone()
+    rows = tokenizer.encode(EXAMPLES, max_length=40)
+    assert torch.equal(again[0].encode(pad(rows)), model.encode(pad(rows)))
+    one = TrainerConfig(max_epochs=1)
+    fine_tune(*again, Corpus(EXAMPLES), training=TrainingConfig(), trainer=one, output_dir=tmp_path)
+    assert torch.equal(again[0].encode(pad(rows)), model.encode(pad(rows)))
+    assert not torch.equal(again[0].to_words.weight, before)

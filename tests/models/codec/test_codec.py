@@ -1,0 +1,400 @@
+"""Claims about the codec: total, one record at a time, the same everywhere, and more words for more numbers."""
+
+import copy
+import itertools
+import json
+import math
+import pickle
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from adept.data.air_travel import generator
+from adept.errors import ConfigurationError, ModelError
+from adept.models.codec import arithmetic_code as text_code
+from adept.models.codec import codec as codec_module
+from adept.models.codec.arithmetic_code import TextCode
+from adept.models.codec.beam_search import TextSearch
+from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
+from adept.models.language_model.vocabulary import END, UNKNOWN
+
+SIZES = [2, 37, 5_000, 600_000, 2**41, 2**120]
+STRANGE = [
+    "",
+    "   ",
+    "zzyzx",
+    "ünïcödé ☃",
+    "\ud800",
+    "a" * 5000,
+    "word " * 300,
+    "[END] [UNK]",
+    "\x00",
+    "st. louis, mo.",
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_pool() -> Iterator[None]:
+    """A pool of thousands of texts for each size would take most of the tests' time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec_module, "POOL", 200)
+        yield
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    generated = generator.generate(seed=0, balanced=False, train=600, validation=60, test=60)
+    return [utterance.text for utterance in generated["train"]]
+
+
+@pytest.fixture(scope="module")
+def others() -> list[str]:
+    generated = generator.generate(seed=1, balanced=False, train=40, validation=10, test=10)
+    return [utterance.text for utterance in generated["train"]]
+
+
+@pytest.fixture(scope="module")
+def codec(texts: list[str]) -> Codec:
+    return Codec.of(texts, public=True)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_text_has_a_description_and_every_description_a_text(codec: Codec, size: int) -> None:
+    described = codec.describe(STRANGE, size=size)
+    assert all(0 <= number < size for number in described)
+    rng = random.Random(0)
+    drawn = [0, size - 1, *(rng.randrange(size) for _ in range(30))]
+    written = codec.write(drawn, size=size)
+    assert len(written) == len(drawn)
+    assert all(isinstance(text, str) and "\n" not in text and "\x00" not in text for text in written)
+
+
+def test_what_is_no_text_has_a_constant_description(codec: Codec) -> None:
+    nothing = codec.describe([None, 7, b"bytes", ""], size=5_000)  # type: ignore[list-item]
+    assert len(set(nothing)) == 1
+
+
+@pytest.mark.parametrize("size", [37, 5_000, 2**41])
+def test_a_description_depends_on_its_own_record_alone(codec: Codec, others: list[str], size: int) -> None:
+    """Batches of one, another order and other neighbours change nothing."""
+    together = codec.describe(others, size=size)
+    assert [codec.describe([text], size=size)[0] for text in others] == together
+    assert codec.describe(others[::-1], size=size)[::-1] == together
+
+
+def test_a_saved_codec_is_the_same_codec(codec: Codec, others: list[str], tmp_path: Path) -> None:
+    save_codec(codec, tmp_path)
+    loaded = load_codec(tmp_path)
+    for size in (37, 2**30):
+        described = codec.describe(others, size=size)
+        assert loaded.describe(others, size=size) == described
+        assert loaded.write(described, size=size) == codec.write(described, size=size)
+
+
+def test_learning_twice_gives_the_same_codec(codec: Codec, texts: list[str], others: list[str]) -> None:
+    again = Codec.of(texts, public=True)
+    assert again.describe(others, size=2**30) == codec.describe(others, size=2**30)
+
+
+def test_more_numbers_say_more_and_at_last_everything(codec: Codec, others: list[str]) -> None:
+    """The share of records that come back word for word grows with K, up to all of them."""
+    exact = []
+    for size in (37, 2**19, 2**41, 2**120):
+        written = codec.write(codec.describe(others, size=size), size=size)
+        exact.append(sum(text == text_of(words_of(own)) for text, own in zip(written, others, strict=True)))
+    assert exact == sorted(exact)
+    assert exact[0] < exact[-2]
+    assert exact[-1] > 0.9 * len(others)
+
+
+def test_unknown_names_are_spelled(codec: Codec) -> None:
+    text = "show me flights from boston to kyzburg"
+    assert codec.write(codec.describe([text], size=2**120), size=2**120) == [text]
+
+
+@pytest.mark.parametrize("size", [1_000, 2**41])
+def test_texts_and_numbers_of_the_code_go_both_ways(codec: Codec, size: int) -> None:
+    """What a number writes has a number that writes it, unless it was cut, or spelled a word that needs no spelling."""
+    code, rng, found = TextCode(codec.model, size), random.Random(1), 0
+    for number in (rng.randrange(size) for _ in range(40)):
+        words = code.write(number)
+        back = code.number(code.spans(words))
+        assert back is None or code.write(back) == words
+        found += back is not None
+    assert found > 30
+
+
+@pytest.mark.parametrize("bits", [17, 25])
+def test_texts_of_some_more_bits_than_the_numbers_have_one(codec: Codec, texts: list[str], bits: int) -> None:
+    """Each attempt is a chance: with one alone, which is the planted defect, fewer texts have a number, and plain points fewer."""
+    rows = [*map(words_of, texts[:300])]
+    found = {}
+    for name, attribute, value in (
+        ("bands", "SPAN", 16),
+        ("one attempt", "ATTEMPTS", 1),
+        ("points", "PLAIN", 1 << 200),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text_code, attribute, value)
+            code = TextCode(codec.model, 1 << bits)
+            numbers = [code.number(code.spans(row)) for row in rows]
+            written = [
+                (tuple(code.write(number)), row)
+                for number, row in zip(numbers, rows, strict=True)
+                if number is not None
+            ]
+        assert all(text == row for text, row in written)
+        found[name] = len(written)
+    assert found["bands"] > 1.1 * found["points"] > 0, found
+    assert found["bands"] > found["one attempt"]
+
+
+@pytest.mark.parametrize("size", [4_097, 2**19, 2**41])
+def test_bands_hold_every_number_once_and_write_what_they_say(codec: Codec, size: int) -> None:
+    code = TextCode(codec.model, size)
+    assert [band.first for band in code.bands] == [
+        sum(band.size for band in code.bands[:i]) for i in range(len(code.bands))
+    ]
+    assert sum(band.size for band in code.bands) == size
+    assert all(wider.narrow == band.wide for band, wider in itertools.pairwise(code.bands))
+    assert code.bands[-1].wide > code.whole[1]
+    band, inside = code.bands[0], 0
+    for place in range(0, band.size, band.size // 50):
+        width = code.text_at(code._point(band, place, code._attempt(band, place)))[1]
+        inside += band.narrow <= width < band.wide
+    assert inside > 40
+
+
+def test_a_text_with_a_part_of_two_cells_always_has_a_number(codec: Codec) -> None:
+    words = words_of("show me flights from boston to denver")
+    wide = _just_wide_enough(codec, words)
+    number = wide.number(wide.spans(words))
+    assert number is not None
+    assert tuple(wide.write(number)) == words
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "flights to boston " * 13 + "please",
+        "from denver to " * 20,
+        "show " + "boston" * 5,
+        "show " + "boston" * 6,
+        "a " * 39,
+    ],
+    ids=["40 words", "60 words", "30 letters", "36 letters", "39 words"],
+)
+def test_the_longest_texts_and_words_are_written_as_they_were_described_or_have_no_number(
+    codec: Codec, record: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading ends after so many words or letters, without an end: were one looked for, no point would do, and all be tried."""
+    words, found, reads, read = words_of(record), 0, [0], TextCode.text_at
+
+    def counted(self: TextCode, point: int, narrow: int = 0) -> tuple[list[str], int]:
+        reads[0] += 1
+        return read(self, point, narrow)
+
+    for bits in (60, 120, 200, 400):
+        code = TextCode(codec.model, 1 << bits)
+        with monkeypatch.context() as patch:
+            patch.setattr(TextCode, "text_at", counted)
+            number = code.number(code.spans(words))
+        assert number is None or tuple(code.write(number)) == words
+        found += number is not None
+    assert (found, reads[0]) == (0, 0) if "boston" * 6 in record else found
+
+
+def test_a_record_with_a_number_is_not_searched_for(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search is most of the time that describing takes."""
+    record = "show me flights from boston to denver on friday please"
+    assert words_of(record) not in codec.utterances
+    described = codec.describe([record], size=2**100)
+    monkeypatch.setattr(TextSearch, "near", None)
+    assert codec.describe([record], size=2**100) == described
+    assert codec.write(described, size=2**100) == [record]
+
+
+def test_a_search_keeps_what_is_near_and_within_its_bits(codec: Codec) -> None:
+    """And it says how far each text is: what it leaves out and puts in, each time."""
+    record, search = words_of("show me flights from boston to denver on friday please"), codec.searches[0]
+    anywhere = search.near(record, bits=24)
+    limit = anywhere[len(anywhere) // 2].distance
+    nearer = search.near(record, bits=24, within=limit)
+    assert anywhere[-1].distance >= limit > nearer[-1].distance
+    assert nearer[0].distance <= anywhere[0].distance
+    for found in (*anywhere, *nearer):
+        assert found.cost <= 24 * 256
+        assert found.distance >= codec.weigh.distance(record, found.words)
+
+
+def test_shares_are_those_that_a_point_finds(codec: Codec) -> None:
+    """Both directions of the code read one distribution function; a shift by one would break it."""
+    model = codec.model
+    for point in range(0, 2**30, 2**30 // 97):
+        symbol, (low, high) = model.find(model.start, point)
+        assert low <= point < high
+        assert model.span(model.start, symbol) == (low, high)
+
+
+def test_a_shifted_point_is_noticed(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted defect: writing reads a point two cells further than describing does."""
+    words = words_of("show me flights from boston to denver")
+    code = _just_wide_enough(codec, words)
+    number = code.number(code.spans(words))
+    assert number is not None
+    right = TextCode._point
+    monkeypatch.setattr(TextCode, "_point", lambda self, band, place, n: right(self, band, (place + 2) % band.size, n))
+    assert tuple(code.write(number)) != words
+
+
+def _just_wide_enough(codec: Codec, words: tuple[str, ...]) -> TextCode:
+    """The code with the fewest numbers in which a text's part is two cells wide."""
+    width = math.prod((high - low) / 2**30 for low, high in TextCode(codec.model, 2).spans(words))
+    return TextCode(codec.model, math.ceil(2 / width))
+
+
+def test_a_codec_of_private_text_keeps_no_utterance(texts: list[str], tmp_path: Path) -> None:
+    private = Codec.of([*texts, "my secret qwzzk is a sentence that nobuddy else said"], public=False)
+    save_codec(private, tmp_path)
+    stored = json.loads((tmp_path / DESCRIPTION).read_text("utf-8"))
+    assert stored["utterances"] == []
+    assert not {"secret", "qwzzk", "nobuddy"} & {*stored["words"], *stored["holders"]}
+    assert min(private.model.words.counts) >= 2
+    assert private.write(private.describe(["a flight to boston"], size=300), size=300)
+
+
+def test_a_codec_of_private_text_keeps_nothing_of_a_sentence_that_one_text_alone_holds_however_often(
+    texts: list[str],
+) -> None:
+    private = Codec.of([*texts, *["please call qwzzk about boston boston boston boston"] * 20], public=False)
+    assert not {"qwzzk"} & {*private.model.vocabulary.words, *private.weigh.holders}
+    numbers = private.model.vocabulary.numbers
+    grams = {tuple(row) for row in private.model.words.rows.tolist()}
+    assert (numbers["boston"],) * 4 not in grams
+    assert grams
+
+
+def test_a_codec_of_private_text_does_not_spell_words_that_were_seen_once(texts: list[str]) -> None:
+    """The letters' table is read like a stranger would: a name that stands in one record must not be in it."""
+    private = Codec.of([*texts, "call wojciechøwski"], public=False)
+    letters = (
+        "\n" + private.model.spelling.alphabet + " "
+    )  # by number: a word's end, the letters, what is before the start
+    grams = {"".join(letters[number] for number in row) for row in private.model.spelling.letters.rows.tolist()}
+    assert "ø" not in private.model.spelling.alphabet
+    assert "   bos" in grams  # of a word that many say
+    assert not {gram for gram in grams if "wojc" in gram or "echow" in gram}
+
+
+def test_a_codec_from_files_describes_as_the_one_that_was_saved(texts: list[str], tmp_path: Path) -> None:
+    """Words of a single text included: one digest must not stand for two codecs."""
+    once = ["zebra", "quokka", "wombat", "numbat", "dingo"]
+    saved = Codec.of([*texts, *(f"flights to {word} please" for word in once)], public=True)
+    save_codec(saved, tmp_path)
+    loaded = load_codec(tmp_path)
+    assert [loaded.weigh(word) for word in (*once, "boston")] == [saved.weigh(word) for word in (*once, "boston")]
+    records = [f"{word} flights to boston from {word}" for word in once]
+    assert loaded.describe(records, size=2**41) == saved.describe(records, size=2**41)
+
+
+def test_copies_and_pickles_hold_nothing_of_records_that_were_described(texts: list[str]) -> None:
+    codec = Codec.of(texts, public=True)
+    before = pickle.dumps(codec)
+    record = ["call wojciechowski about flights to boston"]
+    described = codec.describe(record, size=2**41)
+    assert "wojciechowski" in repr(codec.searches[1]._steps)  # it is in memory
+    for copied in (pickle.loads(pickle.dumps(codec)), copy.deepcopy(codec)):
+        assert not copied.searches[1]._steps
+        assert not copied.model.words._found
+        assert copied.describe(record, size=2**41) == described
+    after = pickle.dumps(codec)
+    assert b"wojciechowski" not in after
+    assert len(after) == len(before)
+
+
+def damage(codec: Codec, directory: Path, field: str, value: object) -> None:
+    save_codec(codec, directory)
+    stored = json.loads((directory / DESCRIPTION).read_text("utf-8"))
+    (directory / DESCRIPTION).write_text(json.dumps({**stored, field: value}), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("format_version", 2),
+        ("words", ["", "\x00", "a", "a"]),
+        ("words", ["", "\x00", "a\nb"]),
+        ("classes", [0, 1, 7]),
+        ("counts", [0, -1]),
+        ("alphabet", "aa"),
+        ("texts", "many"),
+        ("holders", {"a": 1 << 40}),
+        ("utterances", ["two  spaces"]),
+        ("utterances", ["a " * 100]),
+    ],
+)
+def test_what_no_codec_writes_is_a_model_error(codec: Codec, tmp_path: Path, field: str, value: object) -> None:
+    damage(codec, tmp_path, field, value)
+    with pytest.raises(ModelError, match="corrupt"):
+        load_codec(tmp_path)
+
+
+def test_tables_are_checked(codec: Codec, tmp_path: Path) -> None:
+    save_codec(codec, tmp_path)
+    tables = load_file(tmp_path / TABLES)
+    for spoiled in ({**tables, "words": tables["words"] + 10_000}, {**tables, "words": tables["words"][:, 1:]}, {}):
+        save_file({name: table.contiguous() for name, table in spoiled.items()}, tmp_path / TABLES)
+        with pytest.raises(ModelError, match="corrupt"):
+            load_codec(tmp_path)
+    (tmp_path / TABLES).unlink()
+    with pytest.raises(ModelError, match=TABLES):
+        load_codec(tmp_path)
+
+
+@pytest.mark.parametrize("value", [-1, 37, True, "0"])
+def test_a_number_out_of_range_is_refused(codec: Codec, value: object) -> None:
+    with pytest.raises(ConfigurationError, match="descriptions must be integers from 0 to 36"):
+        codec.write([0, value], size=37)  # type: ignore[list-item]
+
+
+def test_sizes_and_texts_are_checked(codec: Codec) -> None:
+    with pytest.raises(ConfigurationError, match="size must be at least 2"):
+        codec.describe(["a"], size=1)
+    with pytest.raises(ConfigurationError, match="list of strings"):
+        codec.describe("a flight", size=8)
+
+
+def test_no_text_holds_the_marks_of_the_model() -> None:
+    assert END not in words_of("a  b")
+    assert UNKNOWN not in words_of("a \x00 b")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('say "Fare (q)," a.m.', ("say", '"', "fare", "(", "q", ")", ",", '"', "a.m", ".")),
+        ("a\tb\x7fc\nd", ("a", "b", "c", "d")),
+        ("CAFE\u0301 zwei\u200bteile", ("caf\xe9", "zwei", "teile")),
+    ],
+)
+def test_words_are_what_stands_between_spaces_control_characters_and_marks(text: str, words: tuple[str, ...]) -> None:
+    assert words_of(text) == words
+
+
+def test_a_model_that_does_not_spell_shares_all_among_known_words(codec: Codec) -> None:
+    plain = codec.model.unspelled()
+    numbers = range(len(plain.vocabulary.words))
+    spans = [plain.span(plain.start, number) for number in numbers]
+    assert [low for low, _ in spans] == [0, *(high for _, high in spans[:-1])]
+    assert spans[-1][1] == 2**30
+    unknown = plain.vocabulary.numbers[UNKNOWN]
+    assert spans[unknown][1] - spans[unknown][0] == 1
+    assert spans[0][1] > codec.model.span(plain.start, 0)[1]
+    for point in range(0, 2**30, 2**30 // 97):
+        symbol, (low, high) = plain.find(plain.start, point)
+        assert (low, high) == spans[symbol]
+        assert low <= point < high

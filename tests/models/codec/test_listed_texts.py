@@ -1,0 +1,258 @@
+"""Claims about the first numbers of a codec: the likeliest texts, one each, and the way to the nearest of them."""
+
+import json
+import math
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+
+from adept.data.air_travel import generator
+from adept.errors import ModelError
+from adept.models.codec import listed_texts as likely_texts
+from adept.models.codec.arithmetic_code import TextCode
+from adept.models.codec.beam_search import TextSearch
+from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
+from adept.models.codec.listed_texts import NextWords, likeliest
+from adept.models.codec.nearest_text import EQUALS, Numbered, Shelf, Weights
+from adept.models.codec.training import CodecConfig, learn_codec
+from adept.models.language_model.intervals import BITS, ONE
+from adept.models.language_model.mixture import WordModel
+from adept.models.language_model.word_lstm import STATES
+
+COUNT = 20_000
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    generated = generator.generate(seed=0, balanced=False, train=1200, validation=60, test=60)
+    return [utterance.text for utterance in generated["train"]]
+
+
+@pytest.fixture(scope="module")
+def codec(texts: list[str]) -> Codec:
+    return Codec.of(texts, public=True, likely=COUNT)
+
+
+def bits_of(model: WordModel, words: Sequence[str]) -> float:
+    """What a text costs, by the whole numbers of the code."""
+    return sum(BITS - math.log2(high - low) for low, high in TextCode(model, 1 << 20).spans(words))
+
+
+@pytest.mark.parametrize("network", [True, False])
+def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec, network: bool) -> None:
+    model = codec.model if network else codec.model.nearsighted()
+    assert bool(model.lstm) == network
+    foreseen, rows = NextWords(model), [model.vocabulary.encode(words) for words in codec.utterances[:12]]
+    length = min(map(len, rows)) - 1
+    assert length > 2
+    state = torch.zeros(len(rows), STATES), torch.zeros(len(rows), STATES)
+    for place in range(length + 1):
+        begun = torch.tensor([row[:place] for row in rows], dtype=torch.int64).reshape(len(rows), place)
+        shares, state = foreseen.shares(begun, state)
+        histories = [model.start] * len(rows)
+        for number, row in enumerate(rows):
+            for symbol in row[:place]:
+                histories[number] = model.after(histories[number], symbol)
+            spans = [model.span(histories[number], word) for word in range(shares.shape[1])]
+            exact = torch.tensor([(high - low) / ONE for low, high in spans])
+            assert float((shares[number] - exact).abs().sum()) < 0.02
+    assert torch.allclose(shares.sum(dim=1), torch.ones(len(rows)), atol=1e-4)
+
+
+def test_the_likely_texts_are_all_that_are_so_likely(codec: Codec) -> None:
+    """What the model writes at random and costs less than the last of them is among them, four times in five at least."""
+    model, listed = codec.model, {*codec.utterances, *(codec.likely[place] for place in range(len(codec.likely)))}
+    assert len(listed) == COUNT
+    assert () not in listed
+    costs = [bits_of(model, codec.likely[place]) for place in range(0, len(codec.likely), 150)]
+    steps = [later - earlier for earlier, later in pairwise(costs)]
+    assert min(steps) > -0.1
+    assert costs[0] + 3 < costs[-1]
+    code, rng = TextCode(model, 1 << 20), random.Random(0)
+    drawn = [code.text_at(rng.getrandbits(code.precision)) for _ in range(1_000)]
+    known = set(model.vocabulary.words)
+    likely = {
+        tuple(words)
+        for words, width in drawn
+        if words and code.precision - math.log2(width) < costs[-1] - 0.1 and known.issuperset(words)
+    }
+    assert len(likely) > 100
+    assert len(likely & listed) > 0.8 * len(likely)
+
+
+def test_a_beginning_that_leaves_too_few_bits_for_the_rest_is_given_up(codec: Codec, texts: list[str]) -> None:
+    """And few texts are lost by it: with rests that cost nothing, several times as many beginnings are read."""
+    rows = [codec.model.vocabulary.encode(words_of(text)) for text in texts]
+    read, found = {}, {}
+    for name, factor in (("rests", 1.0), ("none", 0.0)):
+        with pytest.MonkeyPatch.context() as patch:
+            search = likely_texts._Search(codec.model, rows)
+            search.after_word, search.after_pair = factor * search.after_word, factor * search.after_pair
+            seen, shares = [0], search.next.shares
+
+            def counted(words: torch.Tensor, state: object, seen: list[int] = seen, shares: object = shares) -> object:
+                seen[0] += len(words)
+                return shares(words, state)  # type: ignore[operator]
+
+            patch.setattr(search.next, "shares", counted)
+            found[name] = sum(len(costs) for costs, _ in search.within(15.0))
+            read[name] = seen[0]
+    assert found["none"] >= found["rests"] > 0.7 * found["none"] > 0
+    assert read["none"] > 3 * read["rests"]
+
+
+def test_likely_texts_have_the_first_numbers_behind_the_utterances(codec: Codec) -> None:
+    said, size = len(codec.utterances), 4_000
+    assert codec.write([said, said + 7], size=size) == [text_of(codec.likely[0]), text_of(codec.likely[7])]
+    described = codec.describe([text_of(codec.likely[place]) for place in (0, 7, 2_000)], size=size)
+    assert described == [said, said + 7, said + 2_000]
+    assert all(codec.write(range(said + 3), size=said + 3))
+
+
+def test_the_likely_texts_say_more_than_numbers_of_the_code(codec: Codec, texts: list[str]) -> None:
+    generated = generator.generate(seed=1, balanced=False, train=150, validation=10, test=10)
+    records = [utterance.text for utterance in generated["train"] if utterance.text not in texts]
+    without = Codec(codec.model, codec.weigh, codec.utterances)
+    exact = {}
+    for name, used in (("with", codec), ("without", without)):
+        written = used.write(used.describe(records, size=COUNT), size=COUNT)
+        exact[name] = sum(text == text_of(words_of(own)) for text, own in zip(written, records, strict=True))
+    assert exact["with"] > 1.15 * exact["without"] > 0
+
+
+@pytest.mark.parametrize("size", [COUNT - 1, COUNT, 2**20, 2**24 - 1, 2**24])
+def test_every_number_has_a_text_and_every_text_a_number_with_a_list_too(codec: Codec, size: int) -> None:
+    rng = random.Random(0)
+    drawn = [0, len(codec.utterances), COUNT - 2, size - 1, *(rng.randrange(size) for _ in range(10))]
+    written = codec.write(drawn, size=size)
+    assert len(written) == len(drawn)
+    assert codec.write(codec.describe(written, size=size), size=size)
+    assert all(0 <= number < size for number in codec.describe(["", "zyzzyva", "word " * 50], size=size))
+
+
+@pytest.mark.parametrize("size", [COUNT // 2, COUNT, 2 * COUNT])
+def test_where_most_numbers_are_texts_at_hand_nothing_is_searched_for(
+    codec: Codec, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TextSearch, "near", None)
+    monkeypatch.setattr(TextCode, "number", None)
+    assert codec.describe(["please book me a table at the zyzzyva"], size=size)
+
+
+def test_words_keep_their_order_where_texts_of_the_same_words_have_numbers(codec: Codec) -> None:
+    """Whatever stands first: a text with the same words is as near."""
+    place, back = _turned(codec)
+    there = text_of(codec.likely[place])
+    for record in (there, text_of(back)):
+        assert codec.write(codec.describe([record], size=COUNT), size=COUNT) == [record]
+
+
+def _turned(codec: Codec) -> tuple[int, tuple[str, ...]]:
+    """A likely text, and another one of the same words in another order."""
+    seen: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for place in range(len(codec.likely)):
+        words = codec.likely[place]
+        if (other := seen.setdefault(tuple(sorted(words)), words)) != words:
+            return place, other
+    raise AssertionError("there is none")
+
+
+def test_private_text_has_no_list(texts: list[str]) -> None:
+    assert not len(Codec.of(texts, public=False, likely=5_000).likely)
+
+
+def test_a_saved_list_is_the_same_list(codec: Codec, tmp_path: Path) -> None:
+    save_codec(codec, tmp_path)
+    loaded, records = load_codec(tmp_path), ["when does the last flight leave", "zyzzyva"]
+    assert (loaded.likely.flat == codec.likely.flat).all()
+    for size in (3_000, 2**15, 2**30):
+        assert loaded.describe(records, size=size) == codec.describe(records, size=size)
+
+
+@pytest.mark.parametrize("spoiled", [[30_000, 0], [1, 0], [-5, 0], [5, 0, 0], [0, 5, 0], [5, 6], [*([5] * 41), 0], []])
+def test_a_list_that_no_codec_writes_is_refused(codec: Codec, tmp_path: Path, spoiled: list[int]) -> None:
+    save_codec(codec, tmp_path)
+    tables, stored = load_file(tmp_path / TABLES), json.loads((tmp_path / DESCRIPTION).read_text("utf-8"))
+    save_file(tables | {"likely": torch.tensor(spoiled, dtype=torch.int16)}, tmp_path / TABLES)
+    (tmp_path / DESCRIPTION).write_text(json.dumps(stored | {"likely": len(spoiled)}), "utf-8")
+    with pytest.raises(ModelError, match="corrupt"):
+        load_codec(tmp_path)
+
+
+@pytest.mark.parametrize("value", [-1, 1 << 40, "many", 3.5, True])
+def test_the_length_of_a_list_is_a_number(codec: Codec, tmp_path: Path, value: object) -> None:
+    save_codec(codec, tmp_path)
+    stored = json.loads((tmp_path / DESCRIPTION).read_text("utf-8"))
+    (tmp_path / DESCRIPTION).write_text(json.dumps(stored | {"likely": value}), "utf-8")
+    with pytest.raises(ModelError, match="corrupt"):
+        load_codec(tmp_path)
+
+
+@pytest.mark.parametrize("few", [1, 4, 10**9], ids=["by words", "as it is", "all"])
+def test_the_nearest_text_is_the_nearest_of_all(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against every distance, one by one: whichever way was taken, whether words are known, repeated, or missing."""
+    monkeypatch.setattr("adept.models.codec.nearest_text.FEW", few)
+    rng = random.Random(0)
+    words = [f"w{number}" for number in range(30)]
+    rows = [tuple(rng.choice(words) for _ in range(rng.randint(1, 7))) for _ in range(300)]
+    listed: list[int] = []
+    for _ in range(200):
+        listed += [*(rng.randint(2, 31) for _ in range(rng.randint(1, 7))), 0]
+    more = Numbered(["", "\x00", *words], np.array(listed, dtype=np.int16))
+    weigh = Weights.of([row[:3] for row in rows])
+    shelf = Shelf(rows, weigh, more)
+    held = [shelf[number] for number in range(len(rows) + len(more))]
+    for _ in range(150):
+        record = tuple(rng.choice([*words, "new", "newer"]) for _ in range(rng.randint(0, 9)))
+        distances = [weigh.distance(record, text) for text in held]
+        place, distance = shelf.nearest(record)
+        assert distances[place] == distance == min(distances)
+        equal = [number for number, other in enumerate(distances) if other == distance][:EQUALS]
+        shared = [_pairs(record, held[number]) for number in equal]
+        assert place == equal[shared.index(max(shared))]
+
+
+def test_a_text_as_near_as_what_was_looked_at_already_is_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One lacks the one word, one the other, and both weigh the same: the first of them is the answer."""
+    monkeypatch.setattr("adept.models.codec.nearest_text.FEW", 0)
+    rows = [("y", "a"), ("x", "a"), ("z", "b")]
+    shelf = Shelf(rows, Weights.of([*rows, *rows]))
+    assert shelf.nearest(("x", "y", "a"))[0] == 0
+
+
+def _pairs(record: Sequence[str], text: Sequence[str]) -> int:
+    """How many neighbours two texts have in common, counted one by one."""
+    left = [*pairwise(["", *text, ""])]
+    shared = 0
+    for pair in pairwise(["", *record, ""]):
+        if pair in left:
+            left.remove(pair)
+            shared += 1
+    return shared
+
+
+def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:
+    from adept.data.corpus import Corpus
+
+    corpus = Corpus(texts, ["x"] * len(texts))
+    some = learn_codec(corpus, corpus, public=True, seed=0, config=CodecConfig(likely=2_000, network=False))
+    assert len(some.utterances) + len(some.likely) == 2_000
+    few = Corpus(texts[:300], ["x"] * 300)
+    for those, likely in ((corpus, 0), (few, 2_000)):
+        codec = learn_codec(those, few, public=True, seed=0, config=CodecConfig(likely=likely, network=False))
+        assert codec.utterances
+        assert not len(codec.likely)
+
+
+def test_rows_of_numbers(codec: Codec) -> None:
+    rows: list[NDArray[np.int16]] = likeliest(codec.model, [[2, 0], [2, 3, 0]], count=50)
+    assert len(rows) == 50
+    assert all(0 < len(row) <= 40 and row.min() > 1 for row in rows)

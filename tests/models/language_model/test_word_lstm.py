@@ -1,0 +1,224 @@
+"""Claims about the network that foresees words: exact whole numbers, one distribution function, more than n-grams foresee."""
+
+import math
+import pickle
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from adept.errors import ModelError
+from adept.models.codec.codec import Codec, words_of
+from adept.models.codec.files import TABLES, load_codec, save_codec
+from adept.models.language_model import word_lstm, word_lstm_training
+from adept.models.language_model.intervals import ONE
+from adept.models.language_model.mixture import WordModel
+from adept.models.language_model.vocabulary import END, Vocabulary
+from adept.models.language_model.word_lstm import FALL, PEAK, RANGE, UNIT, State, WordLstm, shapes
+from adept.models.language_model.word_lstm_training import learn_word_lstm
+
+CITIES = ["boston", "denver", "dallas", "oakland"]
+HOURS = ["six", "nine", "noon", "ten", "eight", "five", "four", "two", "one", "midnight"]
+
+
+def round_trips(count: int, *, seed: int) -> list[str]:
+    """Sentences whose last word is their second, six words before: no n-gram of five words sees that far."""
+    rng = random.Random(seed)
+    return [f"to {city} at {rng.choice(HOURS)} and back from {city}" for city in rng.choices(CITIES, k=count)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(word_lstm_training, "LEAST_TEXTS", 100)
+        patch.setattr(word_lstm_training, "UPDATES", 1_000)
+        patch.setattr(word_lstm_training, "MOST_EPOCHS", 100)
+        yield
+
+
+@pytest.fixture(scope="module")
+def model() -> WordModel:
+    return WordModel.of([words_of(text) for text in round_trips(300, seed=0)], network=True)
+
+
+@pytest.fixture(scope="module")
+def codec(model: WordModel) -> Codec:
+    made = Codec.of(round_trips(50, seed=0), public=True, network=False)
+    return Codec(model, made.weigh, made.utterances)
+
+
+def made_of_anything(words: int, classes: int, *, seed: int = 0) -> WordLstm:
+    """A network with weights of all sizes that 16 bits hold, as a stranger's may be."""
+    rng = np.random.default_rng(seed)
+    sizes = shapes(words, classes)
+    weights = {name: rng.integers(-(2**15), 2**15, size=shape).astype(np.int16) for name, shape in sizes.items()}
+    return WordLstm(weights, [*[*range(0, words, words // classes)][:classes], words])
+
+
+def exactly(network: WordLstm, state: State, word: int) -> tuple[list[int], list[int]]:
+    """States as Python's integers have them, one product after the other, from the last to the first."""
+    weights: dict[str, Any] = {name: table.tolist() for name, table in network.weights.items()}
+    hidden, cell = state.hidden.tolist(), state.cell.tolist()
+    inputs = weights["embedding"][word]
+    summed = [
+        (
+            sum(x * row[gate] for x, row in zip(inputs[::-1], weights["from_input"][::-1], strict=True))
+            + sum(h * row[gate] for h, row in zip(hidden[::-1], weights["from_state"][::-1], strict=True))
+        )
+        // UNIT
+        + weights["gates"][gate]
+        for gate in range(len(weights["gates"]))
+    ]
+    size = len(hidden)
+
+    def curve(of: Any, score: int) -> int:
+        return round(UNIT * of(min(max(score, -RANGE), RANGE - 1) / UNIT))
+
+    taken, kept, new, shown = (summed[part * size : (part + 1) * size] for part in range(4))
+    cells = [
+        (curve(sigmoid, k) * c + curve(sigmoid, t) * curve(math.tanh, n)) // UNIT
+        for k, c, t, n in zip(kept, cell, taken, new, strict=True)
+    ]
+    return cells, [curve(sigmoid, s) * curve(math.tanh, c) // UNIT for s, c in zip(shown, cells, strict=True)]
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_states_are_those_of_exact_integers_in_any_order(model: WordModel, learned: bool) -> None:
+    network = model.lstm if learned else made_of_anything(60, 12)
+    assert network is not None
+    state = network.start()
+    for word in (5, 3, 1, 7, 5, 0):
+        cells, hidden = exactly(network, state, word)
+        state = network.read(state, word)
+        assert (state.cell.tolist(), state.hidden.tolist()) == (cells, hidden)
+
+
+def test_tables_of_the_curves_are_those_of_another_implementation() -> None:
+    """Rounded to 12 bits, the last one in which implementations of exp differ does not show."""
+    sigmoids, tanhs = word_lstm._curves()
+    places = [place / UNIT for place in range(-RANGE, RANGE)]
+    assert sigmoids.tolist() == [round(UNIT * sigmoid(place)) for place in places]
+    assert tanhs.tolist() == [round(UNIT * math.tanh(place)) for place in places]
+    assert word_lstm._fall().tolist() == [round(PEAK * math.exp(-place / UNIT)) + 1 for place in range(FALL)]
+
+
+def test_rounding_up_is_noticed(model: WordModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted defect: the sums of products are rounded to the nearest, as a float's last bit may be."""
+    network = model.lstm
+    assert network is not None
+    state = network.read(network.start(), 5)
+    monkeypatch.setattr(word_lstm, "_scaled", lambda products: np.rint(products / UNIT).astype(np.int64))
+    assert network.read(state, 3).cell.tolist() != exactly(network, state, 3)[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_state_has_distribution_functions_whatever_the_weights(seed: int) -> None:
+    network = made_of_anything(60, 12, seed=seed)
+    state = network.start()
+    for word in range(40):
+        state = network.read(state, word)
+        for edges in (network.class_edges(state), *(network.word_edges(state, own) for own in range(12))):
+            assert (edges[0], edges[-1]) == (0, ONE)
+            assert edges == sorted(edges)
+    assert (FALL // UNIT) < 30
+    assert PEAK * 200_000 * ONE < 2**63
+
+
+def test_shares_of_the_mixture_are_those_that_a_point_finds(model: WordModel) -> None:
+    """After many words, which the network read one by one: both directions read one function."""
+    history = model.start
+    for word in (*words_of("to denver at six and back from"),):
+        history = model.after(history, model.vocabulary.numbers[word])
+    spans = [model.span(history, number) for number in range(len(model.vocabulary.words))]
+    assert [low for low, _ in spans] == [0, *(high for _, high in spans[:-1])]
+    assert spans[-1][1] == ONE
+    for point in range(0, ONE, ONE // 97):
+        number, span = model.find(history, point)
+        assert span == spans[number]
+        assert span[0] <= point < span[1]
+
+
+def test_it_foresees_what_was_said_long_ago_and_n_grams_do_not(model: WordModel) -> None:
+    def share(of: WordModel, text: str) -> float:
+        history = of.start
+        *before, last = [of.vocabulary.numbers[word] for word in words_of(text)]
+        for number in before:
+            history = of.after(history, number)
+        low, high = of.span(history, last)
+        return (high - low) / ONE
+
+    texts = round_trips(20, seed=1)
+    assert np.mean([share(model, text) for text in texts]) > 0.5
+    assert np.mean([share(model.nearsighted(), text) for text in texts]) < 0.4
+
+
+def test_a_code_with_the_network_goes_both_ways_and_needs_fewer_numbers(codec: Codec) -> None:
+    """The last city costs next to nothing: of texts that are no utterance more come back word for word."""
+    others = [text for text in round_trips(60, seed=2) if words_of(text) not in codec.utterances]
+    near = Codec(codec.model.nearsighted(), codec.weigh, codec.utterances)
+    size = 1 << 25
+    kept = {
+        name: sum(
+            text == record
+            for text, record in zip(of.write(of.describe(others, size=size), size=size), others, strict=True)
+        )
+        for name, of in (("network", codec), ("n-grams", near))
+    }
+    assert kept["network"] >= kept["n-grams"]
+    assert kept["network"] == len(others)
+
+
+def test_a_saved_network_is_the_same_network_and_a_damaged_one_is_refused(codec: Codec, tmp_path: Path) -> None:
+    save_codec(codec, tmp_path)
+    loaded = load_codec(tmp_path)
+    texts, size = round_trips(10, seed=3), 1 << 30
+    assert loaded.describe(texts, size=size) == codec.describe(texts, size=size)
+    tables = load_file(tmp_path / TABLES)
+    lacking = {name: table for name, table in tables.items() if name != "lstm.gates"}
+    for spoiled in (
+        lacking,
+        {**tables, "lstm.gates": tables["lstm.gates"].to(torch.int32)},
+        {**tables, "lstm.gates": tables["lstm.gates"][1:].clone()},
+    ):
+        save_file(spoiled, tmp_path / TABLES)
+        with pytest.raises(ModelError, match="corrupt"):
+            load_codec(tmp_path)
+
+
+def test_learning_is_repeatable_and_leaves_the_callers_seeds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_lstm_training, "UPDATES", 20)
+    texts = [words_of(text) for text in round_trips(120, seed=0)]
+    vocabulary = Vocabulary.of(texts, seed=0)
+    rows = [vocabulary.encode(text) for text in texts]
+    before = torch.get_rng_state()
+    first, again = (learn_word_lstm(rows, vocabulary, seed=0) for _ in range(2))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert first is not None
+    assert again is not None
+    assert all(np.array_equal(table, again.weights[name]) for name, table in first.weights.items())
+
+
+def test_few_texts_and_private_ones_have_no_network() -> None:
+    few = [words_of(text) for text in round_trips(99, seed=0)]
+    assert WordModel.of(few, network=True).lstm is None
+    assert Codec.of(round_trips(300, seed=0), public=False).model.lstm is None
+
+
+def test_copies_and_pickles_hold_nothing_that_was_read(model: WordModel) -> None:
+    before = pickle.dumps(model)
+    history = model.start
+    for number in model.vocabulary.encode(words_of(round_trips(1, seed=4)[0])):
+        history = model.after(history, number)
+        model.span(history, model.vocabulary.numbers[END])
+    assert len(model._found) > 10
+    assert pickle.dumps(model) == before
+    assert not pickle.loads(before)._found

@@ -1,0 +1,103 @@
+"""A word outside the vocabulary is read as the known one that means most nearly the same, whatever stands beside it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from adept.errors import ModelError
+from adept.models.tokenizer.lexicon import LIKE, Lexicon
+from adept.models.tokenizer.tokenizer import END, FIRST_LABEL, UNKNOWN, Tokenizer, TokenizerConfig
+
+TEXTS = ["book a cheap hotel in paris", "rent a car on friday", "play music by the band", "cancel my order"] * 2
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(TEXTS).with_synonyms(Lexicon.load())
+
+
+def test_the_lexicon_of_the_package_knows_what_words_mean() -> None:
+    lexicon = Lexicon.load()
+    assert len(lexicon.words) == len(set(lexicon.words)) == len(lexicon.vectors)
+    bicycle, bike, invoice = lexicon.of(["bicycle", "bike", "invoice"])
+    assert bicycle @ bike > 0.7 > 0.2 > bicycle @ invoice
+    np.testing.assert_allclose(np.linalg.norm(lexicon.of(["Paris", "what's"]), axis=1), 1)
+
+
+def test_words_that_it_does_not_hold_have_no_vector_and_another_language_has_none_at_all() -> None:
+    lexicon = Lexicon.load()
+    assert not lexicon.of(["paris", "hotel", "qqqq"])[2].any()
+    assert not lexicon.of(["ich", "möchte", "morgen", "früh", "aufstehen", "in", "paris"]).any()
+
+
+def test_an_unknown_word_is_read_as_the_nearest_known_one(tokenizer: Tokenizer) -> None:
+    known = tokenizer.encode(["rent a car on friday", "book a cheap hotel in paris"], max_length=40)
+    assert tokenizer.encode(["rent a vehicle on THURSDAY", "book a inexpensive motel in paris"], max_length=40) == known
+    assert tokenizer.encode(["qqqq car"], max_length=40) == [[UNKNOWN, tokenizer.vocabulary["car"], END]]
+
+
+def test_known_words_stay_and_only_likely_ones_are_put_in_the_place_of_others(tokenizer: Tokenizer) -> None:
+    assert tokenizer.synonyms.keys().isdisjoint(tokenizer.vocabulary)
+    lexicon = Lexicon.load()
+    for word, known in list(tokenizer.synonyms.items())[::50]:
+        likeness = lexicon.of([word, *tokenizer.words[FIRST_LABEL:]])
+        cosines = likeness[1:] @ likeness[0]
+        assert cosines.max() >= LIKE - 0.01
+        assert tokenizer.words[FIRST_LABEL + int(cosines.argmax())] == known
+
+
+def test_what_a_word_is_read_as_depends_on_no_other_word(tokenizer: Tokenizer) -> None:
+    alone = tokenizer.encode(["vehicle"], max_length=40)[0][0]
+    for text in ("vehicle qqqq", "VEHICLE, friday", "😀 vehicle"):
+        assert alone in tokenizer.encode([text, "motel"], max_length=40)[0]
+
+
+def test_subwords_are_never_unknown_so_that_none_has_a_synonym() -> None:
+    config = TokenizerConfig(kind="bpe", vocabulary_size=200)
+    assert not Tokenizer.train(TEXTS, config).with_synonyms(Lexicon.load()).synonyms
+
+
+def test_synonyms_are_saved_with_the_vocabulary_and_hostile_ones_refused(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    tokenizer.save_pretrained(tmp_path)
+    assert Tokenizer.from_pretrained(tmp_path).synonyms == tokenizer.synonyms
+    for wrong in ({"vehicle": "qqqq"}, {"vehicle": 7}, {"vehicle": "[END]"}, {"vehicle": None}, ["vehicle"]):
+        (tmp_path / "synonyms.json").write_text(json.dumps(wrong), "utf-8")
+        with pytest.raises(ModelError, match=r"synonyms\.json"):
+            Tokenizer.from_pretrained(tmp_path)
+    Tokenizer.train(TEXTS).save_pretrained(tmp_path)
+    assert not (tmp_path / "synonyms.json").exists()
+
+
+def test_a_lexicon_is_distilled_from_an_encoder_of_sentences_and_read_again(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = [f"word{chr(97 + n // 10)}{chr(97 + n % 10)}" for n in range(90)]
+    true = rng.normal(size=(90, 6))
+    seen, unseen, misled = range(85), range(85, 90), 3
+    turn = np.linalg.qr(rng.normal(size=(12, 12)))[0][:6]  # an encoder says the same in other directions
+    alone = true @ np.diag([1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
+    alone[misled] = -alone[misled]  # a word that means something else in a sentence
+    texts = ["".join(f"{words[n]}? " for n in rng.choice(seen, size=5, replace=False)) for _ in range(3000)]
+
+    def encode(asked: Sequence[str]) -> NDArray[np.float64]:
+        if list(asked) == words:
+            return np.asarray(alone @ turn + 3)
+        return np.array([sum(true[words.index(word.strip("?"))] for word in text.split()) for text in asked]) @ turn + 3
+
+    lexicon = Lexicon.distilled(words, texts, encode, dim=6)
+    found, wanted = (
+        _unit(vectors) @ _unit(vectors).T for vectors in (lexicon.look_up(words), true - true.mean(axis=0))
+    )
+    assert np.abs(found - wanted)[:85, :85].max() < 0.2, "words are as like each other as the sentences say"
+    assert np.abs(found - wanted)[unseen].max() < 0.3, "others as the encoder reads them alone, put among the former"
+    lexicon.save(tmp_path)
+    again = Lexicon.load(tmp_path)
+    assert again.words == tuple(words)
+    np.testing.assert_array_equal(again.vectors, lexicon.vectors)
+
+
+def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))

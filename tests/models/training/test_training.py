@@ -1,0 +1,382 @@
+"""Training learns, stops, resumes where it was, and ends with its best weights."""
+
+import csv
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+import torch
+from tiny import TINY_MODEL, Run, tiny_config
+from torch import Tensor
+
+from adept.cli import train
+from adept.cli.app import MechanismChoice
+from adept.data.corpus import Corpus, DataConfig, load
+from adept.errors import AdeptError, ConfigurationError, DataError
+from adept.mechanisms import BY_NAME, Identity, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.network.batching import LengthBatchSampler, pad, token_loader
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.training.config import ContentConfig, FitResult, TrainerConfig, TrainingConfig, for_mechanism
+from adept.models.training.content import fit_content
+from adept.models.training.resuming import TrainSpec
+from adept.models.training.run import fit, train_model
+from adept.models.training.task import AutoencoderTask
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
+
+TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]
+
+
+def small_fit(
+    tmp_path: Path, *, epochs: int = 3, resume: Path | None = None, **options: object
+) -> tuple[Autoencoder, FitResult]:
+    tokenizer = Tokenizer.train(TEXTS)
+    torch.manual_seed(0)
+    model = Autoencoder(
+        ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=4, word_dropout=0.0, dropout=0.0),
+        vocabulary_size=len(tokenizer),
+        clip="l2",
+    )
+    trainer = TrainerConfig(max_epochs=epochs, accelerator="cpu")
+    mechanism = options.pop("mechanism", None)
+    training = TrainingConfig(**{"batch_size": 4, **options})  # type: ignore[arg-type]
+    spec = TrainSpec(clip="l2", training=training, trainer=trainer, mechanism=mechanism)  # type: ignore[arg-type]
+    corpora = Corpus(TEXTS), Corpus(TEXTS[::4])
+    return model, fit(model, tokenizer, *corpora, spec, output_dir=tmp_path, resume=resume)
+
+
+def test_reconstruction_improves_and_the_log_says_so(tmp_path: Path) -> None:
+    _, result = small_fit(tmp_path, epochs=20)
+    rows = list(csv.DictReader((tmp_path / "metrics.csv").read_text().splitlines()))
+    losses = [float(row["validation_loss"]) for row in rows if row["validation_loss"]]
+    assert losses[-1] < 0.8 * losses[0]
+    assert result.validation_loss == pytest.approx(min(losses))
+    assert result.records_per_second > 0
+
+
+def test_early_stopping_ends_a_run_that_no_longer_improves(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.train(TEXTS)
+    model = Autoencoder(
+        ModelConfig(embedding_dim=8, hidden_dim=8, latent_dim=2), vocabulary_size=len(tokenizer), clip="l2"
+    )
+    unseen = Corpus(["h fares show", "list list list list"])
+    spec = TrainSpec(
+        clip="l2",
+        training=TrainingConfig(learning_rate=0.1, patience=1, batch_size=4),
+        trainer=TrainerConfig(max_epochs=60, accelerator="cpu"),
+    )
+    result = fit(model, tokenizer, Corpus(TEXTS), unseen, spec, output_dir=tmp_path)
+    assert result.epochs < 60
+
+
+def test_the_weights_left_behind_are_those_of_the_best_epoch(tmp_path: Path) -> None:
+    model, _ = small_fit(tmp_path)
+    best = torch.load(tmp_path / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
+    assert all(torch.equal(tensor, best[f"model.{name}"]) for name, tensor in model.state_dict().items())
+
+
+def test_a_resumed_run_goes_on_to_what_an_uninterrupted_one_reaches(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path / "whole", epochs=2)
+    config.model.dropout = config.model.word_dropout = 0.0  # no randomness but the order of the batches
+    whole = train.run(config)
+    config.output_dir, config.trainer.max_epochs = str(tmp_path / "parts"), 1
+    train.run(config)
+    config.resume_from, config.trainer.max_epochs = config.output_dir, 2
+    resumed = train.run(config)
+    assert resumed.fit.epochs == whole.fit.epochs == 2
+    # The learning rate falls with the share of epochs done, and the first epoch has the full rate whatever the length.
+    assert resumed.fit.validation_loss == pytest.approx(whole.fit.validation_loss, rel=1e-4)
+
+
+def test_the_last_epoch_is_kept_though_it_was_not_the_best(tmp_path: Path) -> None:
+    """Weights that hardly move: the first epoch is the best, and a run goes on after the fourth all the same."""
+    small_fit(tmp_path, epochs=4, learning_rate=1e-30)
+    epochs = [
+        torch.load(tmp_path / "checkpoints" / name, weights_only=True)["epoch"] for name in ("best.ckpt", "last.ckpt")
+    ]
+    assert epochs == [0, 3]
+
+
+def test_resuming_from_nothing_or_from_damage_is_a_user_error(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path / "run")
+    config.resume_from, config.output_dir = str(tmp_path), None
+    with pytest.raises(DataError, match="resume_from"):
+        train.run(config)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").write_bytes(b"damage")
+    with pytest.raises(DataError, match="cannot resume"):
+        small_fit(tmp_path, resume=tmp_path / "checkpoints" / "last.ckpt")
+
+
+def resumed(config: train.TrainConfig, *, epochs: int = 3) -> train.TrainConfig:
+    config.resume_from, config.trainer.max_epochs = config.output_dir, epochs
+    return config
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("text", lambda c: setattr(c.data, "seed", 1)),
+        ("text", lambda c: setattr(c.data, "sizes", [300, 60, 60])),
+        ("sizes", lambda c: setattr(c.model, "hidden_dim", 33)),
+        ("clip", lambda c: setattr(c, "mechanism", MechanismChoice(BY_NAME["l1"]))),
+        ("labels", lambda c: setattr(c, "labels", "joint")),
+    ],
+)
+def test_a_run_goes_on_only_with_what_it_began_with(
+    tmp_path: Path, tiny_run: Path, part: str, change: Callable[[train.TrainConfig], None]
+) -> None:
+    shutil.copytree(tiny_run, tmp_path / "run")
+    config = resumed(tiny_config(tmp_path / "run"))
+    change(config)
+    with pytest.raises(DataError, match=f"another {part}|text, clip, labels and sizes"):
+        train.run(config)
+
+
+def test_a_private_run_stays_private_whatever_is_declared_later(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path / "run", epochs=1)
+    config.training_data.public = False
+    train.run(config)
+    config.training_data.public = True
+    train.run(resumed(config, epochs=2))
+    model, _ = load_model(tmp_path / "run")
+    assert model.training_data.public is False
+    assert "PRIVATE" in (tmp_path / "run" / "model" / "README.md").read_text()
+    train.run(resumed(config, epochs=3))
+    assert load_model(tmp_path / "run")[0].training_data.public is False
+
+
+def test_fewer_epochs_than_are_done_are_refused(tmp_path: Path, tiny_run: Path) -> None:
+    shutil.copytree(tiny_run, tmp_path / "run")
+    with pytest.raises(ConfigurationError, match="more than the 2 epochs"):
+        train.run(resumed(tiny_config(tmp_path / "run"), epochs=2))
+
+
+@pytest.mark.parametrize("name", ["last.ckpt", "best.ckpt", "tokenizer.json"])
+def test_damaged_checkpoints_are_refused_in_one_line(tmp_path: Path, tiny_run: Path, name: str) -> None:
+    for number in range(12):
+        run = tmp_path / f"run{number}"
+        shutil.copytree(tiny_run, run)
+        content = bytearray((run / "checkpoints" / name).read_bytes())
+        rng = random.Random(number)
+        match number % 3:
+            case 0:
+                del content[rng.randrange(len(content)) :]
+            case 1:
+                place = rng.randrange(len(content) * 3 // 4)
+                content[place : place + 200] = rng.randbytes(200)
+            case 2:
+                content = bytearray(rng.choice([b"", b"PK", b"\x80\x02}q\x00.", b"[1]"]))
+        (run / "checkpoints" / name).write_bytes(bytes(content))
+        with pytest.raises(AdeptError) as caught:
+            train.run(resumed(tiny_config(run)))
+        assert str(caught.value).isprintable()
+
+
+def test_resume_from_alone_continues_the_command_that_began_the_run(adept_here: Run, tmp_path: Path) -> None:
+    run, model = tmp_path / "run", [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
+    begun = adept_here("train", "data.sizes=[200,40,40]", *model, "trainer.max_epochs=1", f"output_dir={run}")
+    assert begun.returncode == 0, begun.stderr
+    nothing_left = adept_here("train", f"resume_from={run}")
+    assert (nothing_left.returncode, "trainer.max_epochs" in nothing_left.stderr) == (2, True)
+    done = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((run / "result.json").read_text())["fit"]["epochs"] == 2
+    elsewhere = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", f"output_dir={tmp_path / 'new'}")
+    assert (elsewhere.returncode, "output_dir must be left out" in elsewhere.stderr) == (2, True)
+    other = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", "data.seed=5")
+    assert (other.returncode, "another text" in other.stderr) == (2, True)
+    assert adept_here("train", f"resume_from={run}", "trainer.max_epochs=3").returncode == 0, (
+        "a refusal leaves no trace"
+    )
+
+
+def test_a_new_run_needs_a_directory(adept_here: Run) -> None:
+    done = adept_here("train")
+    assert (done.returncode, "output_dir must be given" in done.stderr) == (2, True)
+
+
+def test_noise_aware_training_asks_for_noise_at_every_budget_in_the_range(tmp_path: Path) -> None:
+    asked: list[float] = []
+
+    def build(epsilon: float) -> Mechanism:
+        asked.append(epsilon)
+        return SqrtNLaplace(epsilon=epsilon)
+
+    _, noisy = small_fit(tmp_path / "noisy", epsilon=[2.0, 50.0], mechanism=build)
+    assert 2.0 <= min(asked) < 5 < 20 < max(asked) <= 50.0
+    _, plain = small_fit(tmp_path / "plain", mechanism=build)
+    assert plain.validation_loss < noisy.validation_loss
+
+
+def blurred_task(monkeypatch: pytest.MonkeyPatch) -> tuple[AutoencoderTask, list[float]]:
+    """A task whose decoder learns from the codewords of two codebooks, and the losses that it logs."""
+    torch.manual_seed(0)
+    model = Autoencoder(ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=4), vocabulary_size=30, clip="l2")
+    model.codebooks = {size: torch.nn.functional.normalize(torch.randn(size, 4)) for size in (2, 6)}
+    losses: list[float] = []
+    monkeypatch.setattr(AutoencoderTask, "log", lambda self, name, loss, **_: losses.append(loss.item()))
+    return AutoencoderTask(model, TrainingConfig()), losses
+
+
+def test_a_validation_loss_is_the_same_whenever_it_is_asked_and_takes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, losses = blurred_task(monkeypatch)
+    task.eval()
+    tokens = torch.randint(5, 30, (8, 6))
+    before = torch.get_rng_state()
+    for _ in range(5):
+        task.validation_step(tokens, 0)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert len(set(losses)) == 1
+    for _ in range(5):
+        task.training_step(tokens)  # these do draw
+    assert len(set(losses)) == 6
+
+
+def test_every_record_of_a_batch_has_a_codeword_of_a_codebook_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _ = blurred_task(monkeypatch)
+    latents = torch.nn.functional.normalize(torch.randn(1, 4)).repeat(3000, 1)
+    chosen = task._codewords(latents)
+    kinds = [latents[:1], *task.model.codebooks.values()]
+    shares = [float((chosen[:, None] == kind[None]).all(dim=2).any(dim=1).float().mean()) for kind in kinds]
+    assert sum(shares) == pytest.approx(1)
+    assert shares == pytest.approx([1 / 3] * 3, abs=0.05)  # six standard deviations
+    nearest = int((task.model.codebooks[6] @ latents[0]).argmax())
+    own = (chosen == task.model.codebooks[6][nearest]).all(dim=1).float().mean()
+    assert float(own) == pytest.approx(1 / 6, abs=0.05)  # every other one is beside it
+
+
+def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: Path) -> None:
+    assert {p.name for p in (tiny_run / "model").iterdir()} == {
+        "config.json",
+        "model.safetensors",
+        "codebooks.safetensors",
+        "codec.json",
+        "codec.safetensors",
+        "tokenizer.json",
+        "README.md",
+    }
+    model, _ = load_model(tiny_run)
+    assert (model.training_data.name, model.training_data.public, model.training_data.records) == (
+        "air_travel",
+        True,
+        400,
+    )
+    assert not [p for p in tiny_run.rglob("*") if "=" in p.name]
+
+
+def test_users_files_count_as_private_unless_declared_public(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("\n".join(TEXTS * 3))
+    for declared, public in ((None, False), (True, True)):
+        config = tiny_config(tmp_path / f"run-{declared}", epochs=1)
+        config.data.name, config.data.path, config.data.public = "files", str(tmp_path), False
+        config.training_data.public = declared
+        train.run(config)
+        model, _ = load_model(config.output_dir)
+        assert model.training_data.public is public
+        card = (Path(config.output_dir) / "model" / "README.md").read_text()
+        assert ("PRIVATE" in card) is not public
+
+
+def test_no_private_utterance_is_left_in_a_run_directory(tmp_path: Path) -> None:
+    sentence = "the quick brown zebra phones nobody"
+    (tmp_path / "train.txt").write_text("\n".join([sentence] * 20 + TEXTS))
+    config = tiny_config(tmp_path / "run", epochs=1)
+    config.data.name, config.data.path, config.data.public = "files", str(tmp_path), False
+    train.run(config)
+    for path in (tmp_path / "run").rglob("*"):
+        assert not path.is_file() or b"zebra phones" not in path.read_bytes()
+
+
+def test_batches_are_reshuffled_by_epoch_and_padded_to_their_own_length() -> None:
+    rows = [[4 + i] * (i % 9 + 1) for i in range(100)]
+    loader = token_loader(rows, batch_size=10, seed=0)
+    sampler = cast(LengthBatchSampler, loader.batch_sampler)
+    orders = {}
+    for name, epoch in (("first", 0), ("second", 1), ("first again", 0)):
+        sampler.set_epoch(epoch)
+        batches = [cast(Tensor, batch).tolist() for batch in loader]
+        assert sorted(max(row) - 4 for batch in batches for row in batch) == list(range(100))
+        orders[name] = batches
+    assert orders["first"] == orders["first again"] != orders["second"]
+    assert len(loader) == 10
+    fixed = token_loader(rows, batch_size=10, targets=torch.arange(100))
+    assert all((tokens.amax(dim=1) - 4).tolist() == targets.tolist() for tokens, targets in fixed)
+    assert pad([[4], [5, 6]]).tolist() == [[4, 0], [5, 6]]
+
+
+def test_lightning_asks_for_a_new_order_each_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    set_epoch = LengthBatchSampler.set_epoch
+    monkeypatch.setattr(
+        LengthBatchSampler,
+        "set_epoch",
+        lambda self, epoch: (seen.append(epoch) if self.seed is not None else None, set_epoch(self, epoch))[1],
+    )
+    small_fit(tmp_path, epochs=3)
+    assert sorted(set(seen)) == [0, 1, 2]
+
+
+def test_the_learning_rate_falls_linearly_also_when_a_run_is_resumed_with_more_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates: list[float] = []
+    step = AutoencoderTask.training_step
+
+    def watched(self: AutoencoderTask, batch: Tensor) -> Tensor:
+        rates.append(self.trainer.optimizers[0].param_groups[0]["lr"])
+        return step(self, batch)
+
+    monkeypatch.setattr(AutoencoderTask, "training_step", watched)
+    small_fit(tmp_path, epochs=2, learning_rate=0.01, batch_size=len(TEXTS))
+    small_fit(
+        tmp_path,
+        epochs=5,
+        learning_rate=0.01,
+        batch_size=len(TEXTS),
+        resume=tmp_path / "checkpoints" / "last.ckpt",
+    )
+    assert rates == pytest.approx([0.01, 0.005, 0.006, 0.004, 0.002])
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, [4, 2], [1], "x", [1, float("inf")]])
+def test_impossible_budgets_for_training_are_refused(epsilon: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"training\.epsilon"):
+        TrainingConfig(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("options", [{"learning_rate": 0.0}, {"batch_size": 0}, {"patience": -1}])
+def test_impossible_training_settings_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ConfigurationError, match=f"training.{next(iter(options))}"):
+        TrainingConfig(**options)  # type: ignore[arg-type]
+
+
+def test_content_first_training_points_latents_along_the_content_of_unseen_text(tmp_path: Path) -> None:
+    """Without it, the latents of a model of the same size know next to nothing of the content vectors."""
+    splits = load(DataConfig(sizes=[600, 60, 100]))
+    train_text, unseen = Corpus(splits["train"].texts), splits["test"].texts
+    content = torch.from_numpy(fit_content(train_text, kind="words", dim=8)(unseen)).float()
+    cosines = {}
+    for kind in ("none", "words"):
+        spec = TrainSpec(
+            clip="sphere",
+            model=ModelConfig(**TINY_MODEL),  # type: ignore[arg-type]
+            training=TrainingConfig(content=ContentConfig(kind=kind)),
+            trainer=TrainerConfig(max_epochs=8),
+        )
+        train_model(train_text, Corpus(splits["validation"].texts), spec, output_dir=tmp_path / kind)
+        latents = Rewriter.for_measurement(*load_model(tmp_path / kind), mechanism=Identity()).encode(unseen)
+        cosines[kind] = float(torch.nn.functional.cosine_similarity(latents, content).mean())
+    assert cosines["words"] > 0.5 > 0.25 > cosines["none"]
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(LearnedCodebook, "topics"), (SqrtNLaplace, "none")])
+def test_auto_content_is_for_learned_codebooks(kind: type[Mechanism], expected: str) -> None:
+    assert for_mechanism(TrainingConfig(), kind).content.kind == expected
+    asked = TrainingConfig(content=ContentConfig(kind="classes"))
+    assert for_mechanism(asked, kind).content.kind == "classes"
