@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import random
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from adept.data.air_travel.desk_questions import DESK_QUESTIONS
-from adept.data.air_travel.flight_questions import FLIGHT_QUESTIONS
 from adept.data.air_travel.grammar import Grammar
-from adept.data.air_travel.lexicon import WORD_LISTS
-from adept.data.air_travel.phrases import PHRASES
-from adept.data.air_travel.trip_questions import TRIP_QUESTIONS
 from adept.errors import ConfigurationError
 
 SHARES: dict[str, float] = {
@@ -47,14 +45,7 @@ INTENTS: tuple[str, ...] = tuple(SHARES)
 MAX_TOKENS = 40
 """No utterance is longer than this many tokens."""
 
-_GRAMMAR = Grammar(
-    rules=PHRASES
-    | FLIGHT_QUESTIONS
-    | DESK_QUESTIONS
-    | TRIP_QUESTIONS
-    | {f"say_{intent}": f"[/.2/ <opening>] <ask_{intent}> [/.15/ <closing>]" for intent in INTENTS},
-    word_lists=WORD_LISTS,
-)
+GRAMMAR_FILE = Path(__file__).with_name("grammar.toml")
 
 
 class Utterance(NamedTuple):
@@ -127,9 +118,20 @@ def _fill(quotas: Mapping[str, Mapping[str, int]], rng: random.Random) -> dict[s
 def _say(intent: str, rng: random.Random) -> str:
     """Draw one utterance of `intent` that is not too long."""
     while True:
-        text = _GRAMMAR.say(f"say_{intent}", rng)
+        text = _grammar().say(f"say_{intent}", rng)
         if len(text.split()) <= MAX_TOKENS:
             return text
+
+
+@cache
+def _grammar() -> Grammar:
+    """Return the grammar in its file; an utterance is a question between an opening and a closing that may be left out."""
+    content = tomllib.loads(GRAMMAR_FILE.read_text("utf-8"))
+    utterances = {f"say_{intent}": f"[/.2/ <opening>] <ask_{intent}> [/.15/ <closing>]" for intent in INTENTS}
+    entries = {
+        name: [" ".join(entry.split()) for entry in text.split(",")] for name, text in content["word_lists"].items()
+    }
+    return Grammar(content["rules"] | utterances, entries)
 
 
 def _apportion(size: int, shares: Mapping[str, float]) -> dict[str, int]:
