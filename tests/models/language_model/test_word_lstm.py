@@ -43,7 +43,7 @@ def quick() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def model() -> WordModel:
-    return WordModel.of([words_of(text) for text in round_trips(300, seed=0)], network=True)
+    return WordModel.of([words_of(text) for text in round_trips(600, seed=0)], network=True)
 
 
 @pytest.fixture(scope="module")
