@@ -29,7 +29,7 @@ from hashlib import shake_256
 from typing import NamedTuple
 
 from adept.models.language_model.intervals import BITS, Part, Reader, Span, narrowed
-from adept.models.language_model.mixture import WordModel
+from adept.models.language_model.mixture import Reading, WordModel
 from adept.models.language_model.vocabulary import END, UNKNOWN
 
 TAIL = 512  # bits of a point beyond those of K: what the model goes on with
@@ -49,14 +49,14 @@ class Band(NamedTuple):
 
 
 class TextCode:
-    """The code of one model with K = ``size`` numbers.
+    """The code of one model with K = ``size`` numbers, for one record or one number: what it read on the way ends with it.
 
     Raises:
         ValueError: ``size`` is below 1.
     """
 
     def __init__(self, model: WordModel, size: int) -> None:
-        self.model, self.size = model, size
+        self.model, self.reading, self.size = model, Reading(model), size
         self.precision = size.bit_length() + TAIL
         self.bands = _bands(size, self.whole[1])
 
@@ -80,9 +80,9 @@ class TextCode:
         """The words of a point's text and the width of its part; where that would be below ``narrow``, the text ends before."""
         reader = Reader(self.whole, point, max(narrow, NARROWEST))
         words: list[str] = []
-        history = self.model.start
+        history = self.reading.start
         while len(words) < MAX_WORDS:
-            symbol, span = self.model.find(history, reader.place())
+            symbol, span = self.reading.find(history, reader.place())
             reader.narrow_to(span)
             word = self.model.vocabulary.words[symbol]
             if word == END or reader.ended:
@@ -90,7 +90,7 @@ class TextCode:
             words += filter(
                 None, [self.model.spelling.read(reader) if word == UNKNOWN else word]
             )  # no word without letters
-            history = self.model.after(history, symbol)
+            history = self.reading.after(history, symbol)
         return words, reader.part[1]
 
     def spans(self, words: Sequence[str]) -> Iterator[Span]:
@@ -98,12 +98,12 @@ class TextCode:
 
         The longest texts need no end.
         """
-        history, vocabulary = self.model.start, self.model.vocabulary
+        history, vocabulary = self.reading.start, self.model.vocabulary
         for word, symbol in list(zip([*words, END], vocabulary.encode(words), strict=True))[:MAX_WORDS]:
-            yield self.model.span(history, symbol)
+            yield self.reading.span(history, symbol)
             if vocabulary.words[symbol] == UNKNOWN:
                 yield from self.model.spelling.spans(word) or [(0, 0)]
-            history = self.model.after(history, symbol)
+            history = self.reading.after(history, symbol)
 
     def number(self, spans: Iterable[Span]) -> int | None:
         """A number whose text has these shares; None if there is none."""

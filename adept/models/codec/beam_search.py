@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from adept.models.language_model.intervals import BITS, Span
-from adept.models.language_model.mixture import WordModel
-from adept.models.language_model.ngrams import LARGEST_MEMORY, Context
+from adept.models.language_model.mixture import Reading, WordModel
+from adept.models.language_model.ngrams import Context
 from adept.models.language_model.vocabulary import END, UNKNOWN
 
 UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
@@ -54,7 +54,7 @@ class _Said(NamedTuple):
 
 
 class TextSearch:
-    """Searches texts under one model.
+    """Searches texts near to one record; the steps that it remembers are as secret as the record, and end with it.
 
     Args:
         model: says what is likely; one that is told by the last words alone makes the search quick.
@@ -64,13 +64,14 @@ class TextSearch:
 
     def __init__(self, model: WordModel, *, weigh: Weigh, weigh_added: Weigh) -> None:
         self.model, self.weigh, self.weigh_added = model, weigh, weigh_added
+        self.reading = Reading(model)
         self._steps: dict[tuple[Context, str], Step | None] = {}
         self._likely: dict[Context, list[str]] = {}
 
     def near(self, words: Sequence[str], *, bits: float, within: float = math.inf) -> list[Found]:
         """Texts of at most ``bits`` bits nearer to a record than ``within``, by distance and then by cost."""
         most, kept = int(bits * UNIT), KEPT[bits >= MANY_BITS]
-        beam = [_State(0, 0, self.model.start, None)]
+        beam = [_State(0, 0, self.reading.start, None)]
         for word in words:
             left_out = self.weigh(word)
             skipped = (state._replace(distance=state.distance + left_out) for state in beam)
@@ -100,32 +101,26 @@ class TextSearch:
 
     def _step(self, history: Context, word: str) -> Step | None:
         key = history, word
-        steps = self._steps
-        if key not in steps:
-            if len(steps) >= LARGEST_MEMORY:
-                steps = self._steps = {}  # another thread may read the old one
-            steps[key] = self._make_step(history, word)
-        return steps[key]
+        if key not in self._steps:
+            self._steps[key] = self._make_step(history, word)
+        return self._steps[key]
 
     def _make_step(self, history: Context, word: str) -> Step | None:
         vocabulary = self.model.vocabulary
         number = vocabulary.numbers.get(word, vocabulary.numbers[UNKNOWN])
-        spans = [self.model.span(history, number)]
+        spans = [self.reading.span(history, number)]
         if vocabulary.words[number] == UNKNOWN:
             spelled = self.model.spelling.spans(word) if self.model.spells else None
             if spelled is None:
                 return None
             spans += spelled
-        return Step(sum(map(_cost, spans)), self.model.after(history, number))
+        return Step(sum(map(_cost, spans)), self.reading.after(history, number))
 
     def _likely_words(self, history: Context) -> list[str]:
-        likely = self._likely
-        if history not in likely:
-            if len(likely) >= LARGEST_MEMORY:
-                likely = self._likely = {}
-            words = [self.model.vocabulary.words[number] for number in self.model.likely(history, INSERTED + 2)]
-            likely[history] = [word for word in words if word not in (END, UNKNOWN)][:INSERTED]
-        return likely[history]
+        if history not in self._likely:
+            words = [self.model.vocabulary.words[number] for number in self.reading.likely(history, INSERTED + 2)]
+            self._likely[history] = [word for word in words if word not in (END, UNKNOWN)][:INSERTED]
+        return self._likely[history]
 
 
 def _cost(span: Span) -> int:

@@ -15,6 +15,10 @@ one its very words.
 
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
+
+Nor does the time of a record depend on another one: what describing a record or writing a number remembers on the way ends with it,
+and every table is made before the first record is read. If it were kept, a record that repeats an earlier one would take a third of
+the time, and a number that its record was described as a tenth: time would tell whether a release is the truth.
 """
 
 import math
@@ -71,12 +75,10 @@ class Codec:
         self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
         self.likely = likely or Numbered()
         self.models = model.unspelled().nearsighted(), model
-        left_out, put_in = (partial(_times, weigh, factor) for factor in reversed(ADDED))
-        self.searches = [TextSearch(said.nearsighted(), weigh=left_out, weigh_added=put_in) for said in self.models]
         self._sizes: dict[int, _Sized] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles hold what it was made of: what describing a record left in memory is as secret as the record."""
+        """Copies and pickles hold what it was made of."""
         return Codec, (self.model, self.weigh, self.utterances, self.held_out, self.likely)
 
     @classmethod
@@ -120,17 +122,23 @@ class Codec:
         """The number of a text that is nearer to the record than ``distance``; None if the search finds none."""
         if not distance or not sized.searches:
             return None
+        code = sized.code()
         for words in chain([record], self._near(record, sized, distance)):
-            number = sized.code.number(sized.code.spans(words))
+            number = code.number(code.spans(words))
             if number is not None:
                 return sized.first + number
         return None
 
     def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
         """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
-        bits = math.log2(sized.code.size) + LUCK + FORESEEN * bool(sized.code.model.lstm)
-        texts = (found.words for found in sized.search.near(record, bits=bits, within=distance))
+        bits = math.log2(sized.coded) + LUCK + FORESEEN * bool(sized.model.lstm)
+        texts = (found.words for found in self.search(sized.model).near(record, bits=bits, within=distance))
         yield from islice((words for words in texts if self.weigh.distance(record, words) < distance), TRIES)
+
+    def search(self, model: WordModel) -> TextSearch:
+        """A search for texts near to one record."""
+        left_out, put_in = (partial(_times, self.weigh, factor) for factor in reversed(ADDED))
+        return TextSearch(model.nearsighted(), weigh=left_out, weigh_added=put_in)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
@@ -155,27 +163,37 @@ class Codec:
 
 
 class _Sized:
-    """What a codec has at one K: how many numbers are utterances, the code of the others, and the shelf of candidates."""
+    """What a codec has at one K: how many numbers are utterances, the code of the others, and the shelf of candidates.
+
+    All of it is made before the first record is read, and no record changes it.
+    """
 
     def __init__(self, codec: Codec, size: int) -> None:
         self.utterances = codec.utterances[:size]
         self.likely = codec.likely.first(min(len(codec.likely), size - len(self.utterances)) if size < LISTED else 0)
         self.first = len(self.utterances) + len(self.likely)
-        self.search = codec.searches[size >= SPELLED]
-        self.code = TextCode(codec.models[size >= SPELLED], max(1, size - self.first))
+        self.model = codec.models[size >= SPELLED]
+        self.coded = max(1, size - self.first)
         self.numbers: Sequence[int] = range(self.first)
         self.shelf = Shelf(self.utterances, codec.weigh, self.likely)
         self.searches = size > self.first * (MANY if len(self.likely) else 1)
+        if size > self.first:
+            self.model.prepare()
         if not self.first:
             self._find_candidates(codec.weigh, size)
+
+    def code(self) -> TextCode:
+        """The code of the numbers behind the first ones, for one record or one number."""
+        return TextCode(self.model, self.coded)
 
     def _find_candidates(self, weigh: Weights, size: int) -> None:
         """Put texts of some numbers on the shelf, where there are no utterances."""
         pool = self._affordable(min(POOL, size))
         self.searches = size > pool
         written: dict[int, Words] = {}
-        for place, words in enumerate(self.code.spread(pool)):
-            number = place if pool == size else self.code.number(self.code.spans(words))
+        code = self.code()
+        for place, words in enumerate(code.spread(pool)):
+            number = place if pool == size else code.number(code.spans(words))
             if number is not None:
                 written[number] = tuple(words)
         written = written or {0: tuple(self.write(0))}
@@ -183,11 +201,11 @@ class _Sized:
 
     def _affordable(self, pool: int) -> int:
         """As many candidates as can be written in some seconds, by the length of a few: a codec's texts need not be short."""
-        letters = sum(A_WORD + len(word) for words in self.code.spread(PROBES) for word in words)
+        letters = sum(A_WORD + len(word) for words in self.code().spread(PROBES) for word in words)
         return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
 
     def write(self, number: int) -> Sequence[str]:
-        return self.shelf[number] if number < self.first else self.code.write(number - self.first)
+        return self.shelf[number] if number < self.first else self.code().write(number - self.first)
 
 
 def _likely(model: WordModel, utterances: Sequence[Words], *, count: int) -> Numbered | None:

@@ -32,10 +32,10 @@ class Weights:
 
     def __init__(self, holders: Counter[str], texts: int) -> None:
         self.holders, self.texts = holders, texts
-        self._known: dict[str, int] = {}
+        self._known = {word: self._of(count) for word, count in holders.items()}
+        self._unknown = self._of(0)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles hold what was counted, and no word that was weighed."""
         return Weights, (self.holders, self.texts)
 
     @classmethod
@@ -46,12 +46,7 @@ class Weights:
 
     def __call__(self, word: str) -> int:
         """The weight of a word; unknown words are the heaviest."""
-        holders = self.holders.get(word, 0)
-        if not holders:
-            return self._of(0)
-        if word not in self._known:
-            self._known[word] = self._of(holders)
-        return self._known[word]
+        return self._known.get(word, self._unknown)
 
     def _of(self, holders: int) -> int:
         return round(FINE * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))

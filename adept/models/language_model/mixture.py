@@ -26,7 +26,7 @@ ORDER, CLASS_ORDER = 4, 5
 SEEN = max(ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
 SHARES_WITHOUT = (ONE - 3 * ONE // 10, 3 * ONE // 10, 0)  # of words, classes and the network in the mixture
 SHARES = (ONE - ONE // 2 - 3 * ONE // 20, 3 * ONE // 20, ONE // 2)
-MEMORY = 2_000  # histories that are remembered, and as many that were asked for before them: it only saves time
+MEMORY = 2_000  # histories that a reading remembers, and as many that were asked for before them: it only saves time
 
 
 class WordModel:
@@ -54,8 +54,6 @@ class WordModel:
         self.vocabulary, self.words, self.classes, self.spelling, self.lstm = vocabulary, words, classes, spelling, lstm
         self.spells = spells
         self.shares = SHARES if lstm else SHARES_WITHOUT
-        self._found: dict[Context, _Next] = {}
-        self._before: dict[Context, _Next] = {}  # what was found before those
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1, network: bool = False) -> "WordModel":
@@ -91,18 +89,39 @@ class WordModel:
         return WordModel(self.vocabulary, self.words, self.classes, self.spelling, spells=self.spells)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles hold what it was made of, and nothing that describing records left behind."""
         parts = (self.vocabulary, self.words, self.classes, self.spelling, self.lstm)
         return partial(WordModel, spells=self.spells), parts
+
+    def prepare(self) -> None:
+        """Make every table that is otherwise made when a text first needs it."""
+        for part in (self.vocabulary, self.words, self.classes, self.spelling, self.spelling.letters):
+            for name, attribute in vars(type(part)).items():
+                if isinstance(attribute, cached_property):
+                    getattr(part, name)
+        if self.lstm:
+            self.lstm.class_edges(self.lstm.start())  # the curves
+
+
+class Reading:
+    """Texts read word by word under a model: the candidates of one record, or the text of one number.
+
+    It remembers the beginnings that it met, and ends with that record or number: the model itself remembers nothing, so that the
+    time of a record does not depend on other records, nor that of a release on whether it is what its record was described as.
+    """
+
+    def __init__(self, model: WordModel) -> None:
+        self.model = model
+        self._found: dict[Context, _Next] = {}
+        self._before: dict[Context, _Next] = {}  # what was found before those
 
     @property
     def start(self) -> Context:
         """The history before the first word: as many numbers as n-grams look at."""
-        return (len(self.vocabulary.words),) * SEEN
+        return (len(self.model.vocabulary.words),) * SEEN
 
     def after(self, history: Context, number: int) -> Context:
         """The history after one more word: all words before, or the last ones if no network reads them."""
-        return (*history, number) if self.lstm else (*history[1:], number)
+        return (*history, number) if self.model.lstm else (*history[1:], number)
 
     def span(self, history: Context, number: int) -> Span:
         """The share of texts with this history that go on with a word."""
@@ -114,19 +133,20 @@ class WordModel:
 
     def likely(self, history: Context, count: int) -> list[int]:
         """Words that are likely after a history: what a writer may put in without being told."""
-        return self.words.likely(history[1 - ORDER :], count)
+        return self.model.words.likely(history[1 - ORDER :], count)
 
     def _next(self, history: Context) -> "_Next":
         found = self._found.get(history)
         if found is None:
             found = self._before.get(history) or self._made(history)
             if len(self._found) >= MEMORY:
-                self._before, self._found = self._found, {}  # another thread may read the old ones
+                self._before, self._found = self._found, {}
             self._found[history] = found
         return found
 
     def _made(self, history: Context) -> "_Next":
-        return _Next(self, history[-SEEN:], self._read(self.lstm, history) if self.lstm else None)
+        lstm = self.model.lstm
+        return _Next(self.model, history[-SEEN:], self._read(lstm, history) if lstm else None)
 
     def _read(self, lstm: WordLstm, history: Context) -> State:
         """The network's state after a history."""

@@ -23,7 +23,6 @@ from adept.models.language_model.intervals import ONE
 
 THOUSAND = 1000  # discounts are in thousandths
 MOST_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
-LARGEST_MEMORY = 200_000  # contexts, or steps of a search, that are remembered: it only saves time
 DISCOUNTS = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
 
 Context = tuple[int, ...]
@@ -51,10 +50,8 @@ class Ngrams:
 
     def __init__(self, rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> None:
         self.rows, self.counts, self.size = rows, counts, size
-        self._found: dict[Context, list[Branch]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles hold what was counted, and no context that was asked for."""
         return partial(Ngrams, size=self.size), (self.rows, self.counts)
 
     @classmethod
@@ -79,17 +76,12 @@ class Ngrams:
 
     def branches(self, context: Context) -> list[Branch]:
         """What is known of a context of n - 1 symbols, from its shortest to its longest known end."""
-        found = self._found.get(context)
-        if found is None:
-            found = []
-            for length, level in enumerate(self._levels):
-                branch = level.get(context[len(context) - length :])
-                if branch is None:
-                    break
-                found.append(branch)
-            if len(self._found) >= LARGEST_MEMORY:
-                self._found.clear()
-            self._found[context] = found
+        found = []
+        for length, level in enumerate(self._levels):
+            branch = level.get(context[len(context) - length :])
+            if branch is None:
+                break
+            found.append(branch)
         return found
 
     @cached_property

@@ -47,7 +47,6 @@ class Spelling:
         return cls(Ngrams.of(rows, order=LETTER_ORDER, size=len(alphabet) + 1), alphabet, known)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles hold what it was made of, and no word that was spelled."""
         return Spelling, (self.letters, self.alphabet, self.known)
 
     @cached_property
@@ -66,7 +65,7 @@ class Spelling:
     def _edges(self) -> list[int]:
         """The distribution function of listed words."""
         sums = [0, *accumulate(WEIGHT // (rank + FLAT) for rank in range(len(self._listed)))]
-        return [ONE * value // sums[-1] for value in sums]
+        return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
         """The shares of a word's symbols, one after the other; None if it cannot be said."""

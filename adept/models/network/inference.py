@@ -10,9 +10,9 @@ once the number of rows is fixed and its sides are multiples of a register's wid
 computes with CHUNK rows, where dummies fill the last chunk, or with another number where that rounds as CHUNK rows do: fewer, so
 that a lone record does not pay for 31 dummies and records that are read leave the chunk, and more, because larger products are
 faster. Whether it does is a matter of the order in which a product's terms are added, which a kernel chooses by the shapes, the
-number of threads and the processor, never by the values. So it is tried out, once for each number of rows and threads, on random
-states: thousands of sums in two orders do not all agree to the last bit. So a latent depends on its own record, whatever the
-batch, its size and the place in it. How long a record is decides the time that it takes, which is not hidden.
+number of threads and the processor, never by the values. So it is tried out, once for each number of threads, on random states:
+thousands of sums in two orders do not all agree to the last bit. So a latent depends on its own record, whatever the batch, its
+size and the place in it. How long a record is decides the time that it takes, which is not hidden.
 """
 
 import math
@@ -50,7 +50,7 @@ class Reader:
         hidden = model.to_latent.weight.T.reshape(2, -1, model.config.latent_dim)  # (2, H, n)
         self._to_latent = _filled(_filled(hidden, dim=1), dim=2).flatten(0, 1)  # (2H, n)
         self._bias = _filled(model.to_latent.bias, dim=0)  # (n,)
-        self._alike: dict[tuple[int, int], bool] = {}  # by threads and rows: whether that many round as CHUNK do
+        self._alike: dict[int, dict[int, bool]] = {}  # by threads, then rows: whether that many round as CHUNK do
 
     @torch.inference_mode()
     def __call__(self, rows: Sequence[list[int]]) -> Tensor:
@@ -68,13 +68,18 @@ class Reader:
 
     def _size(self, count: int) -> int:
         """With how many rows to compute ``count`` rows: as few as hold them, if that many are rounded as CHUNK rows are."""
-        size = min(math.ceil(count / STEP) * STEP, MOST)
-        tried = torch.get_num_threads(), size
-        if tried not in self._alike:
-            states = torch.rand(2, MOST, self._recurrent.shape[1], generator=torch.Generator().manual_seed(0)) - 0.5
-            expected = torch.cat([self._moved(part) for part in torch.split(states.to(self._recurrent), CHUNK, dim=1)])
-            self._alike[tried] = torch.equal(self._moved(states[:, :size].to(self._recurrent)), expected[:size])
-        return size if self._alike[tried] else CHUNK
+        size, threads = min(math.ceil(count / STEP) * STEP, MOST), torch.get_num_threads()
+        if threads not in self._alike:
+            self._alike[threads] = self._tried()
+        return size if self._alike[threads][size] else CHUNK
+
+    def _tried(self) -> dict[int, bool]:
+        """Whether so many rows round as CHUNK rows do: of all numbers at once, as the lengths of records decide which are met."""
+        states = torch.rand(2, MOST, self._recurrent.shape[1], generator=torch.Generator().manual_seed(0)) - 0.5
+        states = states.to(self._recurrent)
+        expected = torch.cat([self._moved(part) for part in torch.split(states, CHUNK, dim=1)])
+        sizes = range(STEP, MOST + 1, STEP)
+        return {size: torch.equal(self._moved(states[:, :size]), expected[:size]) for size in sizes}
 
     def _moved(self, states: Tensor) -> Tensor:
         """What states (2, B, H) become in a step and after the last (B, 4H + n): all that products round."""

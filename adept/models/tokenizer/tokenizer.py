@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import trainers
+from tokenizers import models, trainers
 
 from adept.errors import ConfigurationError
 from adept.models.tokenizer import pipeline
@@ -50,6 +50,13 @@ class Tokenizer:
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
         self._backend.no_padding()  # a row's ids must not depend on the other rows
         self._backend.no_truncation()
+        if isinstance(backend.model, models.BPE):
+            backend.model._resize_cache(
+                0
+            )  # it remembers words, so that the time of one record would tell of earlier ones
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tokenizer, (self._backend, self.synonyms)
 
     @classmethod
     def train(

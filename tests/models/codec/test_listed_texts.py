@@ -24,7 +24,7 @@ from adept.models.codec.listed_texts import NextWords, likeliest
 from adept.models.codec.nearest_text import EQUALS, Numbered, Shelf, Weights
 from adept.models.codec.training import CodecConfig, learn_codec
 from adept.models.language_model.intervals import BITS, ONE
-from adept.models.language_model.mixture import WordModel
+from adept.models.language_model.mixture import Reading, WordModel
 from adept.models.language_model.word_lstm import STATES
 
 COUNT = 20_000
@@ -57,11 +57,12 @@ def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec, netw
     for place in range(length + 1):
         begun = torch.tensor([row[:place] for row in rows], dtype=torch.int64).reshape(len(rows), place)
         shares, state = foreseen.shares(begun, state)
-        histories = [model.start] * len(rows)
+        reading = Reading(model)
+        histories = [reading.start] * len(rows)
         for number, row in enumerate(rows):
             for symbol in row[:place]:
-                histories[number] = model.after(histories[number], symbol)
-            spans = [model.span(histories[number], word) for word in range(shares.shape[1])]
+                histories[number] = reading.after(histories[number], symbol)
+            spans = [reading.span(histories[number], word) for word in range(shares.shape[1])]
             exact = torch.tensor([(high - low) / ONE for low, high in spans])
             assert float((shares[number] - exact).abs().sum()) < 0.02
     assert torch.allclose(shares.sum(dim=1), torch.ones(len(rows)), atol=1e-4)

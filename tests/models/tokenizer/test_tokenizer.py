@@ -1,6 +1,7 @@
 """The vocabulary comes from the training text alone, and any text is some list of ids."""
 
 import json
+import pickle
 import random
 import re
 import unicodedata
@@ -135,3 +136,13 @@ def test_a_missing_or_corrupt_file_is_a_model_error(tmp_path: Path) -> None:
 def test_impossible_settings_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match="tokenizer"):
         TokenizerConfig(**options)  # type: ignore[arg-type]
+
+
+def test_subwords_of_one_text_are_worked_out_anew_for_the_next(tmp_path: Path) -> None:
+    """The library keeps those of 10,000 words, and would write them again after its words have changed."""
+    trained = Tokenizer.train(["flights from boston to denver"] * 5, TokenizerConfig(kind="bpe"))
+    trained.save_pretrained(tmp_path)
+    for tokenizer in (trained, Tokenizer.from_pretrained(tmp_path), pickle.loads(pickle.dumps(trained))):
+        before = tokenizer.encode(["flights"], max_length=9)
+        tokenizer._backend.model.end_of_word_suffix = "~"
+        assert tokenizer.encode(["flights"], max_length=9) != before
