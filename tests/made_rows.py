@@ -77,7 +77,6 @@ def make_mixed() -> list[Row]:
         replace(BASE, mechanism="public_only", accuracy=0.85, epsilon=0.0, majority_accuracy=0.1),
         made("random", 0.2, **light),
         made("identity", 0.87, **light),
-        made("random", 0.1, decoder="denoised", **light),
         made("random", 0.3, decoder="latents", classifier="logistic", **light),
     ]
     for epsilon in BUDGETS:
@@ -85,7 +84,6 @@ def make_mixed() -> list[Row]:
             made("lookup", 0.45, epsilon, clip=None, content=None, decoder="nearest"),
             made("learned_codebook", 0.75, epsilon, **light),
             made("learned_codebook", 0.11, epsilon, decoder="nearest", **light),
-            made("learned_codebook", 0.8, epsilon, decoder="denoised", **light),
             made("learned_codebook", 0.99, epsilon, decoder="latents", classifier="logistic", **light),
         ]
     return rows + [

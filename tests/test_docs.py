@@ -221,9 +221,6 @@ def test_the_commands_of_a_page_run_one_after_the_other(
                     for old in workplace.glob(word.removeprefix("output=") + "*"):
                         old.unlink()  # a reader would choose another name
             further = {"train": SMALL, "adapt": [f"model_dir={topic_run}"]}.get(words[1], [])  # what takes no time
-            if "adapt_share" in line:  # the packaged model takes a quarter of a minute to adapt
-                assert adept_here(*words[1:], "dry_run=true").returncode == 0, line
-                further = [f"model_dir={topic_run}", "decoding.strategy=nearest"]
             done = adept_here(*words[1:], *further)
             assert done.returncode == 0, (line, done.stderr)
 

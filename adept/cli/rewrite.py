@@ -46,11 +46,6 @@ class RewriteConfig(Columns):
     )
     keep_columns: list[str] = field(default_factory=list)
     samples: int = 1  # rewrites of each record, all from its one released latent
-    adapt_share: float | None = (
-        None  # of the records: their releases place the codewords of the others; learned_codebook
-    )
-    adapt_records: int | None = None  # the same as a number, for standard input
-    denoise: bool = False  # write when all is released, from what all releases say together; learned_codebook
     shuffle: bool = False  # write the records in an order that nobody knows, when all are released
     shuffled_records: int | None = (
         None  # how many records a trusted party shuffles before anyone reads the file: you declare it
@@ -157,9 +152,6 @@ def _options(config: RewriteConfig, budget: Budget, rewriter: Rewriter) -> Relea
         label_response=label_response(budget, config.label_set or rewriter.tokenizer.labels) if randomised else None,
         keep_columns=config.keep_columns,
         samples=config.samples,
-        adapt_share=config.adapt_share,
-        adapt_records=config.adapt_records,
-        denoise=config.denoise,
         format=config.format,
         person_column=config.person_column,
         max_records_per_person=config.max_records_per_person,

@@ -13,7 +13,6 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.families import Family, family_of
 from adept.comparison.results import (
     ALTERNATIVES,
-    DENOISED,
     DESCRIBED,
     GRAMMAR,
     JOINT_RESPONSE,
@@ -27,7 +26,6 @@ from adept.comparison.results import (
     REDACTED,
     REFERENCES,
     TOKEN_WISE,
-    TWO_ROUNDS,
     WORDS,
     Row,
 )
@@ -128,24 +126,14 @@ def _readings(config: CompareConfig, family: Family, mechanism: str, budget: flo
     """A cell for each decoder and classifier of one release."""
     return [
         Cell(mechanism, budget, decoder, classifier, family)
-        for decoder in decoders(config, family, mechanism)
+        for decoder in decoders(config, mechanism)
         for classifier in ([LOGISTIC] if decoder == LATENTS else config.classifiers)
     ]
 
 
-def decoders(config: CompareConfig, family: Family, mechanism: str) -> list[str]:
+def decoders(config: CompareConfig, mechanism: str) -> list[str]:
     """Return what reads a mechanism's release from a model."""
     if issubclass(BY_NAME[mechanism], Description):
         return [DESCRIBED]
     learned = issubclass(BY_NAME[mechanism], LearnedCodebook)
-    with_learned = LearnedCodebook.name in config.mechanisms and family == family_of(
-        LearnedCodebook.name, config.training
-    )
-    counted = with_learned and (learned or mechanism == "random")  # what reads many releases of few codewords
-    return [
-        LSTM,
-        *[DENOISED] * (config.denoise and counted),
-        *[TWO_ROUNDS] * (config.adapt_share is not None and counted),
-        *[NEAREST] * (config.baselines and learned),
-        *[LATENTS] * config.baselines,
-    ]
+    return [LSTM, *[NEAREST] * (config.baselines and learned), *[LATENTS] * config.baselines]

@@ -7,7 +7,6 @@ from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
 from adept.mechanisms import BY_NAME, JointResponse
-from adept.mechanisms.base import check_between
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.network.autoencoder import ModelConfig
 from adept.models.network.decoding import DecodingConfig
@@ -38,8 +37,6 @@ class CompareConfig(Columns):
     baselines: bool = False  # look-up, classifiers on latents and on labelled public text, quality of the text
     alternatives: bool = False  # what a user might take instead: word by word, DP-Prompt on our decoder, redaction
     attacks: bool = False  # also reconstruct records from releases of each mechanism at each budget, first seed
-    denoise: bool = False  # also read all releases of a learned codebook together and take their noise out
-    adapt_share: float | None = None  # of the records: also place the codewords of the others by their releases
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
@@ -61,8 +58,6 @@ class CompareConfig(Columns):
         for name in ("samples", "processes"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.adapt_share is not None:
-            check_between(1e-6, 0.9, adapt_share=self.adapt_share)
         if self.alternatives and self.labels == JOINT_RESPONSE:
             raise ConfigurationError(
                 f"labels must be copy or randomized_response with alternatives=true, got {JOINT_RESPONSE}: words hold no label"

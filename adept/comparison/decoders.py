@@ -1,32 +1,27 @@
 """What is released of the private records, and what reads the release: one function a decoder.
 
-``lstm`` is the model's decoder, ``codec`` writes descriptions in its place; ``denoised`` is the former, after all releases were
-read together (``adept.rewriting.denoising``); ``nearest`` gives the public utterances with the nearest latents
-(``adept.models.network.public_texts``). The decoder ``latents`` writes nothing: a classifier is trained on the released latents
-themselves, which shows what decoding loses. ``two_rounds`` places the model by the releases of the first records, and releases
-the others itself (``adept.rewriting.rounds``).
+``lstm`` is the model's decoder, ``codec`` writes descriptions in its place; ``nearest`` gives the public utterances with the
+nearest latents (``adept.models.network.public_texts``). The decoder ``latents`` writes nothing: a classifier is trained on the
+released latents themselves, which shows what decoding loses.
 
-Every other decoder sees a release, released labels, public numbers and nothing else. A new one is a function here with an entry in
+Every decoder sees a release, released labels, public numbers and nothing else. A new one is a function here with an entry in
 ``DECODERS``; ``adept.comparison.cells`` says when it writes.
 """
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from adept.comparison.alternatives import alternative
 from adept.comparison.cells import Cell, samples_of
-from adept.comparison.results import ALTERNATIVES, DENOISED, DESCRIBED, LOOKUP, LSTM, NEAREST, TWO_ROUNDS
+from adept.comparison.results import ALTERNATIVES, DESCRIBED, LOOKUP, LSTM, NEAREST
 from adept.comparison.trial import Trial, family_in, parts
-from adept.mechanisms import Codebook, LearnedCodebook
+from adept.mechanisms import Codebook
 from adept.models.network.public_texts import PublicTexts
-from adept.rewriting.denoising import codeword_indices, denoisable, nearest_codewords
-from adept.rewriting.labelled import labelled, parted
+from adept.rewriting.labelled import parted
 from adept.rewriting.pool import texts_of
-from adept.rewriting.rounds import check_rounds, round_size, second_round
 
 RANDOM_TEXTS = 2000
 
@@ -75,32 +70,6 @@ def lstm(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
     return [pair for batch in batches for pair in rewriter.write(batch, samples=samples)]
 
 
-def denoised(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
-    """The same decoder, after the noise was taken out of all releases together; labels may be corrected.
-
-    Random latents are read as the nearest codewords, at the least budget, where chance is enlarged most.
-    """
-    budget = min(trial.config.epsilons) if cell.budget is None else cell.budget
-    reader = trial.rewriter(replace(cell, mechanism=LearnedCodebook.name, budget=budget))
-    if cell.budget is None:
-        mechanism = denoisable(reader.mechanism)
-        release = mechanism.codewords[nearest_codewords(release, mechanism.codewords)] * mechanism.clip_norm
-        release = labelled(reader.joint, release, trial.labels) if reader.joint else release
-    known, samples = trial.known, trial.config.samples
-    labels = None if reader.joint else trial.labels
-    return reader.write_denoised(release, labels, known=known, label_mechanism=trial.label_mechanism, samples=samples)
-
-
-def two_rounds(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
-    """The first records' releases place the model, which then releases and writes the others; random latents place nothing."""
-    texts, samples = trial.private.texts, samples_of(trial.config, cell)
-    first, rewriter = round_size(trial.config.adapt_share or 0.0, len(texts)), trial.rewriter(cell)
-    if cell.mechanism == "random":
-        return lstm(trial, cell, release)
-    second = second_round(rewriter, codeword_indices(release[:first], check_rounds(rewriter)).tolist())
-    return [*rewriter.write(release[:first], samples=samples), *second.rewrite_pairs(texts[first:], samples=samples)]
-
-
 def nearest(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
     """No decoder: the public utterances nearest to the release, by the model's latents or by linear ones.
 
@@ -119,7 +88,5 @@ def nearest(trial: Trial, cell: Cell, release: Tensor) -> Pairs:
 DECODERS: dict[str, Callable[[Trial, Cell, Tensor], Pairs]] = {
     LSTM: lstm,
     DESCRIBED: lstm,
-    DENOISED: denoised,
-    TWO_ROUNDS: two_rounds,
     NEAREST: nearest,
 }

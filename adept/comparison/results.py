@@ -12,10 +12,9 @@ from adept.mechanisms.guarantee import json_number
 NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
 GRAMMAR = "grammar_only"  # the bundled grammar with its own labels: no record is read
 REFERENCES = ("identity", "random")  # with ``none`` the rows between which every mechanism lies
-LSTM, DENOISED, NEAREST, LATENTS = "lstm", "denoised", "nearest", "latents"  # decoders
+LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"  # decoders
 JOINT_RESPONSE = "joint_response"  # labels that are one symbol with the text; references have theirs as they are then
 DESCRIBED = "codec"  # what writes descriptions
-TWO_ROUNDS = "two_rounds"  # the model placed by the first records' releases
 WORDS = "words"  # no decoder: the release is text already
 TOKEN_WISE = ("token_response", "token_exponential")  # what might be taken instead: word by word
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # the same on our decoder; and by rules, without a guarantee
@@ -29,7 +28,7 @@ class Row:
     data: str
     protocol: str
     mechanism: str
-    decoder: str | None = None  # lstm, codec, denoised, two_rounds, nearest, latents or words
+    decoder: str | None = None  # lstm, codec, nearest, latents or words
     claimed_epsilon: float | None  # None: the row has no budget
     epsilon: float  # true, of text and label together where labels are randomised
     label_epsilon: float | None = None

@@ -44,7 +44,6 @@ GROWING = (
     "baselines",
     "alternatives",
     "attacks",
-    "denoise",
     "examples",
     "output_dir",
 )

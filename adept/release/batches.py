@@ -4,15 +4,13 @@
 columns that are copied. So a journal that holds every draw can write all rows again without drawing anything.
 """
 
-import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from adept.data.files import Record
-from adept.mechanisms import JointResponse, RandomizedResponse
+from adept.mechanisms import RandomizedResponse
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import Entry
 from adept.rewriting.rewriter import Rewriter
@@ -61,48 +59,6 @@ class PlainBatches:
         return iter(())
 
 
-class DenoisedBatches:
-    """All records are written together, when every one is released; releases, labels and kept columns stay in memory."""
-
-    def __init__(self, rewriter: Rewriter, label_column: str, options: ReleaseOptions) -> None:
-        self.rewriter, self.label_column, self.options = rewriter, label_column, options
-        self._released: list[Tensor] = []
-        self._labels: list[Any] = []
-        self._kept: list[Record] = []
-        self._joint = isinstance(options.response, JointResponse)
-
-    def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records: latents, and labels where they are randomised, beside them or as one symbol with them."""
-        response = self.options.response
-        labels = [record[self.label_column] for record in batch] if response else None
-        texts = [record[self.options.text_column] for record in batch]
-        latents = self.rewriter.release(texts, labels if self._joint else None)
-        entry = {"latents": _encoded(latents), "dim": latents.shape[1]}
-        if labels is not None and isinstance(response, RandomizedResponse):
-            entry["labels"] = response.privatize(labels)
-        return entry
-
-    def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Nothing yet: what was drawn is kept for the end."""
-        self._released.append(_decoded(entry["latents"], dim=entry["dim"]))
-        if not self._joint:
-            self._labels += entry.get("labels") or [record[self.label_column] for record in batch]
-        self._kept += [{column: record[column] for column in self.options.keep_columns} for record in batch]
-        return iter(())
-
-    def last_rows(self) -> Iterator[Record]:
-        """Every record's rows."""
-        response, samples = self.options.response, self.options.samples
-        known = response.labels if response else sorted(set(self._labels))
-        apart = response if isinstance(response, RandomizedResponse) else None
-        labels = None if self._joint else self._labels
-        pairs = self.rewriter.write_denoised(
-            torch.cat(self._released), labels, known=known, label_mechanism=apart, samples=samples
-        )
-        texts, meant = [text for text, _ in pairs], [label for _, label in pairs]
-        return output_rows(texts, meant, self._kept, self.label_column, self.options)
-
-
 def output_rows(
     texts: Sequence[str],
     labels: Sequence[Any] | None,
@@ -124,11 +80,3 @@ def output_rows(
 
 def _repeated(values: Sequence[Any], times: int) -> list[Any]:
     return [value for value in values for _ in range(times)]
-
-
-def _encoded(latents: Tensor) -> str:
-    return base64.b64encode(latents.to("cpu", torch.float32).contiguous().numpy().tobytes()).decode("ascii")
-
-
-def _decoded(text: str, *, dim: int) -> Tensor:
-    return torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.float32).reshape(-1, dim)

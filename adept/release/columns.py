@@ -33,11 +33,6 @@ class ReleaseOptions:
         label_response: the mechanism for labels=randomized_response; that of labels=joint_response comes with the rewriter.
         keep_columns: columns that are copied as they are, and so not private.
         samples: rewrites of each record, from its one released latent.
-        adapt_share: the share of the records, from the first one on, whose releases place the codewords of the others
-            (``adept.rewriting.rounds``); None: no two rounds.
-        adapt_records: the same as a number, for input that cannot be counted.
-        denoise: write only when every record is released, with the noise taken out of all releases together; reads the
-            released labels, and keeps releases, labels and kept columns of the whole file in memory.
         format: of standard input and output.
         flush_every: records after which standard output is flushed; None: after each batch.
         shuffle: write the records in an order that nobody knows, when every one is released; keeps all rows in memory.
@@ -56,9 +51,6 @@ class ReleaseOptions:
     label_response: RandomizedResponse | JointResponse | None = None
     keep_columns: list[str] = field(default_factory=list)
     samples: int = 1
-    adapt_share: float | None = None
-    adapt_records: int | None = None
-    denoise: bool = False
     format: str | None = None
     person_column: str | None = None
     max_records_per_person: int | None = None
@@ -75,22 +67,11 @@ class ReleaseOptions:
             raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
         if self.labels == "randomized_response" and self.label_response is None:
             raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
-        if self.denoise and self.labels not in ("copy", *RELEASED):
-            raise ConfigurationError(f"denoise needs labels=copy or {' or '.join(RELEASED)}, got {self.labels}")
         if self.engine not in ENGINES:
             raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
-        for name in (
-            "samples",
-            "flush_every",
-            "max_records_per_person",
-            "shuffled_records",
-            "workers",
-            "adapt_records",
-        ):
+        for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records", "workers"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.adapt_share is not None:
-            check_between(1e-6, 0.9, adapt_share=self.adapt_share)
         if self.central_delta is not None:
             check_between(1e-100, 0.5, central_delta=self.central_delta)
         if (self.person_column is None) != (self.max_records_per_person is None):
@@ -102,11 +83,6 @@ class ReleaseOptions:
     def shuffled(self) -> bool:
         """Are records shuffled, here or elsewhere."""
         return self.shuffle or self.shuffled_records is not None
-
-    @property
-    def two_rounds(self) -> bool:
-        """Do the first records' releases place the codewords of the others."""
-        return self.adapt_share is not None or self.adapt_records is not None
 
     @property
     def response(self) -> RandomizedResponse | JointResponse | None:

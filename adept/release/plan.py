@@ -10,16 +10,14 @@ from adept.data.files import STANDARD_STREAM, Record, file_format
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms import Description
 from adept.release import cluster, facts
-from adept.release.batches import DenoisedBatches, PlainBatches
+from adept.release.batches import PlainBatches
 from adept.release.cluster import Part
 from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
 from adept.release.inputs import Inputs
 from adept.release.journal import Entry
 from adept.release.publication import Publication
-from adept.release.rounds import TwoRoundBatches, first_records
 from adept.release.shuffling import Batches, ShuffledBatches, check_shuffling, shuffled
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.denoising import denoisable
 from adept.rewriting.rewriter import Rewriter
 
 # What an interrupted release may be continued without, or with another value: nothing that was drawn depends on it.
@@ -36,7 +34,6 @@ class Plan:
         options: what of them reaches the output.
         format: of the output.
         label_column: the label's column in the output; None where it has none.
-        first: how many records place the codewords of the others; 0 for a release in one round.
     """
 
     rewriter: Rewriter
@@ -44,7 +41,6 @@ class Plan:
     options: ReleaseOptions
     format: str
     label_column: str | None
-    first: int = 0
 
     @property
     def columns(self) -> list[str]:
@@ -54,10 +50,6 @@ class Plan:
     @property
     def batches(self) -> Batches:
         """What turns records into rows."""
-        if self.options.denoise:
-            return DenoisedBatches(self.rewriter, self.label_column or "", self.options)
-        if self.first:
-            return TwoRoundBatches(self.rewriter, self.label_column, self.options, first=self.first)
         plain = PlainBatches(self.rewriter, self.label_column, self.options)
         return ShuffledBatches(plain, self.options.samples) if self.options.shuffle else plain
 
@@ -120,8 +112,6 @@ class Plan:
             **facts.latent_facts(rewriter.mechanism, dim),
             records=records,
             samples=options.samples,
-            first_round=self.first,
-            denoised=options.denoise,
             labels=options.labels if released else None,
             label_response=options.response if self.label_column else None,
             kept_columns=list(options.keep_columns),
@@ -168,15 +158,13 @@ def plan_release(
         )
     options = replace(options, label_response=rewriter.joint or options.label_response)
     check_shuffling(rewriter.mechanism, target, options, dim=rewriter.model.config.latent_dim)
-    if options.denoise:
-        denoisable(rewriter.mechanism)
     records = inputs.records()
     first = next(records)
     label_column = None if written == "txt" else find_label(first, options)
-    for needs in ["denoise"] * options.denoise + ["labels=joint_response"] * (rewriter.joint is not None):
-        if label_column is None:
-            raise ConfigurationError(f"{needs} needs labels in the input and the output, got none: name label_column=")
-    first_round = first_records(rewriter, inputs, options)
-    plan = Plan(rewriter, inputs, options, written, label_column, first_round)
+    if rewriter.joint and label_column is None:
+        raise ConfigurationError(
+            "labels=joint_response needs labels in the input and the output, got none: name label_column="
+        )
+    plan = Plan(rewriter, inputs, options, written, label_column)
     output_columns(label_column, options)  # refuses names that stand twice
     return plan, chain([first], records)

@@ -18,10 +18,9 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Description, Mechanism
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.shuffling import central_epsilon, draws_of
-from adept.release.batches import DenoisedBatches, PlainBatches
+from adept.release.batches import PlainBatches
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import Entry
-from adept.release.rounds import TwoRoundBatches
 
 DELTA, SHARE = 1e-6, 0.1  # the usual central delta: at most this, and at most this share of 1 / n
 
@@ -74,8 +73,6 @@ def check_shuffling(mechanism: Mechanism | Description, target: str, options: Re
         raise ConfigurationError(
             "keep_columns must be empty for shuffled records: a kept column can tell the order again"
         )
-    if options.denoise:
-        raise ConfigurationError("denoise must be false for shuffled records: it reads all releases in their old order")
     if (options.max_records_per_person or 1) > 1:
         raise ConfigurationError(
             f"max_records_per_person must be 1 for shuffled records, got {options.max_records_per_person}: "
@@ -133,7 +130,7 @@ class ShuffledBatches:
     killed has shown nothing; one that resumes draws another permutation, of the same releases.
     """
 
-    def __init__(self, batches: PlainBatches | DenoisedBatches, samples: int) -> None:
+    def __init__(self, batches: PlainBatches, samples: int) -> None:
         self._batches, self._samples = batches, samples
         self._rows: list[list[Record]] = []
 
@@ -153,4 +150,4 @@ class ShuffledBatches:
         return (row for rows in self._rows for row in rows)
 
 
-Batches = PlainBatches | DenoisedBatches | ShuffledBatches | TwoRoundBatches
+Batches = PlainBatches | ShuffledBatches

@@ -1,6 +1,5 @@
 """The statement beside a rewritten file: every field of ``OUTPUT.privacy.json``; ``adept.release.wording`` says it in words."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,17 +44,14 @@ class PrivacyStatement:
     output_sha256: str | None = None
     date: str | None = None  # when the release was finished, UTC
     max_records_per_person: int | None = None  # what a person column was checked against; None without one
-    first_round: int = 0  # records whose releases placed the codewords of the others; 0 for one round
-    denoised: bool = False  # whether the noise was taken out of all releases together before anything was written
     shuffled: Shuffled | None = None  # what is hidden further by a new order; None where records keep theirs
     simulated: bool = False
 
     @property
     def label_epsilon(self) -> float | None:
-        """The true epsilon of the written label alone, where labels are released; denoised ones read the releases of texts too."""
-        if isinstance(self.label_response, JointResponse):
-            return self.epsilon if self.denoised else self.label_response.label_epsilon
-        return self.epsilon if self.label_response and self.denoised else self.label_budget or None
+        """The true epsilon of the written label alone, where labels are released."""
+        law = self.label_response
+        return law.label_epsilon if isinstance(law, JointResponse) else self.label_budget or None
 
     @property
     def label_budget(self) -> float:
@@ -75,11 +71,9 @@ class PrivacyStatement:
 
     @property
     def text_epsilon(self) -> float:
-        """The true total of the text alone, for any two records; denoised text is written from released labels too."""
-        if not self.denoised:
-            law = self.label_response
-            return law.text_epsilon if isinstance(law, JointResponse) else self.guarantee.epsilon
-        return math.inf if self.labels == "copy" else self.epsilon
+        """The true total of the text alone, for any two records."""
+        law = self.label_response
+        return law.text_epsilon if isinstance(law, JointResponse) else self.guarantee.epsilon
 
     @property
     def person_epsilon(self) -> float | None:
@@ -136,8 +130,6 @@ class PrivacyStatement:
             "central_epsilon": self.shuffled.epsilon if self.shuffled else None,
             "central_delta": self.shuffled.delta if self.shuffled else None,
             "samples": self.samples,
-            "first_round": self.first_round or None,
-            "denoised": self.denoised,
             "labels": self.labels,
             **label_facts(self.label_response),
             "kept_columns": self.kept_columns,

@@ -23,14 +23,10 @@ def statement_text(statement: PrivacyStatement) -> str:
         parts.append(
             "The release is floating-point arithmetic: the proof covers the formula, not every rounding error."
         )
-    if statement.samples > 1 and not statement.denoised:
+    if statement.samples > 1:
         parts.append(
             f"The {statement.samples} rewrites of a record share one released {_kind(statement)} and cost no further budget."
         )
-    if statement.first_round:
-        parts.append(_two_rounds(statement.first_round))
-    if statement.denoised:
-        parts.append(_denoised(statement))
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
@@ -92,29 +88,6 @@ def _origin(statement: PrivacyStatement) -> str:
     return (
         f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared {declared}; '
         f"this guarantee does not cover the text they were trained on{warning}."
-    )
-
-
-def _two_rounds(first: int) -> str:
-    """What two rounds do, and why they cost no more than one."""
-    return (
-        f"There were two rounds: the first {first} records, chosen by their places, were released from the codewords that this "
-        "statement names; where the codewords of the others lie was worked out from those releases and public text alone. "
-        "Each record was released once, in one of the rounds, at the epsilon stated here."
-    )
-
-
-def _denoised(statement: PrivacyStatement) -> str:
-    drawn = (
-        "About half of the texts are decoded from their record's own released codeword, the others from one that is drawn from "
-        "what all releases say together and the record's label, so that the text tells the label even without its column."
-        if statement.labels == "copy"
-        else "No text is decoded from its record's codeword alone: its codeword is drawn from what all releases say together, and "
-        "its label is drawn with it: written labels do not follow randomised response, and must not be corrected again."
-    )
-    return (
-        "All releases and released labels were read together before anything was written, which is post-processing of them and "
-        f"costs no further budget. {drawn}"
     )
 
 

@@ -121,9 +121,8 @@ PANELS = (METRIC_PANELS[0], KEPT_PANEL, *METRIC_PANELS[1:])
 
 
 def drawn_curves(lines: pd.DataFrame) -> list[tuple[pd.DataFrame, Look]]:
-    """The curves: text of each mechanism and of the look-up, denoised text, and thinly the released latents where they are few."""
+    """The curves: text of each mechanism and of the look-up, and thinly the released latents where they are few."""
     found = [(curve, _text_look(curve)) for curve in curves(texts(lines))]
-    found += [(curve, _look(curve, ":", marker="D")) for curve in curves(lines[lines.curve == "denoised"])]
     latents = curves(lines[lines.curve == "latents"])
     return found + [(curve, _look(curve, "--", width=0.8)) for curve in latents if len(latents) <= LATENTS_DRAWN]
 

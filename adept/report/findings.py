@@ -109,16 +109,7 @@ def advice(lines: pd.DataFrame) -> str:
     opening = f"{name}, the best here of those whose claim holds"
     if last is not None and last.above_random is not None and last.above_random.low <= 0:
         opening = f"nothing of this. Even {opening}, may be no better than random"
-    denoised = f" Denoised it is {_reached(together)}." if (together := _denoised(lines, best)) is not None else ""
-    return f"What to use: {opening}. Its accuracy is {_reached(best)}.{denoised} {_worth(chosen, best)}".strip()
-
-
-def _denoised(lines: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame | None:
-    """The curve of the same mechanism and model, after all releases were read together."""
-    same = lines[lines.curve == "denoised"]
-    for column in ("mechanism", "clip", "content"):
-        same = same[same[column] == of(best, column)]
-    return next(iter(curves(same)), None)
+    return f"What to use: {opening}. Its accuracy is {_reached(best)}. {_worth(chosen, best)}".strip()
 
 
 def _reached(curve: pd.DataFrame) -> str:

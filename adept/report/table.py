@@ -22,7 +22,6 @@ from scipy.stats import t as student
 from adept.comparison.quality import OTHER
 from adept.comparison.results import (
     ALTERNATIVES,
-    DENOISED,
     DESCRIBED,
     GRAMMAR,
     LATENTS,
@@ -31,7 +30,6 @@ from adept.comparison.results import (
     NEAREST,
     REDACTED,
     REFERENCES,
-    TWO_ROUNDS,
     WORDS,
     Row,
 )
@@ -45,9 +43,8 @@ QUALITY |= KEPT | {"fluency": "fluency"}
 OTHERS = {name: f"{name}{OTHER}" for name in KEPT}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
 LIGHT_SUPERVISION = ("labels", "air_travel")  # topics that were learned from public labels
-READERS = {WORDS: "", LSTM: "", DESCRIBED: "", DENOISED: ", denoised", NEAREST: ", nearest", LATENTS: ", latents"}
-READERS[TWO_ROUNDS] = ", two rounds"
-CURVES = {"": "text", LSTM: "text", DESCRIBED: "text", DENOISED: "denoised", LATENTS: "latents"}  # of a model
+READERS = {WORDS: "", LSTM: "", DESCRIBED: "", NEAREST: ", nearest", LATENTS: ", latents"}
+CURVES = {"": "text", LSTM: "text", DESCRIBED: "text", LATENTS: "latents"}  # of a model
 MAJORITY = "always the majority label"
 
 MODEL = ["clip", "content"]

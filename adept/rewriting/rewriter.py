@@ -17,13 +17,12 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import Description, JointResponse, Mechanism, RandomizedResponse
+from adept.mechanisms import Description, JointResponse, Mechanism
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.decoding import DecodingConfig
 from adept.models.network.inference import Reader, TopicReader, Writer, reader_of
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.rewriting import denoising
 from adept.rewriting.described import Describer, packed
 from adept.rewriting.labelled import parted, released_pairs
 from adept.rewriting.loading import check_fit, check_release, joint_with_codewords, with_codewords
@@ -32,7 +31,6 @@ from adept.rewriting.pool import Pools, resolved, texts_of
 from adept.rewriting.sharing import Shared
 
 BATCH_SIZE = 1024  # enough for chunks of records that are about as long
-DRAWN_ROWS = 4096  # latents in memory at once
 FEWEST_ROWS, LOGITS = 256, 1 << 20  # written at once: small products are slow, many logits take much memory
 
 
@@ -159,38 +157,6 @@ class Rewriter(Shared):
     def _decode_parts(self, released: Tensor) -> list[tuple[str, str | None]]:
         """Decode as many at a time as go through the model at once."""
         return [pair for part in torch.split(released, self.batch_size) for pair in self.decode_pairs(part)]
-
-    def write_denoised(
-        self,
-        released: Tensor,
-        labels: Sequence[str] | None,
-        *,
-        known: Sequence[str] = (),
-        label_mechanism: RandomizedResponse | None = None,
-        samples: int = 1,
-    ) -> list[tuple[str, str]]:
-        """Write from all releases of a collection at once, after the noise was taken out of them (``adept.rewriting.denoising``).
-
-        Args:
-            released: every record's released latent (N, n).
-            labels: every record's released label; None where it is part of the release (``joint``).
-            known: the public label set, where it is not.
-            label_mechanism: what released the labels; None if they were copied.
-            samples: pairs of text and label for each record, consecutively in the result.
-
-        Raises:
-            ConfigurationError: the mechanism is no learned codebook, or not what released the latents; a label is outside the set.
-        """
-        mechanism = denoising.denoisable(self.mechanism)
-        if self.joint:
-            known = self.joint.labels
-            released, labels = parted(self.joint, released)
-        law, indices = self.joint or label_mechanism, denoising.codeword_indices(released, mechanism)
-        drawn, meant = denoising.drawn_pairs(indices, labels or [], mechanism, known, law, samples=samples)
-        latents = (mechanism.codewords * mechanism.clip_norm).to(self._device)
-        parts = (self._written(latents[part], 1) for part in torch.split(drawn.flatten(), DRAWN_ROWS))
-        written = [pair for part in parts for pair in part]
-        return [(text, known[place]) for (text, _), place in zip(written, meant.flatten().tolist(), strict=True)]
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:

@@ -33,18 +33,6 @@ def test_every_model_has_its_references_before_its_mechanisms() -> None:
     ]
 
 
-def test_denoised_text_is_that_of_a_codebook_and_of_nothing() -> None:
-    found = [(c.mechanism, c.budget) for c in cells(replace(CONFIG, denoise=True)) if c.decoder == "denoised"]
-    assert found == [("random", None), ("learned_codebook", 2.0), ("learned_codebook", 8.0)]
-    assert not [c for c in cells(replace(CONFIG, denoise=True, mechanisms=["l1"])) if c.decoder == "denoised"]
-
-
-def test_two_rounds_are_of_a_codebook_and_of_nothing() -> None:
-    found = [(c.mechanism, c.budget) for c in cells(replace(CONFIG, adapt_share=0.1)) if c.decoder == "two_rounds"]
-    assert found == [("random", None), ("learned_codebook", 2.0), ("learned_codebook", 8.0)]
-    assert not [c for c in cells(CONFIG) if c.decoder == "two_rounds"]
-
-
 def test_baselines_train_on_public_labels_only_where_there_is_a_public_half() -> None:
     config = replace(CONFIG, baselines=True, classifiers=["tfidf", "lstm"])
     names = [cell.mechanism for cell in baselines(config) if cell.classifier == "lstm"]
@@ -73,5 +61,5 @@ def test_latents_have_a_classifier_of_their_own() -> None:
 
 def test_a_row_leads_back_to_its_cell() -> None:
     assert Cell.of(BASE) == Cell("none", None, None, "tfidf")
-    row = made("learned_codebook", 0.5, 0.1, clip="sphere", content="words", decoder="denoised")
-    assert Cell.of(row) == Cell("learned_codebook", 0.1, "denoised", "tfidf", Family("sphere", "words"))
+    row = made("learned_codebook", 0.5, 0.1, clip="sphere", content="words", decoder="nearest")
+    assert Cell.of(row) == Cell("learned_codebook", 0.1, "nearest", "tfidf", Family("sphere", "words"))

@@ -19,7 +19,6 @@ from adept.comparison.run import CompareConfig, Row, compare, planned
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
-from adept.models.adaptation import placing
 from adept.models.network.autoencoder import ModelConfig
 from adept.models.network.decoding import DecodingConfig
 from adept.models.training import run as model_training
@@ -111,16 +110,12 @@ def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], mo
 def test_a_model_that_exists_is_scored_and_nothing_is_trained(
     topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one round and in two, which place it by a fifth of the records."""
     monkeypatch.setattr(model_training, "train_model", lambda *_, **__: pytest.fail("a model was trained"))
-    monkeypatch.setattr(placing, "DRAWN", 200)
     data = DataConfig(sizes=TINY_SIZES, balanced=True)
     options = {"mechanisms": ["learned_codebook"], "epsilons": [20.0], "model_dir": str(topic_run), "data": data}
-    rows = compare(config(tmp_path / "run", decoding=DecodingConfig(strategy="nearest"), adapt_share=0.2, **options))
-    accuracy = {(row.mechanism, row.decoder): row.accuracy for row in rows}
-    for decoder in ("lstm", "two_rounds"):
-        assert accuracy["learned_codebook", decoder] > accuracy["random", decoder]
-    assert accuracy["learned_codebook", "two_rounds"] != accuracy["learned_codebook", "lstm"]
+    rows = compare(config(tmp_path / "run", decoding=DecodingConfig(strategy="nearest"), **options))
+    accuracy = {row.mechanism: row.accuracy for row in rows}
+    assert accuracy["learned_codebook"] > accuracy["random"]
     assert not list((tmp_path / "run").rglob("*.ckpt"))
 
 
@@ -335,22 +330,6 @@ def test_randomised_labels_take_their_share_of_the_budget_and_are_drawn_once(tmp
     assert len(list((tmp_path / "run" / "releases").glob("labels*"))) == 1
 
 
-def test_denoising_reads_the_very_same_releases_and_may_correct_labels(tmp_path: Path) -> None:
-    changes = {"mechanisms": ["learned_codebook", "sqrt_n"], "labels": "randomized_response", "label_epsilon": 2.0}
-    rows = compare(config(tmp_path / "run", denoise=True, samples=2, **changes))
-    denoised = {row.mechanism: row for row in rows if row.decoder == "denoised"}
-    ours = next(row for row in rows if row.mechanism == "learned_codebook" and row.decoder == "lstm")
-    assert set(denoised) == {"learned_codebook", "random"}
-    assert (denoised["learned_codebook"].epsilon, denoised["random"].epsilon) == (ours.epsilon, 2.0)
-    assert len(list((tmp_path / "run" / "releases").glob("learned_codebook*"))) == 1
-    as_released = kept_texts(tmp_path / "run", "learned_codebook-64.0-sphere-topics-lstm")["labels"]
-    corrected = kept_texts(tmp_path / "run", "learned_codebook-64.0-sphere-topics-denoised")["labels"]
-    labels = json.loads((tmp_path / "run" / "releases" / "labels-seed0.json").read_text())
-    assert as_released == [label for label in labels for _ in range(2)]
-    assert len(corrected) == len(as_released)
-    assert corrected != as_released
-
-
 def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,13 +345,9 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
     for name in ("evaluate", "evaluate_latents"):
         monkeypatch.setattr(seed_run, name, noted(getattr(seed_run, name)))
     changes = {"mechanisms": ["learned_codebook", "description"], "labels": "joint_response", "epsilons": [3.0]}
-    rows = compare(
-        config(
-            tmp_path / "run", denoise=True, baselines=True, samples=2, data=DataConfig(sizes=[80, 20, 40]), **changes
-        )
-    )
+    rows = compare(config(tmp_path / "run", baselines=True, samples=2, data=DataConfig(sizes=[80, 20, 40]), **changes))
     ours = [row for row in rows if row.mechanism in ("learned_codebook", "description")]
-    assert {row.decoder for row in ours} == {"lstm", "denoised", "nearest", "latents", "codec"}
+    assert {row.decoder for row in ours} == {"lstm", "nearest", "latents", "codec"}
     assert noisy == [row.labels == "joint_response" for row in rows]
     assert {(row.claimed_epsilon, row.epsilon, row.label_epsilon, row.labels) for row in ours} == {
         (3.0, 3.0, None, "joint_response")

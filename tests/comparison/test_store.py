@@ -86,7 +86,7 @@ def test_budgets_that_print_alike_share_nothing(tmp_path: Path) -> None:
     "other",
     [
         replace(CELL, classifier="lstm"),
-        replace(CELL, decoder="denoised"),
+        replace(CELL, decoder="nearest"),
         replace(CELL, budget=9.0),
         replace(CELL, budget=None),
         replace(CELL, mechanism="l2"),

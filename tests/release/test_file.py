@@ -497,11 +497,6 @@ def test_a_kept_column_that_changes_its_type_is_named_without_its_value(rewriter
     assert "secret" not in str(caught.value)
 
 
-@pytest.fixture
-def codebook_rewriter(tiny_run: Path) -> Rewriter:
-    return Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=4.0))
-
-
 PAIRS = ("intent_0", "intent_1", "intent_2")
 
 
@@ -514,18 +509,17 @@ def joint_rewriter(tiny_run: Path) -> Rewriter:
 JOINT_RESPONSE = ReleaseOptions(labels="joint_response")
 
 
-@pytest.mark.parametrize("denoise", [False, True])
 def test_labels_that_are_one_symbol_with_the_text_are_private_and_the_statement_says_of_what(
-    joint_rewriter: Rewriter, labelled_file: Path, tmp_path: Path, denoise: bool
+    joint_rewriter: Rewriter, labelled_file: Path, tmp_path: Path
 ) -> None:
-    options, out = replace(JOINT_RESPONSE, denoise=denoise, samples=3), tmp_path / "out.jsonl"
+    options, out = replace(JOINT_RESPONSE, samples=3), tmp_path / "out.jsonl"
     statement = release_file(joint_rewriter, str(labelled_file), str(out), options=options)
     labels, law = [row["intent"] for row in rows(out)], joint_rewriter.joint
     assert len(labels) == 15
     assert set(labels) <= set(PAIRS)
-    assert denoise or all(len(set(labels[i : i + 3])) == 1 for i in range(0, 15, 3))
+    assert all(len(set(labels[i : i + 3])) == 1 for i in range(0, 15, 3))
     described = statement.to_json()
-    alone = (4.0, 4.0) if denoise else (law.text_epsilon, law.label_epsilon)
+    alone = (law.text_epsilon, law.label_epsilon)
     assert (described["text_epsilon"], described["label_epsilon"], described["epsilon"]) == (*alone, 4.0)
     assert (described["labels"], described["neighbours"]) == ("joint_response", "any two records")
     assert (described["size"], described["top"]) == (law.text.count, law.top)
@@ -576,73 +570,3 @@ def test_a_joint_release_and_its_rewriter_go_together(
             ConfigurationError, match="labels must be joint_response with a rewriter that releases text"
         ):
             release_file(mine, str(labelled_file), str(tmp_path / "out.jsonl"), options=options)
-
-
-@pytest.mark.parametrize("labels", ["copy", "randomized_response"])
-def test_denoised_rows_are_those_of_every_record_and_the_statement_says_so(
-    codebook_rewriter: Rewriter, labelled_file: Path, tmp_path: Path, labels: str
-) -> None:
-    """Kept columns stay with their record; no raw text reaches the output; epsilon is that of the releases."""
-    given = rows(labelled_file)
-    response = RandomizedResponse(epsilon=1.0, labels=tuple(sorted({str(row["intent"]) for row in given})))
-    options = ReleaseOptions(
-        labels=labels,
-        label_response=response if labels != "copy" else None,
-        denoise=True,
-        samples=2,
-        keep_columns=["time"],
-    )
-    given_file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    given_file.write_text("".join(json.dumps({**row, "time": f"t{i}"}) + "\n" for i, row in enumerate(given)))
-    statement = release_file(codebook_rewriter, str(given_file), str(out), options=options)
-    written = rows(out)
-    assert [row["time"] for row in written] == [f"t{i}" for i in range(len(given)) for _ in range(2)]
-    assert [row["sample"] for row in written] == [0, 1] * len(given)
-    assert {row["intent"] for row in written} <= set(response.labels)
-    assert statement.epsilon == (4.0 if labels == "copy" else 5.0)
-    assert statement.label_epsilon == (None if labels == "copy" else 5.0)  # written labels read the codewords too
-    assert statement.text_epsilon == (math.inf if labels == "copy" else 5.0)
-    assert "All releases and released labels were read together" in statement.text
-    if labels == "copy":
-        assert [row["intent"] for row in written] == [row["intent"] for row in given for _ in range(2)]
-
-
-def test_denoised_text_depends_on_releases_alone(
-    codebook_rewriter: Rewriter, labelled_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Replay a frozen release under other texts: what is written together is written from the same releases and labels."""
-    frozen = codebook_rewriter.release(["x"] * len(rows(labelled_file)))
-    monkeypatch.setattr(LearnedCodebook, "privatize", lambda self, latents: frozen)
-    seen: list[tuple[list[float], list[str]]] = []
-    monkeypatch.setattr(
-        Rewriter,
-        "write_denoised",
-        lambda self, released, labels, **_: (
-            seen.append((released.flatten().tolist(), labels)),
-            [("", "")] * len(labels),
-        )[1],
-    )
-    other = tmp_path / "other.jsonl"
-    other.write_text("".join(json.dumps({**row, "text": "secret"}) + "\n" for row in rows(labelled_file)))
-    for source in (labelled_file, other):
-        release_file(
-            codebook_rewriter,
-            str(source),
-            str(tmp_path / f"{source.stem}.out.jsonl"),
-            options=ReleaseOptions(denoise=True),
-        )
-    assert seen[0] == seen[1]
-
-
-def test_denoising_that_cannot_be_done_is_refused_before_anything_is_released(
-    rewriter: Rewriter, codebook_rewriter: Rewriter, labelled_file: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigurationError, match="learned_codebook for denoising"):
-        release_file(rewriter, str(labelled_file), str(tmp_path / "a.jsonl"), options=ReleaseOptions(denoise=True))
-    with pytest.raises(ConfigurationError, match="denoise needs labels=copy or"):
-        ReleaseOptions(denoise=True, labels="drop")
-    bare = tmp_path / "bare.jsonl"
-    bare.write_text('{"text": "fare"}\n')
-    with pytest.raises(ConfigurationError, match="denoise needs labels in the input"):
-        release_file(codebook_rewriter, str(bare), str(tmp_path / "b.jsonl"), options=ReleaseOptions(denoise=True))
-    assert {path.name for path in tmp_path.iterdir()} <= {"bare.jsonl", labelled_file.name}

@@ -9,14 +9,13 @@ import random
 import resource
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
-from adept.models.adaptation import placing
 from adept.models.codec.codec import Codec
 from adept.models.network.decoding import DecodingConfig
 from adept.release import facts
@@ -30,7 +29,6 @@ from adept.release.plan import plan_release
 from adept.release.publication import Publication
 from adept.release.secret import secret_key
 from adept.release.statement import PrivacyStatement
-from adept.rewriting import rounds
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32
@@ -39,8 +37,6 @@ RESPONSE = RandomizedResponse(epsilon=1.0, labels=LABELS)
 OPTIONS = {
     "plain": ReleaseOptions(keep_columns=["id"], labels="copy"),
     "randomised": ReleaseOptions(keep_columns=["id"], labels="randomized_response", label_response=RESPONSE, samples=2),
-    "denoised": ReleaseOptions(keep_columns=["id"], denoise=True),
-    "two rounds": ReleaseOptions(keep_columns=["id"], adapt_records=30),
 }
 
 
@@ -49,29 +45,6 @@ def sampler(tiny_run: Path) -> Rewriter:
     """Texts that hardly ever repeat, so that two releases of a record can be told apart."""
     mechanism, decoding = SqrtNLaplace(epsilon=8.0), DecodingConfig(strategy="sample", temperature=3.0)
     return Rewriter.from_pretrained(tiny_run, mechanism=mechanism, decoding=decoding, batch_size=4)
-
-
-@pytest.fixture(scope="module")
-def codebook(tiny_run: Path) -> Rewriter:
-    return Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=2.0), batch_size=4)
-
-
-@pytest.fixture(scope="module")
-def placed(topic_run: Path) -> Iterator[Rewriter]:
-    """Public texts, which two rounds place in no time."""
-    nearest = DecodingConfig(strategy="nearest")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placing, "DRAWN", 100)
-        patch.setattr(rounds, "SIZE", 32)
-        yield Rewriter.from_pretrained(
-            topic_run, mechanism=LearnedCodebook(epsilon=2.0), decoding=nearest, batch_size=4
-        )
-
-
-@pytest.fixture
-def rewriters(sampler: Rewriter, codebook: Rewriter, placed: Rewriter) -> dict[str, Rewriter]:
-    """By the kind of release."""
-    return {"plain": sampler, "randomised": sampler, "denoised": codebook, "two rounds": placed}
 
 
 def records_file(path: Path, records: int) -> Path:
@@ -168,18 +141,18 @@ def killed_often(
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_a_release_that_is_killed_a_few_times_is_continued(
-    rewriters: dict[str, Rewriter], tmp_path: Path, kind: str, streaming: bool
+    sampler: Rewriter, tmp_path: Path, kind: str, streaming: bool
 ) -> None:
-    killed_often(rewriters[kind], OPTIONS[kind], tmp_path, records=60, kills=3, streaming=streaming)
+    killed_often(sampler, OPTIONS[kind], tmp_path, records=60, kills=3, streaming=streaming)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_a_release_that_is_killed_a_hundred_times_is_continued(
-    rewriters: dict[str, Rewriter], tmp_path: Path, kind: str, streaming: bool
+    sampler: Rewriter, tmp_path: Path, kind: str, streaming: bool
 ) -> None:
-    killed_often(rewriters[kind], OPTIONS[kind], tmp_path, records=4000, kills=100, streaming=streaming)
+    killed_often(sampler, OPTIONS[kind], tmp_path, records=4000, kills=100, streaming=streaming)
 
 
 def dying(count: list[int], step: Callable[..., object]) -> Callable[..., object]:
@@ -367,15 +340,14 @@ def test_another_budget_of_labels_is_another_release_where_both_keep_nearly_ever
     assert terms(100.0) != terms(40.0)
 
 
-@pytest.mark.parametrize("denoise", [False, True])
 def test_a_label_that_is_one_symbol_with_its_text_is_resumed_with_it(
-    tiny_run: Path, tmp_path: Path, denoise: bool, monkeypatch: pytest.MonkeyPatch
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was drawn before the interrupt stands in the output, label and all, and only the other records are drawn."""
     mechanism = JointResponse(mechanism=LearnedCodebook(epsilon=2.0), labels=LABELS)
     joint = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, batch_size=4)
     given, target = records_file(tmp_path / "in.jsonl", 10), tmp_path / "out.jsonl"
-    options = ReleaseOptions(keep_columns=["id"], labels="joint_response", denoise=denoise)
+    options = ReleaseOptions(keep_columns=["id"], labels="joint_response")
 
     def interrupt(written: int) -> None:
         if written >= 8:
@@ -392,9 +364,8 @@ def test_a_label_that_is_one_symbol_with_its_text_is_resumed_with_it(
     release_file(joint, str(given), str(target), options=options, resume=True, key=KEY)
     assert sum(counts) == 2
     assert len(rows(target)) == 10
-    if not denoise:
-        pairs = [pair for entry in held for pair in zip(entry["texts"], entry["labels"], strict=True)]  # type: ignore[index]
-        assert [(row["text"], row["intent"]) for row in rows(target)][:8] == pairs
+    pairs = [pair for entry in held for pair in zip(entry["texts"], entry["labels"], strict=True)]  # type: ignore[index]
+    assert [(row["text"], row["intent"]) for row in rows(target)][:8] == pairs
 
 
 def test_a_smaller_batch_may_continue_what_a_larger_one_began(sampler: Rewriter, tmp_path: Path) -> None:

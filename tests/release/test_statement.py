@@ -137,17 +137,6 @@ def test_a_gaussian_with_randomised_labels_states_its_delta() -> None:
     assert "(3, 1e-05)-LDP" in both.text
 
 
-def test_denoised_text_is_written_from_labels_and_its_budget_says_so() -> None:
-    """Copied labels are in the text then, and no epsilon bounds it for records with different labels."""
-    plain, copied = statement(labels="copy"), statement(labels="copy", denoised=True, samples=3)
-    randomised = statement(labels="randomized_response", label_response=RESPONSE, denoised=True)
-    assert (plain.text_epsilon, copied.text_epsilon, randomised.text_epsilon) == (2.0, math.inf, 3.5)
-    assert (copied.to_json()["text_epsilon"], copied.epsilon) == ("inf", 2.0)
-    assert "tells the label even without its column" in copied.text
-    assert "must not be corrected again" in randomised.text
-    assert "share one released latent" not in copied.text
-
-
 @pytest.mark.parametrize("people", [1, 2, 3, 7, 49])
 @pytest.mark.parametrize(("text", "label", "said"), [(8.0, 2.0, "10"), (0.01, None, "0.01"), (0.5, 0.25, "0.75")])
 def test_shares_of_a_persons_budget_add_up_to_what_was_given(

@@ -59,11 +59,6 @@ def test_the_advice_is_the_best_whose_claim_holds() -> None:
     assert advice([row for row in make_rows() if row.mechanism != "sqrt_n"]).startswith("No mechanism")
 
 
-def test_the_advice_tells_what_denoising_adds() -> None:
-    assert "Denoised it is 0.800 at epsilon 8 (0.700 above random)" in advice(make_mixed())
-    assert "Denoised" not in advice(make_rows())
-
-
 def test_the_advice_is_to_use_nothing_where_the_seeds_do_not_agree() -> None:
     shifts = (-0.05, 0.1, 0.2)  # 0.083 above random in the mean, give or take 0.31
     rows = [replace(row, accuracy=0.6 + shifts[row.seed]) if row.mechanism == "sqrt_n" else row for row in make_rows()]

@@ -1,19 +1,17 @@
 """The record reaches the output through its released latent alone, and the statement says what that guarantees."""
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from tiny import TINY_MODEL, tiny_config
+from tiny import tiny_config
 
 from adept.cli import train
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Codebook, Identity, L1Laplace, LearnedCodebook, Mechanism, Random, SqrtNLaplace
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.network.autoencoder import ModelConfig
 from adept.models.network.decoding import DecodingConfig
 from adept.models.network.inference import Writer
 from adept.rewriting.loading import best_exact, load_model
@@ -212,36 +210,6 @@ def test_damaged_codebooks_are_refused(tiny_run: Path, tmp_path: Path) -> None:
     (tmp_path / "codebooks.safetensors").write_bytes(b"damage")
     with pytest.raises(ModelError, match="corrupt"):
         load_model(tmp_path)
-
-
-def test_denoised_text_is_written_from_releases_and_labels_alone(tiny_run: Path) -> None:
-    """Whatever the records were: the method gets no record, and copied labels come out as they went in."""
-    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=LearnedCodebook(epsilon=8.0))
-    labels = ["fare" if place % 2 else "flight" for place in range(40)]
-    pairs = rewriter.write_denoised(rewriter.release(["a"] * 40), labels, known=("fare", "flight"), samples=3)
-    assert [label for _, label in pairs] == [label for label in labels for _ in range(3)]
-    assert all(isinstance(text, str) for text, _ in pairs)
-
-
-def test_denoised_text_is_decoded_from_what_the_mechanism_can_release_whatever_the_radius(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With C = 2 codewords have length 2; a decoder that got unit vectors would read half the latent."""
-    train.run(replace(tiny_config(tmp_path / "run"), model=ModelConfig(**{**TINY_MODEL, "clip_norm": 2.0})))
-    rewriter = Rewriter.from_pretrained(tmp_path / "run", mechanism=LearnedCodebook(epsilon=8.0, clip_norm=2.0))
-    written: list[torch.Tensor] = []
-    monkeypatch.setattr(
-        Rewriter, "_written", lambda self, latents, _: (written.append(latents), [("", None)] * len(latents))[1]
-    )
-    released = rewriter.release(["fare", "flight"] * 20)
-    rewriter.write_denoised(released, ["x", "y"] * 20, known=("x", "y"))
-    assert set(map(tuple, written[0].tolist())) <= set(map(tuple, (rewriter.mechanism.codewords * 2).tolist()))
-    assert torch.allclose(written[0].norm(dim=1), released.norm(dim=1))
-
-
-def test_only_a_codebook_can_be_denoised(rewriter: Rewriter) -> None:
-    with pytest.raises(ConfigurationError, match="learned_codebook for denoising, got sqrt_n"):
-        rewriter.write_denoised(rewriter.release(TEXTS), ["x"] * len(TEXTS), known=("x", "y"))
 
 
 def test_the_fittest_candidate_is_kept(tiny_run: Path) -> None:
