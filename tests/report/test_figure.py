@@ -79,7 +79,7 @@ def test_what_is_kept_stands_over_the_true_epsilon_under_the_bits_that_it_can_te
     ours = drawn[COLOURS["sqrt_n"], "--", "o"]
     assert (list(ours.get_xdata()), list(ours.get_ydata())) == ([8.0, 64.0], pytest.approx([0.61 / 8, 0.7]))
     assert list(drawn[COLOURS["sqrt_n"], ":", "o"].get_ydata()) == pytest.approx([0.61 / 32, 0.7 / 4])
-    assert {(curves.LOOKUP_COLOUR, "-", "s"), (COLOURS["learned_codebook"], "-", "D")} <= set(drawn)
+    assert {(curves.LOOKUP_COLOUR, "-", "s"), (COLOURS["learned_codebook"], "-", "o")} <= set(drawn)
     [above] = axis.child_axes
     ticks = [8.0, 16.0, 32.0, 64.0, 128.0, 256.0]
     assert (list(axis.get_xticks()), list(above.get_xticks())) == (ticks, ticks)
