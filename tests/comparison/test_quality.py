@@ -11,7 +11,7 @@ from made_rows import BASE
 from adept.comparison import quality, seed_run
 from adept.comparison.cells import Cell
 from adept.comparison.families import Family
-from adept.comparison.results import DENOISED, DESCRIBED, LSTM, NEAREST, Row
+from adept.comparison.results import DESCRIBED, LSTM, NEAREST, Row
 from adept.comparison.store import Store, Written
 from adept.data.corpus import Corpus
 from adept.evaluation.metrics import BigramModel, TrigramModel
@@ -74,7 +74,7 @@ def trial(directory: Path) -> Any:
     )
 
 
-@pytest.mark.parametrize("decoder", [LSTM, DESCRIBED, DENOISED, NEAREST])
+@pytest.mark.parametrize("decoder", [LSTM, DESCRIBED, NEAREST])
 def test_every_decoder_that_writes_has_the_columns_and_so_have_rows_that_were_kept_before_them(
     tmp_path: Path, decoder: str
 ) -> None:
