@@ -14,6 +14,7 @@ COMMANDS = {
     "attack": "find out from rewrites what can be found out, beside what the guarantee allows",
     "audit": "put a mechanism's claim, or a whole rewriter, to the test",
     "compare": "compare mechanisms and budgets on one data set, with a report",
+    "play": "open a page on which one sees what a budget buys",
     "ledger": "list what was released before, at what budget",
     "study": "recompute the papers' figures and the limits",
 }
