@@ -31,21 +31,37 @@ LEAST_CLASSIFIERS = 4
 class AttackConfig(Columns):
     """Configuration of ``adept attack``."""
 
-    attack: str = "reconstruction"  # reconstruction | attribute | membership
+    # --- What is attacked
     model_dir: str = MISSING
-    mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
-    epsilon: float | None = None  # the claim
-    data: DataConfig = field(default_factory=DataConfig)
-    private: str = "test"  # the split whose records are secret; the attacker has the train split
-    records: int = 1000  # secrets, drawn from the private split; of membership the records that take part
-    candidates: int = 10_000  # of reconstruction: texts among which a secret stands
-    attribute: str = "label"  # of attribute: label, or the name of a slot
-    models: int = 16  # of membership: classifiers that are attacked
-    confidence: float = 0.999
-    seed: int = 0  # of draws of secrets; releases have fresh noise
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
-    batch_size: int = BATCH_SIZE
+    """The model's directory."""
+    attack: str = "reconstruction"
+    """What is found out: reconstruction (which text) | attribute (one property of it) | membership (whether it took part)."""
+    mechanism: Any = None
+    """What randomises a record; null: the best exact one for the model."""
+    epsilon: float | None = None
+    """The budget that the mechanism claims."""
     output_dir: str = MISSING
+    """A new directory for result.json and attack.svg."""
+
+    # --- How
+    private: str = "test"
+    """The split whose records are secret, train | validation | test; the attacker has the train split."""
+    records: int = 1000
+    """Secrets, drawn from the private split; of membership the records that may take part."""
+    candidates: int = 10_000
+    """Of reconstruction: the texts among which a secret stands."""
+    attribute: str = "label"
+    """Of attribute: label, or the name of a slot."""
+    models: int = 16
+    """Of membership: the classifiers that are attacked."""
+    confidence: float = 0.999
+    """Of all intervals together."""
+    seed: int = 0
+    """Of the choice of secrets; releases have fresh noise."""
+    batch_size: int = BATCH_SIZE
+    """Records that are rewritten at a time."""
+    data: DataConfig = field(default_factory=DataConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
     def __post_init__(self) -> None:
         if self.attack not in ATTACKS:

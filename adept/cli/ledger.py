@@ -18,6 +18,7 @@ class LedgerConfig:
     """Configuration of ``adept ledger``."""
 
     ledger: str = MISSING
+    """The file that adept rewrite ledger=FILE keeps."""
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
