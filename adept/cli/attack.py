@@ -25,6 +25,7 @@ from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
 ATTACKS = ("reconstruction", "attribute", "membership")
 LEAST_CLASSIFIERS = 4
+ROUNDING = 1e-6  # of probabilities that were summed in another order
 
 
 @dataclass
@@ -161,18 +162,34 @@ def main() -> int:
     def command(config: AttackConfig) -> None:
         result = run(config)
         promise = result.promise
+        sys.stdout.write(f"{verdict(result.rows)}\n")
         headings = ["attacker", "of what", "rate", "interval", "bound", "at the claim", "best possible", "in words"]
         show_table(
             f"{config.attack} of {promise['mechanism']}, claimed epsilon {promise['claimed_epsilon']}, true {promise['epsilon']}",
             headings,
             [_line(row) for row in result.rows],
         )
-        for away in result.given_away:
-            sure = f"certainty {away.certainty:.3f}, where the claim allows {away.allowed:.3f}"
-            sys.stdout.write(f"given away: {away.text} ({sure})\n")
+        sys.stdout.writelines(f"{named(away)}\n" for away in result.given_away)
         sys.stdout.write(f"Figure: {Path(config.output_dir) / 'attack.svg'}\n")
 
     return execute("attack", AttackConfig, command)
+
+
+def verdict(rows: list[AttackRow]) -> str:
+    """Return what the attacks found, in a sentence, with the one that speaks against the claim or else succeeds most often."""
+    against = [row for row in rows if row.beyond_bound or row.refutes_claim or row.detail.get("beyond_claim")]
+    strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
+    if strongest.beyond_bound:
+        return f"Violation found, beyond the true epsilon too, so do not use this mechanism. {strongest.words}"
+    found = "Violation found: the claim is false." if against else "No violation found, which is no proof."
+    return f"{found} {strongest.words}"
+
+
+def named(away: GivenAway) -> str:
+    """A record that an attacker named right: within the claim that is chance, or what the budget allows."""
+    beyond = away.certainty > away.allowed * (1 + ROUNDING)
+    found = "given away beyond the claim" if beyond else "guessed right, as the claim allows"
+    return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
 
 
 def _line(row: AttackRow) -> list[str]:

@@ -10,8 +10,9 @@ from typing import Any
 from omegaconf import MISSING
 
 from adept.cli.app import execute
-from adept.cli.console import progress, show
+from adept.cli.console import progress
 from adept.cli.process import signalled
+from adept.cli.summary import summary
 from adept.data.corpus import Columns
 from adept.data.files import STANDARD_STREAM
 from adept.errors import DataError
@@ -20,9 +21,9 @@ from adept.models.network.decoding import DecodingConfig
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
+from adept.release.publication import STATEMENT
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
-from adept.release.shuffling import Shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import Expectation, expectation
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
@@ -221,8 +222,9 @@ def main() -> int:
 
     def command(config: RewriteConfig) -> None:
         statement = run(config)
-        done = f"{config.output} (dry run: nothing was released)" if config.dry_run else config.output
-        show(done, summary(statement), stderr=config.output == STANDARD_STREAM)
+        place = None if config.dry_run else config.statement or config.output + STATEMENT
+        stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
+        stream.writelines(f"{line}\n" for line in summary(statement, output=config.output, place=place))
         if math.isinf(statement.epsilon):
             sys.stderr.write(f"adept: warning: {statement.mechanism} protects nothing, and no epsilon changes that\n")
         if not statement.training_data["public"]:
@@ -231,37 +233,3 @@ def main() -> int:
             )
 
     return execute("rewrite", RewriteConfig, command)
-
-
-def _central(shuffled: Shuffled) -> str:
-    """The central guarantee, for the table."""
-    return (
-        f"{words(shuffled.epsilon)}, delta {shuffled.delta:g}, hidden among {shuffled.smallest} "
-        f"({'shuffled here' if shuffled.here else 'as declared'})"
-    )
-
-
-def summary(statement: PrivacyStatement) -> list[tuple[str, str]]:
-    """What was released, at what total budget, as a table."""
-    joint = statement.labels == "joint_response"  # the halves of one symbol do not add up
-    text, alone = (statement.text_epsilon, " alone") if joint else (statement.guarantee.epsilon, "")
-    label = statement.label_epsilon if joint else statement.label_budget
-    parts = (
-        "" if statement.label_epsilon is None else f"; text{alone} {words(text)} and label{alone} {words(label or 0.0)}"
-    )
-    spent = f"{words(statement.epsilon)} (claimed {words(statement.claimed_epsilon)}{parts})"
-    person = statement.person_epsilon
-    latent = "" if statement.dim is None else f", latent of {statement.dim} dimensions"
-    return [
-        ("records", f"{statement.records}, {statement.samples} rewrite(s) each"),
-        ("mechanism", f"{statement.mechanism}{latent}"),
-        ("epsilon", f"{spent}, delta {statement.guarantee.delta:g}"),
-        *(
-            []
-            if person is None
-            else [("per person", f"{words(person)}, at most {statement.max_records_per_person} records")]
-        ),
-        ("neighbours", statement.neighbours),
-        *([] if statement.shuffled is None else [("central epsilon", _central(statement.shuffled))]),
-        ("statement", statement.text),
-    ]

@@ -130,8 +130,9 @@ def main() -> int:
 
     def command(config: StudyConfig) -> None:
         result = run(config)
+        sys.stdout.write(f"{result.statement}\n")
         for table in STUDIES[config.study].view.tables(result.rows):
             show_table(*table)
-        sys.stdout.write(f"{result.statement}\nFigure: {Path(config.output_dir) / f'{config.study}.svg'}\n")
+        sys.stdout.write(f"Figure: {Path(config.output_dir) / f'{config.study}.svg'}\n")
 
     return execute("study", StudyConfig, command)

@@ -125,7 +125,10 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("rewrite output={output} epsilon=8", "input must be given"),
         ("train data=atsi output_dir={nowhere}", "data must be one of air_travel, atis, files, snips, got atsi"),
         ("train experiment=demonstration output_dir={nowhere}", "experiment must be one of demo, "),
-        ("train modle.latent_dim=3 output_dir={nowhere}", "train has no option modle.latent_dim: did you mean model.latent_dim?"),
+        (
+            "train modle.latent_dim=3 output_dir={nowhere}",
+            "train has no option modle.latent_dim: did you mean model.latent_dim?",
+        ),
         ("compare mechanism=l1 output_dir={nowhere}", "compare has no option mechanism: did you mean mechanisms?"),
         ("rewrite model_dir={nowhere} input={input} output={output} epsilon=8", "not a model directory"),
         ("rewrite model_dir={corrupt} input={input} output={output} epsilon=8", "corrupt"),
