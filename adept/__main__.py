@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from adept.cli.help import help_text
 from adept.cli.options import check_names
 from adept.cli.process import DONE, USER_ERROR, guarded, ignore_signals, keep_streams, leave_on_signals
+from adept.cli.removed import check_removed
 
 COMMANDS = {
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
@@ -63,11 +64,12 @@ def run(command: str, arguments: list[str]) -> int:
     """Run a command, or say how it is called; returns its exit status.
 
     Raises:
-        ConfigurationError: it has no such option; before anything heavy is imported.
+        ConfigurationError: it has no such option, or no longer; before anything heavy is imported.
     """
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
         return DONE
+    check_removed(arguments)
     check_names(command, arguments)
     sys.argv = [sys.argv[0], *arguments]
     return int(importlib.import_module(f"adept.cli.{command}").main())

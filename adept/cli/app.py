@@ -26,7 +26,6 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from adept.cli.options import config_directory
 from adept.cli.process import guarded, interrupt_on_signals
-from adept.cli.removed import check_removed
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
@@ -70,7 +69,6 @@ def execute(
         statuses.append(guarded(lambda: _mendable(lambda: status(run(typed(config, schema))))))
 
     def compose_and_run() -> int:
-        check_removed(sys.argv[1:])
         sys.argv = [f"adept {command}", *literal_overrides(sys.argv[1:], schema)]
         _check_flags(sys.argv[1:])
         hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=command)(task)()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis.strategies import lists, text
 from tiny import Run
 
@@ -210,6 +210,7 @@ def parsed(*arguments: str) -> list[Any]:
     return [override.value() for override in overrides]
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(text())
 @example("é ü.txt")
 @example("a=b, c (d) [e] {f}~.csv")
@@ -222,6 +223,7 @@ def test_any_text_reaches_its_field_as_it_was_typed(value: str) -> None:
     assert parsed(f"name={value}", f"group.path={value}", f"+name={value}") == [value] * 3
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(lists(text().filter(lambda item: item.strip() == item and not set(item) & set('"\\,' + "'")), min_size=1))
 def test_lists_of_text_reach_their_field_too(values: list[str]) -> None:
     assume(any(values))
