@@ -21,15 +21,23 @@ PORTS = 20  # that are tried, beginning with the one that was asked for
 class PlayConfig:
     """Configuration of ``adept play``."""
 
-    host: str = "127.0.0.1"  # address to serve at; another than this machine's own needs a token
-    port: int = 8000  # the next free one is taken where it is in use
-    token: str | None = None  # what every request must bring; for a host that others can reach
-    model_dir: str | None = None  # null: the model that comes with the package
-    runs: str = "runs"  # directory whose comparisons, audits and attacks are shown
-    ledger: str | None = (
-        "~/.local/state/adept/play.ledger"  # where rows of released files are known from; null: nowhere
-    )
-    browser: bool = True  # open the page, where there is a terminal
+    # --- What is shown
+    model_dir: str | None = None
+    """The model's directory; null: the model that comes with the package."""
+    runs: str = "runs"
+    """The directory whose comparisons, audits and attacks are shown."""
+    ledger: str | None = "~/.local/state/adept/play.ledger"
+    """A file that remembers released rows; null: nothing is remembered."""
+
+    # --- Where
+    host: str = "127.0.0.1"
+    """The address to serve at; another than this machine's own needs a token."""
+    port: int = 8000
+    """The port to serve at; the next free one is taken where it is in use."""
+    token: str | None = None
+    """What every request must bring, where others can reach the host."""
+    browser: bool = True
+    """Open the page, where there is a terminal."""
 
 
 def serve(config: PlayConfig) -> None:
