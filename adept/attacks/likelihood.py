@@ -7,17 +7,16 @@ the grid; what is released lies on the same grid, so the discrete laws of the ex
 s) and exp(-k^2 / 2s^2). For codebooks and descriptions the law is finite: A for what is heavy under x, 1 for the rest.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import Codebook, Description, DPText, Mechanism, Random
+from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Random
 from adept.mechanisms.grid import to_grid
 from adept.mechanisms.privunit import PrivUnit, optimal_cap
-from adept.rewriting.described import packed
 
 CHUNK = 64  # releases that are compared with all candidates at once
 EXACT = ("laplace", "gaussian", "l2_norm")
@@ -34,7 +33,7 @@ class Known:
         dim: of latents; 0 for descriptions.
     """
 
-    mechanism: Mechanism | Description
+    mechanism: LocalRandomizer
     views: tuple[Tensor, ...]
     dim: int = 0
 
@@ -47,38 +46,24 @@ class Known:
         return torch.cat([score(part) for part in torch.split(released, CHUNK)])
 
 
-def known(
-    mechanism: Mechanism | Description, *, latents: Tensor | None = None, descriptions: Sequence[int] | None = None
-) -> Known:
-    """Prepare candidates by what the mechanism reads of them.
-
-    Args:
-        mechanism: whose releases are attacked.
-        latents: the candidates' latents (j, n), as the encoder gives them.
-        descriptions: instead, for ``Description``.
-
-    Raises:
-        ConfigurationError: the mechanism's law is not known here.
-    """
-    if isinstance(mechanism, Description):
-        return Known(mechanism, (packed(descriptions or []),))
-    if latents is None:
-        raise ConfigurationError(f"latents must be given for mechanism {mechanism.name}, got none")
-    if isinstance(mechanism, Codebook):
-        units = to_grid(latents, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
-        blocks = mechanism.layout(latents.shape[1])
-        parts = torch.split(units, [block.shape.dim for block in blocks], dim=1)
-        near = tuple(block.nearest(part) for block, part in zip(blocks, parts, strict=True))
-        return Known(mechanism, near, latents.shape[1])
-    return Known(mechanism, (mechanism.project(latents.double()),), latents.shape[1])
+def known(mechanism: LocalRandomizer, encoded: Tensor) -> Known:
+    """Prepare candidates by what the mechanism reads of them: their latents (j, n), or their descriptions (j, 2)."""
+    match mechanism:
+        case Codebook():
+            units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
+            blocks = mechanism.layout(encoded.shape[1])
+            parts = torch.split(units, [block.shape.dim for block in blocks], dim=1)
+            near = tuple(block.nearest(part) for block, part in zip(blocks, parts, strict=True))
+            return Known(mechanism, near, encoded.shape[1])
+        case Mechanism():
+            return Known(mechanism, (mechanism.project(encoded.double()),), encoded.shape[1])
+    return Known(mechanism, (encoded,))
 
 
 def _score(candidates: Known) -> Callable[[Tensor], Tensor]:
     """ln p(z|x) for a few releases at once."""
     mechanism, (views, *_) = candidates.mechanism, candidates.views
     match mechanism:
-        case Description():
-            return lambda z: mechanism.epsilon * (z[:, None] == views[None]).all(dim=2).float()
         case Codebook():
             return _codebook_score(mechanism, candidates)
         case PrivUnit():
@@ -87,7 +72,9 @@ def _score(candidates: Known) -> Callable[[Tensor], Tensor]:
             return lambda z: _one_sided_score(mechanism, views, z)
         case Random():
             return lambda z: torch.zeros(len(z), len(views))
-    return _additive(mechanism, views)
+        case Mechanism():
+            return _additive(mechanism, views)
+    return lambda z: mechanism.epsilon * (z[:, None] == views[None]).all(dim=2).float()  # randomised response
 
 
 def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]:

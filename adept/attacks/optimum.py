@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from adept.attacks.likelihood import Known
-from adept.mechanisms import Codebook, Description
 
 
 def best_success(candidates: Known, prior: Tensor, classes: Tensor) -> float | None:
@@ -47,9 +46,10 @@ def best_success(candidates: Known, prior: Tensor, classes: Tensor) -> float | N
 def _law(candidates: Known) -> tuple[Tensor, float, float] | None:
     """What is heavy under each candidate, as whole numbers (j, t), the odds A, and the number of symbols k."""
     mechanism, views = candidates.mechanism, candidates.views
-    if isinstance(mechanism, Description):
-        _, numbers = torch.unique(views[0], dim=0, return_inverse=True)
-        return numbers[:, None], math.exp(mechanism.epsilon), float(mechanism.count)
-    if isinstance(mechanism, Codebook) and len(views) == 1:
-        return views[0], math.exp(mechanism.epsilon), float(mechanism.layout(candidates.dim)[0].shape.size)
-    return None
+    symbols = mechanism.symbols(candidates.dim)
+    if len(symbols) != 1:
+        return None
+    [heavy] = views
+    if not candidates.dim:  # of descriptions only those that are some candidate's
+        heavy = torch.unique(heavy, dim=0, return_inverse=True)[1][:, None]
+    return heavy, math.exp(mechanism.epsilon), float(symbols[0].size)

@@ -16,8 +16,6 @@ from adept.attacks.result import AttackRow, Game
 from adept.attacks.text_only import name_from_text
 from adept.data.corpus import Corpus
 from adept.errors import DataError
-from adept.mechanisms import Description
-from adept.rewriting.described import Describer
 from adept.rewriting.rewriter import Rewriter
 
 SHOWN = 3
@@ -71,12 +69,9 @@ class Reconstruction:
 
 def view(rewriter: Rewriter, texts: Sequence[str]) -> Known:
     """Return what a rewriter's mechanism reads of candidates."""
-    mechanism = rewriter.mechanism
-    if isinstance(mechanism, Description):
-        return known(mechanism, descriptions=Describer(rewriter.model, mechanism).describe(texts))
     size = rewriter.batch_size
     parts = [rewriter.encode(texts[start : start + size]).cpu() for start in range(0, len(texts), size)]
-    return known(mechanism, latents=torch.cat(parts))
+    return known(rewriter.mechanism, torch.cat(parts))
 
 
 def play(rewriter: Rewriter, private: Corpus, public: Corpus, game: Game, *, candidates: int) -> Reconstruction:

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from adept.attacks.likelihood import Known
 from adept.attacks.reconstruction import guess, reranked
-from adept.mechanisms import Codebook, Description
+from adept.mechanisms import Codebook
 from adept.models.network.batching import pad
-from adept.rewriting.described import Describer, packed
 from adept.rewriting.rewriter import Rewriter
 
 SHORTLIST, ROWS = 8, 256
@@ -22,12 +21,10 @@ SHORTLIST, ROWS = 8, 256
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Known) -> Tensor:
     """Write a text from each release (m, .), and return which candidate (m,) it is taken to come from."""
     written = [text for text, _ in rewriter.write(released)]
-    mechanism = rewriter.mechanism
-    if isinstance(mechanism, Description):
-        again = packed(Describer(rewriter.model, mechanism).describe(written))
-        flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
-        return guess(candidates, again, prior=flat).best
     own, read = _encoded(rewriter, texts), _encoded(rewriter, written)
+    if not candidates.dim:
+        flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
+        return guess(candidates, read, prior=flat).best
     unit = torch.nn.functional.normalize
     count = min(SHORTLIST, len(texts))
     shortlist = torch.cat([(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, ROWS)])

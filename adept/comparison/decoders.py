@@ -20,7 +20,7 @@ from adept.comparison.results import ALTERNATIVES, DESCRIBED, LOOKUP, LSTM, NEAR
 from adept.comparison.trial import Trial, family_in, parts
 from adept.mechanisms import Codebook
 from adept.models.network.public_texts import PublicTexts
-from adept.rewriting.labelled import parted
+from adept.rewriting.pairs import PairCoding
 from adept.rewriting.pool import texts_of
 
 RANDOM_TEXTS = 2000
@@ -46,8 +46,8 @@ def _release(trial: Trial, cell: Cell) -> Tensor:
 
 def read(trial: Trial, cell: Cell, release: Tensor) -> tuple[Tensor, list[str]]:
     """Return what each record's text became, and its released label."""
-    joint = trial.rewriter(cell).joint if cell.family else None
-    return parted(joint, release) if joint else (release, trial.labels)
+    coding = trial.rewriter(cell).coding if cell.family else None
+    return coding.parted(release) if isinstance(coding, PairCoding) else (release, trial.labels)
 
 
 def write(trial: Trial, cell: Cell) -> Pairs:

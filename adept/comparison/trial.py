@@ -17,7 +17,7 @@ from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
 from adept.evaluation.metrics import BigramModel, TrigramModel
 from adept.evaluation.nearest import linear_latents
-from adept.mechanisms import BY_NAME, Description, Identity, JointResponse, Mechanism, RandomizedResponse
+from adept.mechanisms import BY_NAME, Identity, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.public_texts import PublicTexts
@@ -120,7 +120,7 @@ class Trial:
             self._models[family] = Model(directory, clip_norm=radius, public=self.public, test=self.test)
         return self._models[family]
 
-    def mechanism(self, name: str, budget: float | None) -> Mechanism | Description | JointResponse:
+    def mechanism(self, name: str, budget: float | None) -> LocalRandomizer | JointResponse:
         """Return a mechanism at what is left of a claimed budget for the text, or for both as one symbol; references have none."""
         epsilon = math.inf if budget is None else self.config.text_epsilon(budget)
         text = MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.config.model.clip_norm)

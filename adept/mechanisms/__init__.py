@@ -1,6 +1,6 @@
 """Mechanisms: each one turns a latent into a private latent, and says what that guarantees."""
 
-from adept.mechanisms.base import Mechanism
+from adept.mechanisms.base import LocalRandomizer, Mechanism
 from adept.mechanisms.clamped_gaussian import ClampedGaussian
 from adept.mechanisms.codebook import Codebook
 from adept.mechanisms.description import Description
@@ -14,7 +14,7 @@ from adept.mechanisms.privunit import PrivUnit
 from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
 from adept.mechanisms.references import Identity, Random
 
-BY_NAME: dict[str, type[Mechanism] | type[Description]] = {
+BY_NAME: dict[str, type[LocalRandomizer]] = {
     mechanism.name: mechanism
     for mechanism in (
         OriginalLaplace,
@@ -45,6 +45,7 @@ __all__ = [
     "L1Laplace",
     "L2Norm",
     "LearnedCodebook",
+    "LocalRandomizer",
     "Mechanism",
     "OriginalLaplace",
     "PrivUnit",

@@ -8,8 +8,9 @@ mechanism's norm.
 
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -45,8 +46,111 @@ def check_integer(low: int, high: int, **values: int | None) -> None:
             raise ConfigurationError(f"{field} must be an integer between {low} and {high}, got {value!r}")
 
 
+class Symbols(NamedTuple):
+    """A finite alphabet that a release is drawn from.
+
+    Attributes:
+        size: the number k of symbols.
+        top: the number t of them that are likelier than the others, whatever the record is.
+    """
+
+    size: int
+    top: int
+
+
 @dataclass(frozen=True, kw_only=True)
-class Mechanism(ABC):
+class LocalRandomizer(ABC):
+    """What randomises one record's text, by its latent (:class:`Mechanism`) or by a number (``Description``).
+
+    Whoever only states, counts or keeps releases reads no more of a mechanism than stands here.
+
+    Attributes:
+        epsilon: the budget that the mechanism *claims*, in nats.
+        name: the mechanism's name in configurations and reports.
+        clip: the set that the guarantee speaks of, "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C); of what randomises
+            numbers, that of the model which is trained beside its codec.
+        serves: the clips that a model may have been trained with, for this mechanism to make sense of what it reads.
+        randomises: what of a record it reads: "latent" or "description".
+    """
+
+    epsilon: float
+    name: ClassVar[str]
+    clip: ClassVar[str]
+    serves: ClassVar[frozenset[str]]
+    randomises: ClassVar[str]
+
+    @property
+    def delta(self) -> float:
+        """Probability mass outside the epsilon bound; zero for pure mechanisms."""
+        return 0.0
+
+    @property
+    def radius(self) -> float | None:
+        """The radius of the set that records are clipped into; None where they are numbers."""
+        return None
+
+    @abstractmethod
+    def privatize(self, values: Any, /) -> Any:
+        """Release one value for each of the given ones: from the operating system's entropy, never seedable."""
+
+    @abstractmethod
+    def guarantee(self, dim: int) -> Guarantee:
+        """Return what one release guarantees, of a latent with ``dim`` coordinates where it is one."""
+
+    def symbols(self, dim: int) -> tuple[Symbols, ...]:
+        """Return the symbols of each draw that a release is made of; none where releases are not from a finite alphabet."""
+        return ()
+
+    def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
+        """Return this mechanism with one of a model's codebooks, of ``most`` codewords or fewer; itself where it reads none."""
+        return self
+
+
+class SymbolRandomizer(LocalRandomizer):
+    """One that releases one symbol a record, of {0, .., k-1}, and so may be one symbol with a label (``JointResponse``).
+
+    Attributes:
+        symbol: what a symbol is, in a word.
+        proviso: on what the guarantee rests beside the mechanism, for a sentence; empty where on nothing.
+    """
+
+    symbol: ClassVar[str]
+    proviso: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """The number k of symbols."""
+
+    @property
+    def heavy(self) -> int:
+        """The number t of symbols that are likelier than the others."""
+        return 1
+
+    @property
+    @abstractmethod
+    def own_symbol(self) -> str:
+        """What the likelier symbols are to a record, in words."""
+
+    @abstractmethod
+    def beside(self, labels: int) -> Self:
+        """Return this mechanism with the numbers of symbols that are best beside so many labels, where they are not set."""
+
+    @abstractmethod
+    def choose(self, values: Any, ranks: Sequence[int]) -> Any:
+        """Return what each rank means for each record: for each a permutation of all symbols, the heavy ones first."""
+
+    @abstractmethod
+    def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
+        """Return the same for records that *are* symbols, by their numbers."""
+
+    @abstractmethod
+    def heavy_symbols(self, number: int) -> set[int]:
+        """Return the numbers of the symbols that are likelier for a record that is the symbol of this number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism(LocalRandomizer):
     """A randomised map of latents (B, n) -> (B, n) with a stated guarantee.
 
     Latents are CPU or CUDA tensors, float32 or float64; shape, dtype and device are preserved. Each row is one record.
@@ -55,17 +159,11 @@ class Mechanism(ABC):
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats; positive and finite.
         clip_norm: the radius C of the set, in latent units; between 1e-6 and 1e6.
-        name: the mechanism's name in configurations and reports.
-        clip: the set that the guarantee speaks of: "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C).
-        serves: the clips that a model may have been trained with, for this mechanism to make sense of its latents.
         noise: the distribution of its noise, by its name in ``adept.audit.stats.noise`` or "cap"; None where none can be tested.
     """
 
-    epsilon: float
     clip_norm: float = 1.0
-    name: ClassVar[str]
-    clip: ClassVar[str]
-    serves: ClassVar[frozenset[str]]
+    randomises: ClassVar[str] = "latent"
     noise: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
@@ -76,9 +174,9 @@ class Mechanism(ABC):
         check_positive(epsilon=self.epsilon)
 
     @property
-    def delta(self) -> float:
-        """Probability mass outside the epsilon bound; zero for pure mechanisms."""
-        return 0.0
+    def radius(self) -> float:
+        """The radius C."""
+        return self.clip_norm
 
     def project(self, latents: Tensor) -> Tensor:
         """Map latents (B, n) into the mechanism's set: clipped, on the public grid, the norm bound met exactly."""
@@ -93,10 +191,6 @@ class Mechanism(ABC):
     @abstractmethod
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
         """Return what a release would look like: seeded, differentiable in ``latents``, floating point. Guarantees nothing."""
-
-    @abstractmethod
-    def guarantee(self, dim: int) -> Guarantee:
-        """Return what one release of a latent with ``dim`` coordinates guarantees."""
 
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:

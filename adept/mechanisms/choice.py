@@ -4,10 +4,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import Mechanism
-from adept.mechanisms.description import Description
+from adept.mechanisms.base import LocalRandomizer
 
-Kind = type[Mechanism] | type[Description]
+Kind = type[LocalRandomizer]
 
 
 @dataclass(frozen=True)
@@ -36,20 +35,19 @@ class MechanismChoice:
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon
 
-    def build(self, *, epsilon: float | None = None, clip_norm: float) -> Mechanism | Description:
+    def build(self, *, epsilon: float | None = None, clip_norm: float) -> LocalRandomizer:
         """Build the mechanism; a radius that was set with the mechanism wins over ``clip_norm``.
 
         Raises:
             ConfigurationError: there is no budget, or two of them, or a value is out of range.
         """
         budget = self.budget(epsilon)
-        required = any(part.name == "epsilon" and part.default is MISSING for part in fields(self.kind))
-        if budget is None and required:
+        own = {part.name: part for part in fields(self.kind)}
+        if budget is None and own["epsilon"].default is MISSING:
             raise ConfigurationError(
                 "epsilon must be chosen by whoever releases the data, got none: add epsilon=8, for example"
             )
         given: dict[str, Any] = {} if budget is None else {"epsilon": budget}
-        if issubclass(self.kind, Description):
-            return self.kind(**{**given, **self.options})  # numbers have no radius
-        radius = clip_norm if self.clip_norm is None else self.clip_norm
-        return self.kind(clip_norm=radius, **given, **self.options)
+        if "clip_norm" in own:  # numbers have no radius
+            given["clip_norm"] = clip_norm if self.clip_norm is None else self.clip_norm
+        return self.kind(**given, **self.options)

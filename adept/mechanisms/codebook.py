@@ -26,7 +26,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from adept.mechanisms.base import BUDGETS, Mechanism, check_between, check_integer
+from adept.mechanisms.base import BUDGETS, Mechanism, Symbols, check_between, check_integer
 from adept.mechanisms.blocks import Block, Shape, layout_cosine, random_layout
 from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
@@ -67,6 +67,9 @@ class Codebook(Mechanism):
     def layout(self, dim: int) -> tuple[Block, ...]:
         """Return the blocks, in the order of the coordinates; their budgets sum to epsilon exactly."""
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
+
+    def symbols(self, dim: int) -> tuple[Symbols, ...]:
+        return tuple(Symbols(block.shape.size, block.shape.top) for block in self.layout(dim))
 
     def privatize(self, latents: Tensor) -> Tensor:
         units = to_grid(latents, clip=self.clip, clip_norm=self.clip_norm)

@@ -19,12 +19,14 @@ u = eps e^eps / (e^eps - 1). It reaches at least 99.7 % of the capacity of eps-L
 import math
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
+from scipy.special import lambertw
+
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import BUDGETS, check_between, check_integer
+from adept.mechanisms.base import BUDGETS, SymbolRandomizer, Symbols, check_between, check_integer
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_odds
 
@@ -32,7 +34,7 @@ LARGEST_SIZE = 2**120
 
 
 @dataclass(frozen=True, kw_only=True)
-class Description:
+class Description(SymbolRandomizer):
     """Pure eps-LDP release of one integer in {0, .., K-1}, for any two records, in exact arithmetic.
 
     A sibling of :class:`~adept.mechanisms.base.Mechanism` for finite alphabets: the same contract, with lists of integers for
@@ -46,20 +48,16 @@ class Description:
         ConfigurationError: a field is out of range.
     """
 
-    epsilon: float
     size: int | None = None
     name: ClassVar[str] = "description"
     clip: ClassVar[str] = "sphere"  # of the latents of the model that is trained beside the codec
     serves: ClassVar[frozenset[str]] = frozenset({"l1", "l2", "sphere"})  # a codec comes with any model
+    randomises: ClassVar[str] = "description"
+    symbol: ClassVar[str] = "description"
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
         check_integer(2, LARGEST_SIZE, size=self.size)
-
-    @property
-    def delta(self) -> float:
-        """Probability mass outside the epsilon bound: none."""
-        return 0.0
 
     @property
     def count(self) -> int:
@@ -77,6 +75,10 @@ class Description:
         heavy, light = self.odds
         return Fraction(heavy, heavy + (self.count - 1) * light)
 
+    def symbols(self, dim: int | None = None) -> tuple[Symbols, ...]:
+        """Return the one draw: K descriptions, one of them heavy."""
+        return (Symbols(self.count, 1),)
+
     def privatize(self, descriptions: Sequence[int]) -> list[int]:
         """Release each description: exact integers from the operating system's entropy, never seedable.
 
@@ -88,10 +90,27 @@ class Description:
         total = heavy + (size - 1) * light
         return [_shifted(true, secrets.randbelow(total), heavy, light, size) for true in descriptions]
 
+    @property
+    def own_symbol(self) -> str:
+        """The heavy symbol, in words."""
+        return "the record's own description"
+
+    def beside(self, labels: int) -> "Description":
+        """Return this mechanism with :func:`joint_size` descriptions, unless their number was set."""
+        return replace(self, size=self.size or joint_size(self.epsilon, labels))
+
     def choose(self, descriptions: Sequence[int], ranks: Sequence[int]) -> list[int]:
         """Return the description that each rank means for each true one: rank 0 keeps it, the others reach every other one."""
         self._check(descriptions)
         return [(true + rank) % self.count for true, rank in zip(descriptions, ranks, strict=True)]
+
+    def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
+        """Return the same: descriptions are numbers."""
+        return self.choose(numbers, ranks)
+
+    def heavy_symbols(self, number: int) -> set[int]:
+        """Return the description itself."""
+        return {number}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
         """Return what one release guarantees; ``dim`` is there for the contract's sake and plays no part."""
@@ -127,6 +146,18 @@ def best_size(epsilon: float) -> int:
     if bits >= math.log2(LARGEST_SIZE):
         return LARGEST_SIZE
     return max(2, round(2**bits))
+
+
+def joint_size(epsilon: float, labels: int) -> int:
+    """Return the number K of equally common descriptions beside L labels from which a symbol tells most.
+
+    A description all but determines its label, so that of K L symbols only K are ever true. With A = e^eps, a symbol then tells
+    I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats: entropy of the symbol less that given the record. For K
+    well below A this is ln K / (1 + K L / A), which is largest where K (ln K - 1) = A / L: K = A / (L w), w e^w = A / (e L).
+    """
+    odds = math.exp(min(epsilon, 600.0)) / labels
+    size = odds / float(lambertw(odds / math.e).real)
+    return min(LARGEST_SIZE, max(2, round(size)))
 
 
 def _often(keep: Fraction) -> str:

@@ -25,28 +25,19 @@ serve. (Validation splits, eps 8, accuracy with k = 128, 256, 512: SNIPS .977, .
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import ClassVar
-
-from scipy.special import lambertw
-from torch import Tensor
+from typing import Any, ClassVar
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import Mechanism
-from adept.mechanisms.blocks import random_codewords
-from adept.mechanisms.description import LARGEST_SIZE, Description
+from adept.mechanisms.base import LocalRandomizer, SymbolRandomizer
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.mechanisms.learned_codebook import LearnedCodebook
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.mechanisms.randomized_response import RandomizedResponse
 
-POWERS = (7, 10)  # of the default number of codewords
-SHARE = 0.8  # of the default number of heavy codewords: of k L / (e^eps + 1)
-STAND_IN = 8  # dimensions of random codewords, for an audit without a model
 WRITTEN_DOWN = 2**12  # symbols of the largest law that is written down for an audit
 
 Symbol = tuple[int, str]
@@ -65,7 +56,7 @@ class JointResponse:
         ConfigurationError: the labels are no such set.
     """
 
-    mechanism: LearnedCodebook | Description
+    mechanism: SymbolRandomizer
     labels: tuple[str, ...]
     name: ClassVar[str] = "joint_response"
 
@@ -73,13 +64,13 @@ class JointResponse:
         object.__setattr__(self, "labels", self._response.labels)
 
     @classmethod
-    def of(cls, mechanism: Mechanism | Description, labels: Sequence[str]) -> "JointResponse":
+    def of(cls, mechanism: LocalRandomizer, labels: Sequence[str]) -> "JointResponse":
         """Return the joint release of a mechanism's outcomes and labels.
 
         Raises:
             ConfigurationError: the mechanism has no finite alphabet of its own, or the labels are no such set.
         """
-        if not isinstance(mechanism, LearnedCodebook | Description):
+        if not isinstance(mechanism, SymbolRandomizer):
             raise ConfigurationError(
                 "mechanism must be learned_codebook or description for labels=joint_response, "
                 f"got {mechanism.name}: its releases are no symbols of one finite alphabet"
@@ -87,15 +78,9 @@ class JointResponse:
         return cls(mechanism=mechanism, labels=tuple(labels))
 
     @cached_property
-    def text(self) -> LearnedCodebook | Description:
-        """The mechanism of the text with its size and heavy codewords, by the rules where they were not set."""
-        own, labels = self.mechanism, len(self.labels)
-        if isinstance(own, Description):
-            return replace(own, size=own.size or joint_size(self.epsilon, labels))
-        size = own.count if own.size or own.codewords is not None else joint_codewords(self.epsilon, labels)
-        odds = math.exp(min(self.epsilon, 700.0))
-        top = own.top or max(1, min(round(SHARE * size * labels / (odds + 1)), size // 2))
-        return replace(own, size=size, top=top)
+    def text(self) -> SymbolRandomizer:
+        """The mechanism of the text with its size and heavy symbols, by the rules where they were not set."""
+        return self.mechanism.beside(len(self.labels))
 
     @cached_property
     def _response(self) -> RandomizedResponse:
@@ -110,7 +95,7 @@ class JointResponse:
     @property
     def top(self) -> int:
         """The number t of heavy symbols."""
-        return self.text.heavy if isinstance(self.text, LearnedCodebook) else 1
+        return self.text.heavy
 
     @property
     def size(self) -> int:
@@ -139,14 +124,7 @@ class JointResponse:
         """P(the symbol is heavy): the own label with one of the nearest codewords, or the own description."""
         return Fraction(self.top * self.odds[0], self.total)
 
-    def with_codewords(self, codebooks: Mapping[int, Tensor]) -> "JointResponse":
-        """Return this mechanism with one of a model's codebooks; the rule for t then reads the number of its codewords."""
-        own, text = self.mechanism, self.text
-        if isinstance(own, Description):
-            return self
-        return replace(self, mechanism=replace(own, size=text.count).with_codewords(codebooks))
-
-    def release(self, inputs: Tensor | Sequence[int], labels: Sequence[str]) -> tuple[Tensor | list[int], list[str]]:
+    def release(self, inputs: Any, labels: Sequence[str]) -> tuple[Any, list[str]]:
         """Release each record's text and label as one symbol: exact integers from the operating system's entropy.
 
         Args:
@@ -160,11 +138,7 @@ class JointResponse:
         if len(inputs) != len(labels):
             raise ConfigurationError(f"labels must be as many as records, {len(inputs)}, got {len(labels)}")
         ranks, beside = self._drawn(labels)
-        if isinstance(self.text, LearnedCodebook) and isinstance(inputs, Tensor):
-            return self.text.choose(inputs, ranks), beside
-        if isinstance(self.text, Description) and not isinstance(inputs, Tensor):
-            return self.text.choose(inputs, ranks), beside
-        raise ConfigurationError("inputs must be latents for a codebook, and whole numbers for a description")
+        return self.text.choose(inputs, ranks), beside
 
     def _drawn(self, labels: Sequence[str]) -> tuple[list[int], list[str]]:
         """Draw a symbol for each record: the rank of its outcome, and its label."""
@@ -174,16 +148,12 @@ class JointResponse:
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
         """Return what one release guarantees; ``dim`` is there for the contract's sake."""
-        codebook = isinstance(self.text, LearnedCodebook)
-        near = "its nearest codeword" if self.top == 1 else f"one of its {self.top} nearest codewords"
-        own = f"with {near}" if codebook else "with the record's own description"
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
-            text=f"The released {'codeword' if codebook else 'description'} and the released label are one symbol, and as a pair "
-            f"{words(self.epsilon)}-LDP (pure) for any two records: the own label {own} comes out with probability "
-            f"{float(self.both_probability):.3g}. So is every text written from them"
-            f"{', provided that the codebook was not made from private data' if codebook else ''}.",
+            text=f"The released {self.text.symbol} and the released label are one symbol, and as a pair {words(self.epsilon)}-LDP "
+            f"(pure) for any two records: the own label with {self.text.own_symbol} comes out with probability "
+            f"{float(self.both_probability):.3g}. So is every text written from them{self.text.proviso}.",
         )
 
     @property
@@ -215,10 +185,7 @@ class JointResponse:
         """Release records that *are* outcomes, by their numbers, and labels: what an audit asks of :meth:`release`."""
         numbers = [number for number, _ in symbols]
         ranks, labels = self._drawn([label for _, label in symbols])
-        if isinstance(self.text, Description):
-            return list(zip(self.text.choose(numbers, ranks), labels, strict=True))
-        places = self.text.places(self._codewords[numbers], ranks).tolist()
-        return list(zip(places, labels, strict=True))
+        return list(zip(self.text.choose_symbols(numbers, ranks), labels, strict=True))
 
     @property
     def law(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
@@ -228,33 +195,5 @@ class JointResponse:
     def _law(self, symbol: Symbol) -> dict[Symbol, Fraction]:
         number, label = symbol
         heavy, light = self.odds
-        near = {number}
-        if isinstance(self.text, LearnedCodebook):
-            (block,) = self.text.layout(self._codewords.shape[1])
-            near = set(block.nearest(self._codewords[[number]])[0].tolist())
         law = dict.fromkeys(product(range(self.text.count), self.labels), Fraction(light, self.total))
-        return law | {(place, label): Fraction(heavy, self.total) for place in near}
-
-    @property
-    def _codewords(self) -> Tensor:
-        """The codewords (k, n); random ones, of few dimensions, where no model brought its own."""
-        own: Tensor | None = getattr(self.text, "codewords", None)
-        return random_codewords(STAND_IN, self.text.count, 0) if own is None else own
-
-
-def joint_codewords(epsilon: float, labels: int) -> int:
-    """Return the number k of codewords beside so many labels: a power of two from 128 to 1024, by the rule above."""
-    fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
-    return 1 << max(POWERS[0], min(POWERS[1], math.floor(math.log2(fitting))))
-
-
-def joint_size(epsilon: float, labels: int) -> int:
-    """Return the number K of equally common descriptions beside L labels from which a symbol tells most.
-
-    A description all but determines its label, so that of K L symbols only K are ever true. With A = e^eps, a symbol then tells
-    I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats: entropy of the symbol less that given the record. For K
-    well below A this is ln K / (1 + K L / A), which is largest where K (ln K - 1) = A / L: K = A / (L w), w e^w = A / (e L).
-    """
-    odds = math.exp(min(epsilon, 600.0)) / labels
-    size = odds / float(lambertw(odds / math.e).real)
-    return min(LARGEST_SIZE, max(2, round(size)))
+        return law | {(place, label): Fraction(heavy, self.total) for place in self.text.heavy_symbols(number)}

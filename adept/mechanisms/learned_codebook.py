@@ -21,18 +21,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import check_integer
+from adept.mechanisms.base import SymbolRandomizer, check_integer
 from adept.mechanisms.blocks import Block, block_shape, random_codewords
 from adept.mechanisms.codebook import SIZES, Codebook
 from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 
-POWERS = (5, 10)  # of the default size
+POWERS, JOINT_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
+STAND_IN = 8  # dimensions of random codewords, for an audit without a model
 SHARE, FINEST, SURE = 0.8, 512, 0.9  # of the default number of heavy codewords
 FULL_BATCH, RESTARTS = (
     20_000,
@@ -41,7 +42,7 @@ FULL_BATCH, RESTARTS = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LearnedCodebook(Codebook):
+class LearnedCodebook(Codebook, SymbolRandomizer):
     """Pure eps-LDP in exact arithmetic, over codewords learned from public latents, if they never saw private data.
 
     Attributes:
@@ -56,6 +57,8 @@ class LearnedCodebook(Codebook):
     )  # a Tensor; Any because configurations must be able to hold the class
     top: int | None = None
     name: ClassVar[str] = "learned_codebook"
+    symbol: ClassVar[str] = "codeword"
+    proviso: ClassVar[str] = ", provided that the codebook was not made from private data"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,18 +88,19 @@ class LearnedCodebook(Codebook):
         least = 1 if odds >= SURE * (odds + self.count - 1) else max(1, self.count // FINEST)
         return max(least, round(SHARE * self.count / (odds + 1)))
 
-    def with_codewords(self, codebooks: Mapping[int, Tensor]) -> "LearnedCodebook":
-        """Return this mechanism with the largest of a model's codebooks that is not larger than its ``count``.
+    def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
+        """Return this mechanism with the largest of a model's codebooks that is not larger than ``most``, or its ``count``.
 
         Raises:
             ConfigurationError: there is none.
         """
         if self.codewords is not None:
             return self
-        fitting = [size for size in codebooks if size <= self.count]
+        most = most or self.count
+        fitting = [size for size in codebooks if size <= most]
         if not fitting:
             raise ConfigurationError(
-                f"size must be at least {min(codebooks, default=0)}, the model's smallest codebook, got {self.count}"
+                f"size must be at least {min(codebooks, default=0)}, the model's smallest codebook, got {most}"
             )
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
@@ -113,10 +117,39 @@ class LearnedCodebook(Codebook):
         (block,) = self.layout(units.shape[1])
         return block.place(units, torch.tensor(ranks, dtype=torch.int64))
 
+    @property
+    def own_symbol(self) -> str:
+        """The heavy codewords, in words."""
+        return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
+
+    def beside(self, labels: int) -> Self:
+        """Return this mechanism with :func:`joint_codewords` codewords and so many heavy ones, unless their numbers were set."""
+        size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
+        odds = math.exp(min(self.epsilon, 700.0))
+        top = self.top or max(1, min(round(SHARE * size * labels / (odds + 1)), size // 2))
+        return replace(self, size=size, top=top)
+
     def choose(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
         """Return the codeword (B, n) of length C that each rank means for each latent: for each a permutation of all codewords."""
+        if not isinstance(latents, Tensor):
+            raise ConfigurationError(f"latents must be a tensor, got {type(latents).__name__}")
         (block,) = self.layout(latents.shape[1])
         return self._join([block.codewords[self.places(latents, ranks)]], like=latents)
+
+    def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
+        """Return the number of the codeword that each rank means for records that are codewords."""
+        found: list[int] = self.places(self._own[list(numbers)], ranks).tolist()
+        return found
+
+    def heavy_symbols(self, number: int) -> set[int]:
+        """Return the numbers of the codewords that are nearest to the codeword of this number."""
+        (block,) = self.layout(self._own.shape[1])
+        return set(block.nearest(self._own[[number]])[0].tolist())
+
+    @property
+    def _own(self) -> Tensor:
+        """The codewords (k, n); random ones, of few dimensions, where no model brought its own."""
+        return random_codewords(STAND_IN, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
         """Return E<x, V>: exactly, for x drawn from the codewords themselves; for random ones over random codebooks."""
@@ -134,6 +167,12 @@ class LearnedCodebook(Codebook):
         inside = torch.stack([precise[near].sum(dim=0) for near in block.nearest(block.codewords)])
         mean = inside * ((heavy - light) / weight) + precise.sum(dim=0) * (light / weight)
         return float((mean * precise).sum(dim=1).mean())
+
+
+def joint_codewords(epsilon: float, labels: int) -> int:
+    """Return the number k of codewords beside so many labels: a power of two from 128 to 1024, by the rule of ``JointResponse``."""
+    fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
+    return 1 << max(JOINT_POWERS[0], min(JOINT_POWERS[1], math.floor(math.log2(fitting))))
 
 
 def _unit_codewords(codewords: Tensor) -> Tensor:

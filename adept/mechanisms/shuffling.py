@@ -40,9 +40,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import Mechanism, check_between, check_integer
-from adept.mechanisms.codebook import Codebook
-from adept.mechanisms.description import Description
+from adept.mechanisms.base import LocalRandomizer, check_between, check_integer
 from adept.mechanisms.joint_response import JointResponse
 from adept.mechanisms.randomized_response import RandomizedResponse
 
@@ -84,7 +82,7 @@ class Draw:
 
 
 def draws_of(
-    mechanism: Mechanism | Description, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
+    mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Draw, ...]:
     """Return the symbols that one record releases: of its text, and of its label where that is randomised, or one of both.
 
@@ -94,10 +92,8 @@ def draws_of(
     if isinstance(labels, JointResponse):
         return (Draw(labels.epsilon, labels.size, labels.top),)
     beside = () if labels is None else (Draw(labels.guarantee().epsilon, len(labels.labels)),)
-    if isinstance(mechanism, Description):
-        return (Draw(mechanism.epsilon, mechanism.count), *beside)
-    if isinstance(mechanism, Codebook) and len(blocks := mechanism.layout(dim)) == 1:
-        return (Draw(mechanism.epsilon, blocks[0].shape.size, blocks[0].shape.top), *beside)
+    if len(symbols := mechanism.symbols(dim)) == 1:
+        return (Draw(mechanism.epsilon, *symbols[0]), *beside)
     raise ConfigurationError(
         "mechanism must be description, learned_codebook or codebook with blocks=1 for shuffled records, "
         f"got {mechanism.name}: no bound for shuffling is proven here for it"

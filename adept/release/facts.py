@@ -5,12 +5,14 @@ import importlib.metadata
 import json
 import platform
 import re
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from safetensors.torch import save
 
-from adept.mechanisms import Codebook, Description, JointResponse, Mechanism, RandomizedResponse
+from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
+from adept.mechanisms.blocks import Block
 from adept.mechanisms.guarantee import json_number
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import codec_content
@@ -22,44 +24,50 @@ from adept.rewriting.rewriter import Rewriter
 LONGEST_NAME = 100
 
 
-def mechanism_options(mechanism: Mechanism | Description) -> dict[str, Any]:
+def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
     """The mechanism's fields that JSON can hold; an infinite epsilon is the string "inf"."""
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
     return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
 
 
-def latent_facts(mechanism: Mechanism | Description, dim: int) -> dict[str, Any]:
+def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
     """What latent is released: its dimensions, and the set and radius that it is clipped into; a description has none of them."""
-    if isinstance(mechanism, Description):
+    if mechanism.radius is None:
         return {"dim": None, "clip": None, "clip_norm": None}
-    return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.clip_norm}
+    return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.radius}
 
 
-def codebook_facts(mechanism: Mechanism | Description, dim: int, codec: Codec | None = None) -> dict[str, Any]:
+def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
     """What a codebook came to: codewords k and heavy codewords t of each draw, and the digest of all codewords.
 
     Where there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row. Of
     descriptions there are k, one of them heavy, and the digest is that of the codec, which says what each of them means.
     """
-    if isinstance(mechanism, Description):
-        return {"size": mechanism.count, "top": 1, "codebook_sha256": codec_sha256(codec) if codec else None}
-    if not isinstance(mechanism, Codebook):
+    if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
-    blocks = mechanism.layout(dim)
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
-    sizes, tops = [block.shape.size for block in blocks], [block.shape.top for block in blocks]
+    sizes, tops = ([symbol[place] for symbol in symbols] for place in (0, 1))
     return {
         "size": sizes[0] if len(sizes) == 1 else sizes,
         "top": tops[0] if len(tops) == 1 else tops,
-        "codebook_sha256": digest.hexdigest(),
+        "codebook_sha256": codewords_sha256(mechanism.layout(dim))
+        if isinstance(mechanism, Codebook)
+        else codec_sha256(codec),
     }
 
 
-def codec_sha256(codec: Codec) -> str:
-    """The digest of everything that a codec is made of."""
+def codewords_sha256(blocks: Sequence[Block]) -> str:
+    """The digest of all codewords."""
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def codec_sha256(codec: Codec | None) -> str | None:
+    """The digest of everything that a codec is made of; None without one."""
+    if codec is None:
+        return None
     description, tables = codec_content(codec)
     digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode("ascii"))
     for name, table in sorted(tables.items()):

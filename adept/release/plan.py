@@ -8,7 +8,6 @@ from typing import Any
 
 from adept.data.files import STANDARD_STREAM, Record, file_format
 from adept.errors import ConfigurationError, ReleaseRefused
-from adept.mechanisms import Description
 from adept.release import cluster, facts
 from adept.release.batches import PlainBatches
 from adept.release.cluster import Part
@@ -143,13 +142,10 @@ def plan_release(
         raise ConfigurationError(
             "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
         )
-    if options.labels == "joint" and not rewriter.tokenizer.labels:
+    if options.labels == "joint" and not rewriter.coding.labels:
         raise ConfigurationError(
-            "labels must not be joint for a model that writes no labels: train one with labels=joint"
-        )
-    if options.labels == "joint" and isinstance(rewriter.mechanism, Description):
-        raise ConfigurationError(
-            "labels must not be joint for mechanism=description, which describes text alone: use joint_response"
+            f"labels must not be joint for mechanism={rewriter.mechanism.name} with this model, which writes no labels then: train "
+            "one with labels=joint for a mechanism on latents, or use joint_response"
         )
     if (options.labels == "joint_response") != (rewriter.joint is not None):
         raise ConfigurationError(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import Description, JointResponse, Mechanism, RandomizedResponse
+from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.models.network.decoding import DecodingConfig
@@ -95,7 +95,7 @@ def open_rewriter(
     )
 
 
-def _joint(budget: Budget, text: Mechanism | Description, labels: Sequence[str]) -> JointResponse:
+def _joint(budget: Budget, text: LocalRandomizer, labels: Sequence[str]) -> JointResponse:
     """What releases text and label as one symbol."""
     if budget.label_epsilon is not None:
         raise ConfigurationError(

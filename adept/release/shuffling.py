@@ -15,7 +15,7 @@ from itertools import islice
 
 from adept.data.files import STANDARD_STREAM, Record
 from adept.errors import ConfigurationError
-from adept.mechanisms import Description, Mechanism
+from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.shuffling import central_epsilon, draws_of
 from adept.release.batches import PlainBatches
@@ -60,7 +60,7 @@ class Shuffled:
         )
 
 
-def check_shuffling(mechanism: Mechanism | Description, target: str, options: ReleaseOptions, *, dim: int) -> None:
+def check_shuffling(mechanism: LocalRandomizer, target: str, options: ReleaseOptions, *, dim: int) -> None:
     """Refuse what the proof does not cover.
 
     Raises:
@@ -85,7 +85,7 @@ def check_shuffling(mechanism: Mechanism | Description, target: str, options: Re
 
 
 def shuffled(
-    mechanism: Mechanism | Description, options: ReleaseOptions, *, dim: int, records: int, smallest: int
+    mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
     """Return what shuffling adds for a file of so many records; None where nobody shuffles, or nothing was released."""
     if not options.shuffled or not smallest:

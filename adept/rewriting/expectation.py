@@ -11,14 +11,13 @@ from statistics import fmean
 
 import torch
 
-from adept.mechanisms import Description
 from adept.models.codec.codec import text_of
 from adept.models.network.public_texts import encode_public
 from adept.models.network.reconstruction import word_f1
 from adept.rewriting.rewriter import Rewriter
 
 COARSE = 32  # codewords that tell topics apart, where the model has so few
-LEAST, MOST, MOST_DESCRIBED = 8, 100, 40  # texts; a description is searched for, which takes time
+LEAST = 8  # texts
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def expectation(rewriter: Rewriter) -> Expectation | None:
     """Return what to expect of a rewriter; None where its model holds no public texts that it has not seen, or writes labels."""
     model = rewriter.model
     held_out = [text_of(words) for words in model.codec.held_out] if model.codec else []
-    texts = held_out[: MOST_DESCRIBED if isinstance(rewriter.mechanism, Description) else MOST]
+    texts = held_out[: rewriter.coding.probes]
     if len(texts) < LEAST or model.labels:
         return None
     # Any label does for a joint release: the law of its text does not read it.

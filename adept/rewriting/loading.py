@@ -7,24 +7,25 @@ stands here, once: the command line and Python refuse the same things in the sam
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
-from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, Mechanism
+from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.choice import Kind
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.network.autoencoder import Autoencoder, TrainingData
 from adept.models.network.batching import pad
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.untrusted_files import printable
-from adept.rewriting.described import codec_of
 
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 PACKAGED = "utterances"  # the name of the model that comes with the package
 NO_CODEBOOKS = "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
 # Times as many codewords by default where a model has more of them than one domain needs: it has many.
 FINER, ONE_DOMAIN = 4, 1024
+Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
 DESCRIBED = 10.0  # nats from which a description is released unless another mechanism is asked for
 
 
@@ -62,49 +63,39 @@ def check_release(
         )
 
 
-def check_fit(model: Autoencoder, mechanism: Mechanism | Description) -> None:
-    """Raise unless a model's latents are of a kind and a radius that the mechanism can use."""
+def fitted(
+    mechanism: LocalRandomizer | JointResponse, model: Autoencoder
+) -> tuple[JointResponse | None, LocalRandomizer]:
+    """Return what randomises text and label together, if anything does, and what randomises the text, with the model's codewords.
+
+    Raises:
+        ModelError: the model was trained for another clip, or has no codebooks.
+        ConfigurationError: the mechanism's radius is not the model's.
+    """
+    if isinstance(mechanism, JointResponse):
+        text = _with_codewords(mechanism.mechanism, model, most=mechanism.text.count)
+        joint = replace(mechanism, mechanism=text)
+        return joint, joint.text
+    return None, _with_codewords(mechanism, model)
+
+
+def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | None = None) -> Randomizer:
+    """Return a mechanism that fits a model, a learned codebook with ``most`` of the model's codewords or fewer."""
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
             f"train one with mechanism={mechanism.name}"
         )
-    if isinstance(mechanism, Description):
-        codec_of(model)
-    elif mechanism.clip_norm != model.config.clip_norm:
+    if mechanism.radius not in (None, model.config.clip_norm):
         raise ConfigurationError(
-            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.clip_norm}"
+            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.radius}"
         )
-
-
-def with_codewords(mechanism: Mechanism | Description, model: Autoencoder) -> Mechanism | Description:
-    """Give a learned codebook the model's codewords; other mechanisms need none.
-
-    Raises:
-        ModelError: the model has no codebooks.
-    """
-    if not isinstance(mechanism, LearnedCodebook) or mechanism.codewords is not None:
-        return mechanism
-    if not model.codebooks:
-        raise ModelError(NO_CODEBOOKS)
-    if mechanism.size is None and max(model.codebooks) > ONE_DOMAIN:
-        mechanism = replace(mechanism, size=FINER * mechanism.count)
-    return mechanism.with_codewords(model.codebooks)
-
-
-def joint_with_codewords(mechanism: JointResponse, model: Autoencoder) -> JointResponse:
-    """Give the codebook of a joint release, if it has one, the model's codewords.
-
-    Raises:
-        ModelError: the model has no codebooks.
-    """
-    if (
-        isinstance(mechanism.mechanism, LearnedCodebook)
-        and not model.codebooks
-        and mechanism.mechanism.codewords is None
-    ):
-        raise ModelError(NO_CODEBOOKS)
-    return mechanism.with_codewords(model.codebooks)
+    if isinstance(mechanism, LearnedCodebook) and mechanism.codewords is None:
+        if not model.codebooks:
+            raise ModelError(NO_CODEBOOKS)
+        if most is None and mechanism.size is None and max(model.codebooks) > ONE_DOMAIN:
+            most = FINER * mechanism.count
+    return mechanism.with_codewords(model.codebooks, most=most)
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:

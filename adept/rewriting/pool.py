@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adept.mechanisms import Description, LearnedCodebook, Mechanism
+from adept.mechanisms import LearnedCodebook, LocalRandomizer
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.decoding import DecodingConfig
 
@@ -36,7 +36,7 @@ def pool_size(codewords: int) -> int:
     return min(MOST, max(FEWEST, ALL_TEXTS // codewords))
 
 
-def texts_of(mechanism: Mechanism | Description) -> int | None:
+def texts_of(mechanism: LocalRandomizer) -> int | None:
     """Return how many texts each of a mechanism's releases has; None where releases do not repeat."""
     return pool_size(mechanism.count) if isinstance(mechanism, LearnedCodebook) else None
 
@@ -76,7 +76,7 @@ class Pools:
         return [*range(self.size)] * whole + random.sample(range(self.size), rest)
 
 
-def resolved(decoding: DecodingConfig, model: Autoencoder, mechanism: Mechanism | Description) -> DecodingConfig:
+def resolved(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
     """Say what strategy "auto" and pool null stand for; there is a pool only where texts are sampled and releases repeat."""
     repeats = isinstance(mechanism, LearnedCodebook)
     nearest = model.config.decoder == "nearest" and not model.labels

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Self
 
-from adept.mechanisms import Description, JointResponse, Mechanism
+from adept.mechanisms import JointResponse, LocalRandomizer
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.card import model_card
 from adept.models.tokenizer.tokenizer import Tokenizer
@@ -21,13 +21,13 @@ class Shared:
     tokenizer: Tokenizer
 
     def __init__(
-        self, model: Autoencoder, tokenizer: Tokenizer, *, mechanism: Mechanism | Description | JointResponse, **_: Any
+        self, model: Autoencoder, tokenizer: Tokenizer, *, mechanism: LocalRandomizer | JointResponse, **_: Any
     ) -> None:
         raise NotImplementedError
 
     @classmethod
     def from_pretrained(
-        cls, directory: str | Path, *, mechanism: Mechanism | Description | JointResponse, **options: Any
+        cls, directory: str | Path, *, mechanism: LocalRandomizer | JointResponse, **options: Any
     ) -> Self:
         """Load a model directory, the ``model/`` inside a run's directory, or a model by its name.
 

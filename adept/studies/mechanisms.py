@@ -18,7 +18,7 @@ from scipy.special import betaln, hyp1f1
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import BY_NAME, Codebook, Description, Gaussian, Mechanism, PrivUnit
+from adept.mechanisms import BY_NAME, Codebook, Gaussian, Mechanism, PrivUnit
 from adept.mechanisms.blocks import Shape
 from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
@@ -28,9 +28,7 @@ DIMS = (16, 32, 64, 128, 256)
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 # Uniform latents leave a codebook nothing to learn; clamping adds nothing to the noise of `gaussian`.
 NOT_STUDIED = ("identity", "random", "learned_codebook", "clamped_gaussian")
-STUDIED = {
-    name: kind for name, kind in BY_NAME.items() if name not in NOT_STUDIED and not issubclass(kind, Description)
-}
+STUDIED = {name: kind for name, kind in BY_NAME.items() if name not in NOT_STUDIED and issubclass(kind, Mechanism)}
 MECHANISMS = tuple(STUDIED)
 RECORDS = 2000
 

@@ -17,7 +17,7 @@ prior = torch.full((10_000,), 1e-4, dtype=torch.float64)
 secrets = torch.arange(1_000) * 10
 started = time.process_time()
 for mechanism in (SqrtNLaplace(epsilon=8.0), LearnedCodebook(epsilon=8.0, codewords=latents[::40])):
-    found = guess(known(mechanism, latents=latents), mechanism.privatize(latents[secrets]), prior=prior)
+    found = guess(known(mechanism, latents), mechanism.privatize(latents[secrets]), prior=prior)
     assert found.best.shape == (1_000,)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, time.process_time() - started)
 """

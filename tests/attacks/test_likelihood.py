@@ -25,6 +25,7 @@ from adept.mechanisms import (
     Random,
     SqrtNLaplace,
 )
+from adept.rewriting.descriptions import packed
 
 DIM, COUNT = 16, 40
 LATENTS = torch.nn.functional.normalize(torch.randn(COUNT, DIM, generator=torch.Generator().manual_seed(1)), dim=1)
@@ -35,7 +36,7 @@ EVERY = torch.arange(COUNT)
 def success(mechanism: Mechanism, rounds: int = 50) -> tuple[float, float]:
     """How often the posterior attack is right over all candidates, and the largest odds in nats."""
     secrets = EVERY.repeat(rounds)
-    guesses = guess(known(mechanism, latents=LATENTS), mechanism.privatize(LATENTS[secrets]), prior=FLAT)
+    guesses = guess(known(mechanism, LATENTS), mechanism.privatize(LATENTS[secrets]), prior=FLAT)
     return float((guesses.best == secrets).double().mean()), float(guesses.odds.max())
 
 
@@ -48,7 +49,7 @@ def test_the_posterior_attack_on_a_codebook_is_the_bayes_optimum(mechanism: Code
     prior = torch.rand(COUNT, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     prior /= prior.sum()
     classes = EVERY % 7 if grouped else EVERY
-    candidates, (block,) = known(mechanism, latents=LATENTS), mechanism.layout(DIM)
+    candidates, (block,) = known(mechanism, LATENTS), mechanism.layout(DIM)
     guesses = guess(candidates, block.codewords, prior=prior, classes=classes)
     heavy, light = block.shape.odds
     law = torch.full((COUNT, block.shape.size), float(light), dtype=torch.float64)
@@ -68,10 +69,10 @@ def test_the_posterior_attack_on_descriptions_is_the_bayes_optimum(size: int) ->
     numbers = [
         (7 * (i // 2)) % 50 if size == 50 else 2**99 + i // 2 for i in range(COUNT)
     ]  # two candidates share a number
-    candidates = known(mechanism, descriptions=numbers)
+    candidates = known(mechanism, packed(numbers))
     optimum = best_success(candidates, FLAT, EVERY)
     secrets = EVERY.repeat(100)
-    released = known(mechanism, descriptions=mechanism.privatize([numbers[i] for i in secrets.tolist()])).views[0]
+    released = packed(mechanism.privatize([numbers[i] for i in secrets.tolist()]))
     hits = int((guess(candidates, released, prior=FLAT).best == secrets).sum())
     assert optimum is not None
     low, high = binom(len(secrets), optimum).interval(1 - 2e-9)
@@ -85,7 +86,7 @@ def test_two_candidates_under_laplace_noise_are_told_apart_as_the_formula_says()
     mechanism = L1Laplace(epsilon=1.0)
     pair = torch.tensor([[-1.0], [1.0]])
     secrets = torch.tensor([0, 1]).repeat(10_000)
-    guesses = guess(known(mechanism, latents=pair), mechanism.privatize(pair[secrets]), prior=torch.tensor([0.5, 0.5]))
+    guesses = guess(known(mechanism, pair), mechanism.privatize(pair[secrets]), prior=torch.tensor([0.5, 0.5]))
     rate = float((guesses.best == secrets).double().mean())
     assert rate == pytest.approx(1 - math.exp(-0.5) / 2, abs=6 * 0.5 / 20_000**0.5)
 
@@ -121,7 +122,7 @@ def test_odds_under_the_original_move_beyond_its_claim_and_dptext_gives_records_
 )
 def test_noise_is_weighed_by_its_own_law(mechanism: Mechanism) -> None:
     """Beside the densities as torch has them; for the radial law, its formula. (With l2 distances for Laplace noise this fails.)"""
-    candidates, released = known(mechanism, latents=LATENTS), mechanism.privatize(LATENTS[:3])
+    candidates, released = known(mechanism, LATENTS), mechanism.privatize(LATENTS[:3])
     scale = mechanism.guarantee(DIM).scale or 0.0
     noise = released[:, None].double() - mechanism.project(LATENTS.double())[None]
     match mechanism.noise:
@@ -147,10 +148,8 @@ def test_what_has_no_known_law_is_refused() -> None:
         noise = None
 
     with pytest.raises(ConfigurationError, match="mechanism must have a known law"):
-        known(Odd(epsilon=1.0), latents=LATENTS).log_likelihood(LATENTS)
-    with pytest.raises(ConfigurationError, match="latents must be given"):
-        known(L1Laplace(epsilon=1.0))
-    assert best_success(known(L1Laplace(epsilon=1.0), latents=LATENTS), FLAT, EVERY) is None
+        known(Odd(epsilon=1.0), LATENTS).log_likelihood(LATENTS)
+    assert best_success(known(L1Laplace(epsilon=1.0), LATENTS), FLAT, EVERY) is None
 
 
 def test_candidates_are_gathered_with_their_frequencies_and_what_is_good_enough_for_them() -> None:
@@ -164,6 +163,6 @@ def test_candidates_are_gathered_with_their_frequencies_and_what_is_good_enough_
 def test_a_thousand_records_are_attacked_among_ten_thousand_candidates_in_seconds() -> None:
     latents = torch.nn.functional.normalize(torch.randn(10_000, 64), dim=1)
     mechanism = OriginalLaplace(epsilon=8.0)
-    candidates: Known = known(mechanism, latents=latents)
+    candidates: Known = known(mechanism, latents)
     flat = torch.full((10_000,), 1e-4, dtype=torch.float64)
     assert len(guess(candidates, mechanism.privatize(latents[:1000]), prior=flat).best) == 1000

@@ -109,7 +109,7 @@ def test_the_law_of_every_mechanism_is_known(name: str) -> None:
     """Otherwise a comparison would end at its attack."""
     mechanism = BY_NAME[name](epsilon=4.0)
     latents = torch.eye(3, dtype=torch.float64)
-    scores = known(mechanism, latents=latents).log_likelihood(mechanism.privatize(latents))
+    scores = known(mechanism, latents).log_likelihood(mechanism.privatize(latents))
     assert scores.shape == (3, 3)
 
 

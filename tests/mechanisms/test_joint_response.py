@@ -16,6 +16,7 @@ from adept.audit.checks.discrete_distribution import counts, law
 from adept.audit.target.value import ValueSubject
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, PrivUnit, joint_response
+from adept.mechanisms.description import joint_size
 from adept.mechanisms.noise import exact_ranks
 
 LABELS = ("flight", "fare", "meal")
@@ -138,18 +139,16 @@ def test_the_default_number_of_descriptions_tells_most_where_texts_determine_lab
         return entropy + odds / weight * math.log(odds / weight) + (1 - odds / weight) * math.log(other)
 
     best = max(nats(size) for size in range(2, 2000))
-    assert nats(joint_response.joint_size(epsilon, labels)) > 0.995 * best
-    assert joint_response.joint_size(600.0, labels) == 2**120
+    assert nats(joint_size(epsilon, labels)) > 0.995 * best
+    assert joint_size(600.0, labels) == 2**120
 
 
 def test_codewords_of_a_model_bring_their_own_number_of_heavy_ones() -> None:
-    joint = JointResponse(mechanism=LearnedCodebook(epsilon=4.0), labels=LABELS)
-    smaller = joint.with_codewords({4: WORDS[:4]})
-    assert (smaller.text.count, smaller.size) == (4, 12)
-    assert smaller.top == 1
-    given = JointResponse(mechanism=LearnedCodebook(epsilon=4.0, top=3), labels=LABELS).with_codewords({6: WORDS})
-    assert given.top == 3
-    described = JointResponse(mechanism=Description(epsilon=8.0), labels=LABELS)
+    asked = LearnedCodebook(epsilon=4.0)
+    given = JointResponse(mechanism=asked.with_codewords({4: WORDS[:4]}), labels=LABELS)
+    assert (given.text.count, given.size, given.top) == (4, 12, 1)
+    assert JointResponse(mechanism=LearnedCodebook(epsilon=4.0, top=3, codewords=WORDS), labels=LABELS).top == 3
+    described = Description(epsilon=8.0)
     assert described.with_codewords({6: WORDS}) is described
 
 
@@ -160,7 +159,7 @@ def test_what_is_no_pair_of_a_finite_alphabet_is_refused() -> None:
     assert "xanthic" not in str(caught.value)
     with pytest.raises(ConfigurationError, match="labels must be as many as records, 2, got 1"):
         kind.release(WORDS[:2], ["fare"])
-    with pytest.raises(ConfigurationError, match="inputs must be latents"):
+    with pytest.raises(ConfigurationError, match="latents must be a tensor, got list"):
         kind.release([1, 2], ["fare"] * 2)
     with pytest.raises(ConfigurationError, match="mechanism must be learned_codebook or description"):
         JointResponse.of(PrivUnit(epsilon=8.0), LABELS)

@@ -76,6 +76,7 @@ def test_a_model_brings_the_largest_codebook_that_the_budget_allows(unit_rows) -
     assert LearnedCodebook(epsilon=20.0, size=40).with_codewords(books).count == 32
     own = LearnedCodebook(epsilon=8.0, codewords=torch.eye(8))
     assert own.with_codewords(books) is own
+    assert LearnedCodebook(epsilon=20.0).with_codewords(books, most=100).count == 64
     with pytest.raises(ConfigurationError, match="size must be at least 32"):
         LearnedCodebook(epsilon=8.0, size=20).with_codewords(books)
 

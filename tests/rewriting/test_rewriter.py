@@ -163,7 +163,7 @@ def test_a_pool_depends_on_its_codeword_alone_and_is_drawn_from_at_random(tiny_r
     codeword = rewriter.release(["fare"])
     drawn = [text for text, _ in rewriter.write(codeword.expand(200, -1))]
     # 200 draws out of 50 texts miss most of the pool with negligible probability, and never leave it.
-    (pool,) = rewriter._pools.texts.values()
+    (pool,) = rewriter.coding.pools.texts.values()
     assert set(drawn) == {text for text, _ in pool.values()}
     assert 25 < len(pool) <= 50
 
@@ -224,11 +224,11 @@ def test_the_fittest_candidate_is_kept(tiny_run: Path) -> None:
     released = plain.release(["fare to boston"] * 50)
     generator = torch.Generator().manual_seed(3)
     single, best = (
-        plain.model.likelihood(released, rewriter._fittest(released, generator)) for rewriter in (plain, chosen)
+        plain.model.likelihood(released, rewriter.coding.fittest(released, generator)) for rewriter in (plain, chosen)
     )
     assert float((best > single).double().mean()) > 0.9
     assert torch.allclose(
-        plain.model.likelihood(released[:1], chosen._fittest(released[:1], torch.Generator().manual_seed(3))),
+        plain.model.likelihood(released[:1], chosen.coding.fittest(released[:1], torch.Generator().manual_seed(3))),
         max(
             plain.model.likelihood(released[:1], row[None])
             for row in Writer(plain.model)(
@@ -259,7 +259,7 @@ def test_where_latents_are_topics_the_candidate_kept_is_about_what_the_latent_is
     released = plain.release(TEXTS * 20)
 
     def nearness(rewriter: Rewriter) -> torch.Tensor:
-        tokens = rewriter._fittest(released, torch.Generator().manual_seed(3))
+        tokens = rewriter.coding.fittest(released, torch.Generator().manual_seed(3))
         return torch.nn.functional.cosine_similarity(rewriter.model.encode(tokens), released)
 
     assert float((nearness(chosen) > nearness(plain)).double().mean()) > 0.8

@@ -1,0 +1,76 @@
+"""Descriptions: the codec puts a record into a number, the mechanism releases the number, the codec writes its text.
+
+A number may have 120 bits, so it travels as a row of two int64 halves.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import LocalRandomizer
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.decoding import DecodingConfig
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.rewriting.coding import Coding, Pair
+
+HALF = 60  # bits
+
+
+class DescriptionCoding(Coding):
+    """A model's codec at one number of descriptions; neither tokenizer nor decoding plays a part.
+
+    Raises:
+        ModelError: the model has no codec.
+    """
+
+    size: int
+    probes = 40  # each is searched for
+
+    def __init__(
+        self,
+        model: Autoencoder,
+        tokenizer: Tokenizer,
+        mechanism: LocalRandomizer,
+        decoding: DecodingConfig,
+        batch_size: int,
+    ) -> None:
+        if model.codec is None:
+            raise ModelError("the model has no codec: train one with this version")
+        self.codec = model.codec
+        [(self.size, _)] = mechanism.symbols(model.config.latent_dim)
+
+    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
+        """Return the texts' descriptions (B, 2)."""
+        return packed(self.codec.describe(texts, size=self.size))
+
+    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
+        """Write the text of each description (B, 2), ``samples`` times; there is no label in it."""
+        texts = self.codec.write(unpacked(released), size=self.size)
+        return [(text, None) for text in texts for _ in range(samples)]
+
+    def packed(self, values: Sequence[int]) -> Tensor:
+        """Return descriptions as rows."""
+        return packed(values)
+
+    def unpacked(self, rows: Tensor) -> list[int]:
+        """Return rows as descriptions."""
+        return unpacked(rows)
+
+
+def packed(numbers: Sequence[int]) -> Tensor:
+    """Return whole numbers below 2^120 as rows (B, 2) of int64: the high half and the low one."""
+    rows = [[number >> HALF, number & ((1 << HALF) - 1)] for number in numbers]
+    return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
+
+
+def unpacked(rows: Tensor) -> list[int]:
+    """Return the whole numbers of rows (B, 2).
+
+    Raises:
+        ConfigurationError: the rows are no released descriptions.
+    """
+    if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
+        raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
+    return [(high << HALF) + low for high, low in rows.tolist()]

@@ -1,1 +1,0 @@
-"""The page on which people see what a budget buys; it is served on this machine alone unless a token is set."""
