@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: test lint demo bench format clean
+.PHONY: test browser lint demo bench format clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -13,6 +13,9 @@ $(READY): pyproject.toml constraints.txt
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+browser: $(READY)
+	$(BIN)/python -m pytest -m browser tests/web
 
 lint: $(READY)
 	$(BIN)/ruff check .

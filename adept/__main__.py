@@ -3,37 +3,42 @@
 import importlib
 import importlib.metadata
 import sys
+from difflib import get_close_matches
 
-from adept.cli.process import USER_ERROR, guarded, ignore_signals, keep_streams, leave_on_signals
+from adept.cli.help import help_text
+from adept.cli.options import check_names
+from adept.cli.process import DONE, USER_ERROR, guarded, ignore_signals, keep_streams, leave_on_signals
+from adept.cli.removed import check_removed
 
 COMMANDS = {
-    "train": "train a rewriter's autoencoder",
-    "rewrite": "write private text from a file of utterances",
-    "adapt": "put a model where a few hundred public examples are, in seconds",
+    "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
+    "adapt": "adapt a model to your domain by a few hundred public examples, in seconds",
+    "train": "train a model on public text of your own",
     "evaluate": "train an intent classifier on one file and test it on another",
-    "attack": "find out from rewrites what can be found out, beside what the guarantee allows",
-    "audit": "put a mechanism's claim, or a whole rewriter, to the test",
-    "compare": "compare mechanisms and budgets on one data set, with a report",
-    "ledger": "list what was released before, at what budget",
-    "study": "recompute the papers' figures and the limits",
+    "compare": "compare mechanisms and budgets on one data set, on a page with tables and a figure",
+    "audit": "test whether a mechanism, or a whole rewriter, keeps the privacy that it claims",
+    "attack": "measure how much an attacker finds out from rewrites, beside what the guarantee allows",
+    "play": "open a local page that shows what a budget buys",
+    "ledger": "list earlier releases of records and add up their budgets",
+    "study": "recompute the published figures, published values beside ours",
 }
 
 HELP = """\
 adept: rewrite utterances under local differential privacy
 
-Usage: adept COMMAND [overrides]     adept COMMAND --help     adept --version
+Usage: adept COMMAND NAME=VALUE ...     adept COMMAND --help     adept --version
 
 {commands}
 
-Overrides are Hydra's: adept train data=atis data.path=DIR output_dir=runs/atis
+For example: adept rewrite input=utterances.txt output=private.txt epsilon=8
 Names of files and columns, and labels, are taken as they are typed; the shell's own quotes are all they need.
 
 Exit status:
-    0  done; for output=FILE the release is complete, whatever became of the lines on the terminal
-    1  audit alone: a violation is certified
-    2  something for you to mend, as one line on stderr says; nothing was released into output=FILE
-   70  an error of ours; ADEPT_TRACEBACK=1 shows it
-  130  interrupted by Ctrl-C or SIGTERM; nothing was released into output=FILE
+    0  done; output=FILE is complete
+    1  audit alone: it found a violation
+    2  an option, a file or the machine is in the way, and one line on stderr says how to go on; output=FILE was not written
+   70  an error in adept itself; ADEPT_TRACEBACK=1 shows where
+  130  interrupted by Ctrl-C or SIGTERM; output=FILE was not written
 """
 
 
@@ -48,9 +53,25 @@ def dispatch(arguments: list[str]) -> int:
         sys.stdout.write(f"adept {importlib.metadata.version('adept-dp')}\n")
         return 0
     if command not in COMMANDS:
-        sys.stderr.write(f"adept: unknown command {command!r}: use one of {', '.join(COMMANDS)}\n")
+        near = get_close_matches(command, COMMANDS, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"use one of {', '.join(COMMANDS)}"
+        sys.stderr.write(f"adept: unknown command {command!r}: {advice}\n")
         return USER_ERROR
-    sys.argv = [sys.argv[0], *arguments[1:]]
+    return guarded(lambda: run(command, arguments[1:]))
+
+
+def run(command: str, arguments: list[str]) -> int:
+    """Run a command, or say how it is called; returns its exit status.
+
+    Raises:
+        ConfigurationError: it has no such option, or no longer; before anything heavy is imported.
+    """
+    if {"-h", "--help"} & set(arguments):
+        sys.stdout.write(help_text(command, COMMANDS[command], arguments))
+        return DONE
+    check_removed(arguments)
+    check_names(command, arguments)
+    sys.argv = [sys.argv[0], *arguments]
     return int(importlib.import_module(f"adept.cli.{command}").main())
 
 

@@ -21,8 +21,10 @@ from adept.rewriting.loading import load_model
 class Epochs:
     """How long the weights are trained on the examples."""
 
-    max_epochs: int = 0  # 0: not at all, which takes seconds
-    accelerator: str = "auto"  # auto | cpu | gpu
+    max_epochs: int = 0
+    """Passes over the examples; 0: none, and adapting takes seconds."""
+    accelerator: str = "auto"
+    """What it computes on: auto | cpu | gpu."""
 
     def __post_init__(self) -> None:
         if self.max_epochs < 0:
@@ -33,13 +35,19 @@ class Epochs:
 class AdaptConfig:
     """Configuration of ``adept adapt``."""
 
-    examples: str = MISSING  # public utterances of the domain: they stand in the result word for word
-    model_dir: str | None = None  # null: the model that comes with the package
+    # --- Files
+    examples: str = MISSING
+    """Public utterances of your domain, some hundred: they stand in the result word for word."""
     output_dir: str = MISSING
+    """A new directory for the adapted model."""
+    model_dir: str | None = None
+    """The model that is adapted; null: the model that comes with the package."""
     text_column: str = "text"
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    trainer: Epochs = field(default_factory=Epochs)
+    """The column that holds the text."""
     seed: int = 0
+    """Of the clusters that topics and codewords are placed by."""
+    trainer: Epochs = field(default_factory=Epochs)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
@@ -23,8 +24,8 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
+from adept.cli.options import config_directory
 from adept.cli.process import guarded, interrupt_on_signals
-from adept.cli.removed import check_removed
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
@@ -33,9 +34,6 @@ KINDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true o
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
 
 Config = TypeVar("Config")
-
-# Hydra copies what it searches for each group that --help lists, this store of schemas with it, which it only reads: seconds.
-ConfigStore.__deepcopy__ = lambda store, memo: store  # type: ignore[attr-defined]
 
 
 def register_mechanisms() -> None:
@@ -46,12 +44,6 @@ def register_mechanisms() -> None:
         for left_open in {"epsilon", "clip_norm"} & node.keys():
             node[left_open] = MISSING
         ConfigStore.instance().store(group="schema/mechanism", name=name, node=node)
-
-
-def config_directory() -> Path:
-    """Return ``conf/``: inside the package as installed from a wheel, or in the checkout's root."""
-    package = Path(__file__).parents[1]
-    return next(path for path in (package / "conf", package.parent / "conf") if path.is_dir())
 
 
 def execute(
@@ -77,7 +69,6 @@ def execute(
         statuses.append(guarded(lambda: _mendable(lambda: status(run(typed(config, schema))))))
 
     def compose_and_run() -> int:
-        check_removed(sys.argv[1:])
         sys.argv = [f"adept {command}", *literal_overrides(sys.argv[1:], schema)]
         _check_flags(sys.argv[1:])
         hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=command)(task)()
@@ -104,16 +95,19 @@ def _plain(message: str) -> str:
         r"Could not find '(.+)/(.+)' Available options in '.+?': (.+?)(?: Config search path| See|$)", message
     ):
         group, given, known = unknown.groups()
-        return f"{group} must be one of {', '.join(known.split())}, got {given}"
+        near = get_close_matches(given, known.split(), n=1)
+        return f"{group} must be one of {', '.join(known.split())}, got {given}" + (
+            f": did you mean {near[0]}?" if near else ""
+        )
     if misspelt := re.search(r"Key '(.+?)' not in '.+?' full_key: (\S+)", message):
-        return f"this command has no option {misspelt[2]}: see --help for the overrides"
+        return f"this command has no option {misspelt[2]}: --help lists the options"
     if other := re.search(r"Value '(.*)' .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
         return f"{other[3]} must be {KINDS[other[2]]}, got {other[1]}"
     if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
         return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
     if absent := re.search(r"Could not override '(.+?)'. No match in the defaults list", message):
-        return f"this command has no option {absent[1]}: see --help for the overrides"
-    return f"{message.split(' Config search path')[0].split(' See https')[0]}: see --help for the overrides"
+        return f"this command has no option {absent[1]}: --help lists the options"
+    return f"{message.split(' Config search path')[0].split(' See https')[0]}: --help lists the options"
 
 
 def _check_flags(arguments: list[str]) -> None:
@@ -121,7 +115,7 @@ def _check_flags(arguments: list[str]) -> None:
     parser = get_args_parser()
 
     def refuse(message: str) -> NoReturn:
-        raise ConfigurationError(f"{message}: overrides are written name=value, see --help")
+        raise ConfigurationError(f"{message}: options are written name=value, --help lists them")
 
     parser.error = refuse  # type: ignore[method-assign]
     parser.parse_args(arguments)

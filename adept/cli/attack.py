@@ -25,27 +25,44 @@ from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
 ATTACKS = ("reconstruction", "attribute", "membership")
 LEAST_CLASSIFIERS = 4
+ROUNDING = 1e-6  # of probabilities that were summed in another order
 
 
 @dataclass
 class AttackConfig(Columns):
     """Configuration of ``adept attack``."""
 
-    attack: str = "reconstruction"  # reconstruction | attribute | membership
+    # --- What is attacked
     model_dir: str = MISSING
-    mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
-    epsilon: float | None = None  # the claim
-    data: DataConfig = field(default_factory=DataConfig)
-    private: str = "test"  # the split whose records are secret; the attacker has the train split
-    records: int = 1000  # secrets, drawn from the private split; of membership the records that take part
-    candidates: int = 10_000  # of reconstruction: texts among which a secret stands
-    attribute: str = "label"  # of attribute: label, or the name of a slot
-    models: int = 16  # of membership: classifiers that are attacked
-    confidence: float = 0.999
-    seed: int = 0  # of draws of secrets; releases have fresh noise
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
-    batch_size: int = BATCH_SIZE
+    """The model's directory."""
+    attack: str = "reconstruction"
+    """What is found out: reconstruction (which text) | attribute (one property of it) | membership (whether it took part)."""
+    mechanism: Any = None
+    """What randomises a record; null: the best exact one for the model."""
+    epsilon: float | None = None
+    """The budget that the mechanism claims."""
     output_dir: str = MISSING
+    """A new directory for result.json and attack.svg."""
+
+    # --- How
+    private: str = "test"
+    """The split whose records are secret, train | validation | test; the attacker has the train split."""
+    records: int = 1000
+    """Secrets, drawn from the private split; of membership the records that may take part."""
+    candidates: int = 10_000
+    """Of reconstruction: the texts among which a secret stands."""
+    attribute: str = "label"
+    """Of attribute: label, or the name of a slot."""
+    models: int = 16
+    """Of membership: the classifiers that are attacked."""
+    confidence: float = 0.999
+    """Of all intervals together."""
+    seed: int = 0
+    """Of the choice of secrets; releases have fresh noise."""
+    batch_size: int = BATCH_SIZE
+    """Records that are rewritten at a time."""
+    data: DataConfig = field(default_factory=DataConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
     def __post_init__(self) -> None:
         if self.attack not in ATTACKS:
@@ -145,18 +162,34 @@ def main() -> int:
     def command(config: AttackConfig) -> None:
         result = run(config)
         promise = result.promise
+        sys.stdout.write(f"{verdict(result.rows)}\n")
         headings = ["attacker", "of what", "rate", "interval", "bound", "at the claim", "best possible", "in words"]
         show_table(
             f"{config.attack} of {promise['mechanism']}, claimed epsilon {promise['claimed_epsilon']}, true {promise['epsilon']}",
             headings,
             [_line(row) for row in result.rows],
         )
-        for away in result.given_away:
-            sure = f"certainty {away.certainty:.3f}, where the claim allows {away.allowed:.3f}"
-            sys.stdout.write(f"given away: {away.text} ({sure})\n")
+        sys.stdout.writelines(f"{named(away)}\n" for away in result.given_away)
         sys.stdout.write(f"Figure: {Path(config.output_dir) / 'attack.svg'}\n")
 
     return execute("attack", AttackConfig, command)
+
+
+def verdict(rows: list[AttackRow]) -> str:
+    """Return what the attacks found, in a sentence, with the one that speaks against the claim or else succeeds most often."""
+    against = [row for row in rows if row.beyond_bound or row.refutes_claim or row.detail.get("beyond_claim")]
+    strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
+    if strongest.beyond_bound:
+        return f"Violation found, beyond the true epsilon too, so do not use this mechanism. {strongest.words}"
+    found = "Violation found: the claim is false." if against else "No violation found, which is no proof."
+    return f"{found} {strongest.words}"
+
+
+def named(away: GivenAway) -> str:
+    """A record that an attacker named right: within the claim that is chance, or what the budget allows."""
+    beyond = away.certainty > away.allowed * (1 + ROUNDING)
+    found = "given away beyond the claim" if beyond else "guessed right, as the claim allows"
+    return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
 
 
 def _line(row: AttackRow) -> list[str]:

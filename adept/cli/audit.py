@@ -31,22 +31,37 @@ TEXTS = [
 class AuditConfig:
     """Configuration of ``adept audit``."""
 
-    target: str = (
-        "mechanism"  # mechanism | rewriter: the mechanism alone, or text to text (through model_dir, or anyone's)
-    )
-    mechanism: Any = MISSING  # a MechanismChoice
-    foreign: str | None = None  # MODULE:ATTRIBUTE, which `mechanism=` takes too: anyone's mechanism, class or function
-    epsilon: float | None = None  # the claim; the random and identity ends need none
-    dim: int = 64  # of the latents; target=rewriter takes the model's
-    trials: int = 10_000  # releases of each input
-    confidence: float = 0.999  # of all verdicts together
-    source: str = "release"  # release | simulate: what the program does, or its formula, which is faster
-    seed: int | None = None  # of a simulation
-    model_dir: str | None = None  # for target=rewriter
-    texts: list[str] = field(default_factory=lambda: list(TEXTS))  # for target=rewriter: hard to hide from each other
-    alphabet: int | None = None  # of a foreign mechanism on {0..K-1}: K
-    memoised: bool = False  # a foreign mechanism that answers a record with the release that it gave before
-    output_dir: str | None = None  # null: the result is only shown
+    # --- What is audited
+    mechanism: Any = MISSING
+    """The mechanism, or MODULE:ATTRIBUTE for anyone's class, object or function"""
+    target: str = "mechanism"
+    """What of it is called: mechanism (latent to latent) | rewriter (text to text, through model_dir or anyone's)."""
+    epsilon: float | None = None
+    """The claim that is put to the test; random and identity need none."""
+    dim: int = 64
+    """Numbers in a latent; target=rewriter takes the model's."""
+    model_dir: str | None = None
+    """The model's directory, for target=rewriter."""
+    texts: list[str] = field(default_factory=lambda: list(TEXTS))
+    """Texts for target=rewriter, chosen to be hard to hide from each other."""
+    foreign: str | None = None
+    """MODULE:ATTRIBUTE, which mechanism= takes too."""
+    alphabet: int | None = None
+    """K, for anyone's mechanism on the numbers 0 to K-1."""
+    memoised: bool = False
+    """Declare that anyone's mechanism answers a record with the release that it gave before."""
+
+    # --- How
+    trials: int = 10_000
+    """Releases of each input."""
+    confidence: float = 0.999
+    """Of all verdicts together."""
+    source: str = "release"
+    """What is asked: release (what the program does) | simulate (its formula, which is faster)."""
+    seed: int | None = None
+    """Of source=simulate; releases have no seed."""
+    output_dir: str | None = None
+    """A new directory for result.json; null: the result is only shown."""
 
     def __post_init__(self) -> None:
         if self.target not in TARGETS:

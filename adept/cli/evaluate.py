@@ -19,14 +19,19 @@ from adept.release.publication import STATEMENT
 class EvaluateConfig(Columns):
     """Configuration of ``adept evaluate``."""
 
+    # --- What is evaluated
     train: str = MISSING
+    """The file that a classifier of intents is trained on, such as a rewritten one."""
     test: str = MISSING
+    """The file that it is tested on, of original text."""
     classifier: str = "tfidf"
-    noisy_labels: bool | None = (
-        None  # randomised ones, which hide how common the true ones are; null: as train's statement says
-    )
+    """The classifier: tfidf (seconds) | lstm."""
+    noisy_labels: bool | None = None
+    """Whether the training labels are randomised; null: as the statement beside the file says."""
     seed: int = 0
-    output_dir: str | None = None  # null: the result is only shown
+    """Of the classifier and of the bootstrap intervals."""
+    output_dir: str | None = None
+    """A new directory for result.json; null: the result is only shown."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ class LedgerConfig:
     """Configuration of ``adept ledger``."""
 
     ledger: str = MISSING
+    """The file that adept rewrite ledger=FILE keeps."""
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
@@ -33,12 +34,12 @@ def main() -> int:
 
     def command(config: LedgerConfig) -> None:
         entries, summed = run(config)
-        headings = ["begun (UTC)", "finished", "mechanism", "epsilon", "delta", "rows", "model", "output"]
-        show_table(config.ledger, headings, [_line(entry) for entry in entries])
         spent = f"{words(summed.epsilon)}, delta {summed.delta:g}, in all releases together"
         equal = f"{summed.equal}: their budgets add up as well where they are one person's"
-        rows = [("releases", str(summed.releases)), ("different rows", str(summed.rows)), ("most for one row", spent)]
-        show("sum", rows + [("equal rows in one release", equal)] * (summed.equal > 1))
+        rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
+        show(f"{summed.releases} releases", rows + [("equal rows in one release", equal)] * (summed.equal > 1))
+        headings = ["begun (UTC)", "finished", "mechanism", "epsilon", "delta", "rows", "model", "output"]
+        show_table(config.ledger, headings, [_line(entry) for entry in entries])
 
     return execute("ledger", LedgerConfig, command)
 

@@ -10,8 +10,9 @@ from typing import Any
 from omegaconf import MISSING
 
 from adept.cli.app import execute
-from adept.cli.console import progress, show
+from adept.cli.console import progress
 from adept.cli.process import signalled
+from adept.cli.summary import summary
 from adept.data.corpus import Columns
 from adept.data.files import STANDARD_STREAM
 from adept.errors import DataError
@@ -20,9 +21,9 @@ from adept.models.network.decoding import DecodingConfig
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
+from adept.release.publication import STATEMENT
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
-from adept.release.shuffling import Shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import Expectation, expectation
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
@@ -32,44 +33,85 @@ from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 class RewriteConfig(Columns):
     """Configuration of ``adept rewrite``."""
 
-    model_dir: str | None = None  # null: the model that comes with the package
+    # --- Files
     input: str = MISSING
+    """The file to rewrite: jsonl, csv, txt or parquet, also gzipped; a pattern such as 'logs/*.jsonl'; - is standard input."""
     output: str = MISSING
-    mechanism: Any = None  # a MechanismChoice; null: the best exact one that the model serves
-    epsilon: float | None = (
-        None  # whoever releases data chooses the budget: there is no default; joint_response: of both
-    )
-    labels: str = "copy"  # copy | joint | joint_response | randomized_response | drop
-    label_epsilon: float | None = None  # budget of randomized_response, spent beside epsilon
-    label_set: list[str] | None = (
-        None  # public labels that randomised ones are among; null: those that the model writes
-    )
+    """The file to write, in the same format; nothing is overwritten; - is standard output."""
+    format: str | None = None
+    """Format of standard input and output: jsonl | csv | txt."""
+    statement: str | None = None
+    """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
+    card: bool = False
+    """Also write a data set card, OUTPUT.card.md."""
     keep_columns: list[str] = field(default_factory=list)
-    samples: int = 1  # rewrites of each record, all from its one released latent
-    shuffle: bool = False  # write the records in an order that nobody knows, when all are released
-    shuffled_records: int | None = (
-        None  # how many records a trusted party shuffles before anyone reads the file: you declare it
-    )
-    central_delta: float | None = None  # of the guarantee for shuffled records; null: 1e-6, or a tenth of 1 / n
-    person_column: str | None = None  # who contributed a record; not written
-    max_records_per_person: int | None = None
-    epsilon_per: str = "record"  # record: a person's total is stated; person: each record gets an equal share
-    card: bool = False  # a dataset card, OUTPUT.card.md
-    resume: bool = False  # continue a release that was interrupted; where there is none, begin one
-    dry_run: bool = False  # check everything, count the records, say what would be released, and release nothing
-    ledger: str | None = None  # where released rows are known from; rows that are in it are refused
-    again: bool = False  # release rows of the ledger again: budgets add up
-    key: str | None = None  # secret of the digests in journal and ledger; null: ~/.config/adept/key
-    flush_every: int | None = None  # records after which standard output is flushed; null: after each batch
-    engine: str = "local"  # local, or ray: on the cluster that RAY_ADDRESS names, or in processes on this machine
-    workers: int | None = None  # processes of engine=ray; null: one for each CPU of the cluster
-    format: str | None = None  # of standard input and output
-    statement: str | None = None  # null: OUTPUT.privacy.json
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
-    batch_size: int = BATCH_SIZE
+    """Further columns that are copied as they are, and so not private; all others are dropped."""
+
+    # --- Budget and mechanism
+    epsilon: float | None = None
+    """The budget for each record, to be chosen by whoever releases the data; of labels=joint_response for text and label."""
+    mechanism: Any = None
+    """What randomises a record; null: the best exact one for the model."""
+    model_dir: str | None = None
+    """The model's directory; null: the model that comes with the package."""
+    dry_run: bool = False
+    """Check everything, count the records, say what would be released, and release nothing."""
     accept_broken_claim: bool = False
+    """Release by a mechanism whose claim is false."""
     accept_inexact: bool = False
+    """Release by a mechanism whose noise is floating point, which no proof covers."""
     accept_private_model: bool = False
+    """Release by a model that was trained on private text, which no epsilon covers."""
+
+    # --- Labels
+    labels: str = "copy"
+    """What becomes of labels: copy (not private) | joint (the model writes them) | joint_response (one symbol with the text) |
+    randomized_response (a budget of their own) | drop."""
+    label_epsilon: float | None = None
+    """Budget of labels=randomized_response, spent beside epsilon."""
+    label_set: list[str] | None = None
+    """The public labels that randomised ones are drawn from; null: those that the model knows."""
+
+    # --- Texts
+    samples: int = 1
+    """Rewrites of each record, all from its one release: they cost no further budget."""
+    batch_size: int = BATCH_SIZE
+    """Records that are rewritten at a time."""
+
+    # --- Persons
+    person_column: str | None = None
+    """The column that says who contributed a record; it is not written."""
+    max_records_per_person: int | None = None
+    """At most so many records of one person are accepted; a person's total is this many times epsilon."""
+    epsilon_per: str = "record"
+    """Whose budget epsilon is: record | person (each of a person's records gets an equal share)."""
+
+    # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
+    shuffle: bool = False
+    """Write the records in an order that nobody knows, when all are released."""
+    shuffled_records: int | None = None
+    """You declare that a party you trust shuffles so many records before anyone reads the file."""
+    central_delta: float | None = None
+    """Delta of the guarantee for shuffled records; null: 1e-6, or a tenth of one over their number if that is less."""
+
+    # --- Interrupted runs, and records that were released before
+    resume: bool = False
+    """Continue a release that was interrupted; where there is none, begin one."""
+    ledger: str | None = None
+    """A file that remembers released rows; rows that it knows are refused."""
+    again: bool = False
+    """Release rows of the ledger again; their budgets add up."""
+    key: str | None = None
+    """File of the secret key of the digests in journal and ledger; null: ~/.config/adept/key."""
+
+    # --- Where it runs
+    engine: str = "local"
+    """Where records are released: local | ray (a cluster, or processes on this machine)."""
+    workers: int | None = None
+    """Processes of engine=ray; null: one for each CPU of the cluster."""
+    flush_every: int | None = None
+    """Records after which standard output is flushed; null: after each batch."""
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
 
 def run(config: RewriteConfig) -> PrivacyStatement:
@@ -180,8 +222,9 @@ def main() -> int:
 
     def command(config: RewriteConfig) -> None:
         statement = run(config)
-        done = f"{config.output} (dry run: nothing was released)" if config.dry_run else config.output
-        show(done, summary(statement), stderr=config.output == STANDARD_STREAM)
+        place = None if config.dry_run else config.statement or config.output + STATEMENT
+        stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
+        stream.writelines(f"{line}\n" for line in summary(statement, output=config.output, place=place))
         if math.isinf(statement.epsilon):
             sys.stderr.write(f"adept: warning: {statement.mechanism} protects nothing, and no epsilon changes that\n")
         if not statement.training_data["public"]:
@@ -190,37 +233,3 @@ def main() -> int:
             )
 
     return execute("rewrite", RewriteConfig, command)
-
-
-def _central(shuffled: Shuffled) -> str:
-    """The central guarantee, for the table."""
-    return (
-        f"{words(shuffled.epsilon)}, delta {shuffled.delta:g}, hidden among {shuffled.smallest} "
-        f"({'shuffled here' if shuffled.here else 'as declared'})"
-    )
-
-
-def summary(statement: PrivacyStatement) -> list[tuple[str, str]]:
-    """What was released, at what total budget, as a table."""
-    joint = statement.labels == "joint_response"  # the halves of one symbol do not add up
-    text, alone = (statement.text_epsilon, " alone") if joint else (statement.guarantee.epsilon, "")
-    label = statement.label_epsilon if joint else statement.label_budget
-    parts = (
-        "" if statement.label_epsilon is None else f"; text{alone} {words(text)} and label{alone} {words(label or 0.0)}"
-    )
-    spent = f"{words(statement.epsilon)} (claimed {words(statement.claimed_epsilon)}{parts})"
-    person = statement.person_epsilon
-    latent = "" if statement.dim is None else f", latent of {statement.dim} dimensions"
-    return [
-        ("records", f"{statement.records}, {statement.samples} rewrite(s) each"),
-        ("mechanism", f"{statement.mechanism}{latent}"),
-        ("epsilon", f"{spent}, delta {statement.guarantee.delta:g}"),
-        *(
-            []
-            if person is None
-            else [("per person", f"{words(person)}, at most {statement.max_records_per_person} records")]
-        ),
-        ("neighbours", statement.neighbours),
-        *([] if statement.shuffled is None else [("central epsilon", _central(statement.shuffled))]),
-        ("statement", statement.text),
-    ]

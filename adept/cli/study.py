@@ -29,18 +29,28 @@ BATCH = 256
 class StudyConfig(Columns):
     """Configuration of ``adept study``; null means the study's own value, and what a study has no use for must stay null."""
 
-    study: str = "sensitivity"  # sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo
-    # pairs (sensitivity, 10,000), runs (sanity_check, 1e6), records (mechanisms, 2,000), releases of a record (zoo, 20,000)
-    trials: int | None = None
-    records: list[int] | None = None  # randomized_response: numbers of people
-    dims: list[int] | None = None
-    epsilons: list[float] | None = None
-    mechanisms: list[str] | None = None  # of the study's own list
-    clip_norm: float | None = None  # sensitivity: the radius C of the simulation
-    seed: int | None = None
-    model_dir: str | None = None  # sensitivity: measure this model's latents of the data's training split too
-    data: DataConfig = field(default_factory=DataConfig)  # read with model_dir only
+    # --- What is studied; null stands for the study's own value, and what it has no use for must stay null
+    study: str = "sensitivity"
+    """Which study: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo."""
     output_dir: str = MISSING
+    """A new directory for the table, the figure and result.json."""
+    trials: int | None = None
+    """Pairs (sensitivity), runs (sanity_check), records (mechanisms) or releases of a record (zoo)."""
+    records: list[int] | None = None
+    """Of randomized_response: numbers of people."""
+    dims: list[int] | None = None
+    """Dimensions of the latent."""
+    epsilons: list[float] | None = None
+    """Budgets."""
+    mechanisms: list[str] | None = None
+    """Some of the study's own mechanisms."""
+    clip_norm: float | None = None
+    """Of sensitivity: the radius C of the simulated latents."""
+    seed: int | None = None
+    """Of what is simulated."""
+    model_dir: str | None = None
+    """Of sensitivity: also measure this model's latents, of the data's training split."""
+    data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:
         if self.study not in STUDIES:
@@ -120,8 +130,9 @@ def main() -> int:
 
     def command(config: StudyConfig) -> None:
         result = run(config)
+        sys.stdout.write(f"{result.statement}\n")
         for table in STUDIES[config.study].view.tables(result.rows):
             show_table(*table)
-        sys.stdout.write(f"{result.statement}\nFigure: {Path(config.output_dir) / f'{config.study}.svg'}\n")
+        sys.stdout.write(f"Figure: {Path(config.output_dir) / f'{config.study}.svg'}\n")
 
     return execute("study", StudyConfig, command)

@@ -31,24 +31,31 @@ OVERRIDES = "overrides.json"
 class TrainingDataConfig:
     """What the user declares about the training text."""
 
-    public: bool | None = None  # null: as the data set says; users' own files are private unless declared public
+    public: bool | None = None
+    """Whether the training text is public; null: as the data set says; your own files are private unless you say so."""
 
 
 @dataclass
 class TrainConfig(Columns):
     """Configuration of ``adept train``."""
 
+    # --- What is trained, and where it goes
+    output_dir: str | None = None
+    """A new directory for the model; it must be given, unless a run is continued."""
+    resume_from: str | None = None
+    """The directory of an interrupted run, which is continued there."""
+    mechanism: Any = MISSING
+    """The mechanism that the model is for; only its clip matters, and its noise where training.epsilon is set."""
+    labels: str = "drop"
+    """What the decoder writes: drop (text alone) | joint (also the label, from the same latent)."""
+    seed: int = 0
+    """Of weights, batches and dropout; the same seed gives the same model on the same machine."""
     data: DataConfig = field(default_factory=DataConfig)
-    mechanism: Any = MISSING  # a MechanismChoice: only its clip matters, and its noise where training.epsilon is set
+    training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
-    labels: str = "drop"  # drop: text alone; joint: the decoder learns to write the label too, from the same latent
-    seed: int = 0
-    resume_from: str | None = None  # a run's directory: continue it there
-    output_dir: str | None = None  # must be given, unless a run is continued
+    training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
         if self.output_dir is None and self.resume_from is None:

@@ -23,28 +23,47 @@ SUPERVISED = "labels"  # the kind of content that reads the public half's labels
 class CompareConfig(Columns):
     """Configuration of ``adept compare``."""
 
-    data: DataConfig = field(default_factory=DataConfig)
+    # --- What is compared
+    output_dir: str = "???"
+    """A directory for the page, the table and all that is computed; an existing one is continued."""
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
+    """Names of mechanisms; none, identity and random are always there."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
+    """Budgets that the mechanisms claim, for a record with its label."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
-    model_dir: str | None = None  # a model that exists, "utterances" for the packaged one: nothing is trained then
-    protocol: str = "disjoint"  # disjoint | paper
-    # copy: not private; joint_response: one symbol with the text; randomized_response: with label_epsilon out of each epsilon
+    """One repetition of everything for each seed; releases have fresh noise."""
+    model_dir: str | None = None
+    """A model that exists, or utterances for the packaged one; null: one is trained for each seed and kind of clip."""
+    protocol: str = "disjoint"
+    """Which records are rewritten: disjoint (none that the model was trained on) | paper (those very ones: no guarantee)."""
+
+    # --- Labels and classifiers
     labels: str = "copy"
+    """What becomes of labels: copy (not private) | joint_response (one symbol with the text) | randomized_response."""
     label_epsilon: float | None = None
+    """Of randomized_response: the part of each epsilon that the label gets."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
-    samples: int = 1  # rewrites of each record, from its one released latent
-    baselines: bool = False  # look-up, classifiers on latents and on labelled public text, quality of the text
-    alternatives: bool = False  # what a user might take instead: word by word, DP-Prompt on our decoder, redaction
-    attacks: bool = False  # also reconstruct records from releases of each mechanism at each budget, first seed
+    """Classifiers that are trained on the rewrites: tfidf, lstm."""
+
+    # --- Texts, and what else is measured
+    samples: int = 1
+    """Rewrites of each record, from its one release."""
+    baselines: bool = False
+    """Also look-up, classifiers of latents and of labelled public text, and the quality of the text."""
+    alternatives: bool = False
+    """Also what might be taken instead: words one by one, DP-Prompt on our decoder, redaction by rules."""
+    attacks: bool = False
+    """Also reconstruct records from releases of each mechanism at each budget, first seed."""
+    examples: bool = False
+    """Show rewrites on the page though the data are not public; of public data it always does."""
+    processes: int = 1
+    """Models and audits at a time, each in a process of its own."""
+    data: DataConfig = field(default_factory=DataConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    examples: bool = False  # show rewrites of data that are not public on the page, too; of public data it always does
-    processes: int = 1  # models and audits at a time, each in a process of its own
-    output_dir: str = "???"  # must be given
+    training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
         _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))

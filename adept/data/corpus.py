@@ -37,10 +37,12 @@ class Corpus:
 
 @dataclass(kw_only=True)
 class Columns:
-    """Where a record's text and label stand: the part that every configuration shares which reads data."""
+    """Columns of the files that are read."""
 
     text_column: str = "text"
-    label_column: str | None = None  # null: the column "intent" where there is one
+    """The column that holds the text."""
+    label_column: str | None = None
+    """The column that holds the label; null: intent, where there is such a column."""
 
 
 @dataclass
@@ -48,16 +50,27 @@ class DataConfig(Columns):
     """Which data set: ``air_travel`` (bundled), ``atis`` and ``snips`` (Hub or ``path``), or ``files`` in ``path``."""
 
     name: str = "air_travel"
-    path: str | None = None  # directory that holds train.<ext>, validation.<ext>, test.<ext>
-    public: bool = True  # may models trained on it be handed out
-    hub: str | None = None  # data set on the Hugging Face Hub, used when no path is given
+    """What the data are called in reports and in the model's card."""
+    path: str | None = None
+    """The directory that holds train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet)."""
+    public: bool = True
+    """Whether the text is public, so that models of it may be handed out."""
+    hub: str | None = None
+    """The data set on the Hugging Face Hub, used where no path is given."""
     hub_text_column: str = "text"
+    """The Hub's column of texts."""
     hub_label_column: str = "intent"
-    seed: int = 0  # air_travel: which sample of the grammar; Hub: which records are held out for validation
-    sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])  # air_travel: train, validation, test
-    balanced: bool = False  # air_travel: equally many records for each intent
-    most: int | None = None  # training records that are kept, a random sample by the seed; null: all
-    grammar: int = 0  # utterances of the bundled grammar beside the training text, all of it without labels then
+    """The Hub's column of labels."""
+    seed: int = 0
+    """Which sample of the grammar is drawn, and which records are held out for validation where no such split exists."""
+    sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
+    """Of air_travel: records for training, validation and test."""
+    balanced: bool = False
+    """Of air_travel: equally many records for each intent."""
+    most: int | None = None
+    """Training records that are kept, a random sample by the seed; null: all."""
+    grammar: int = 0
+    """Utterances of the bundled grammar that are added to the training text, which then has no labels."""
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:

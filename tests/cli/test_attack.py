@@ -6,6 +6,11 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
+from adept.attacks.bounds import Rate
+from adept.attacks.reconstruct import GivenAway
+from adept.attacks.result import AttackRow
+from adept.cli.attack import named, verdict
+
 SIZES = "data.sizes=[80,20,60]"
 
 
@@ -54,3 +59,32 @@ def test_what_cannot_be_played_is_refused_in_one_line(
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def attacked(rate: float, *, claimed: float = 0.5, bound: float = 0.9, **detail: float) -> AttackRow:
+    return AttackRow(
+        attack="reconstruction",
+        knows="pool",
+        success="exact",
+        rate=Rate.of(round(1000 * rate), 1000, confidence=0.999),
+        without_release=0.01,
+        bound=bound,
+        claimed_bound=claimed,
+        optimum=None,
+        detail=detail,
+    )
+
+
+def test_the_first_line_is_the_strongest_evidence() -> None:
+    within, refuted, defect = attacked(0.3), attacked(0.7), attacked(0.6, bound=0.5)
+    assert verdict([attacked(0.2), within]) == f"No violation found, which is no proof. {within.words}"
+    assert verdict([within, refuted]) == f"Violation found: the claim is false. {refuted.words}"
+    assert verdict([attacked(0.1, beyond_claim=0.2), within]).startswith(
+        "Violation found: the claim is false. Of 100 guesses 10"
+    )
+    assert "beyond the true epsilon" in verdict([refuted, defect])
+
+
+def test_a_guess_within_the_claim_gives_nothing_away() -> None:
+    assert named(GivenAway("a fare", 0.4, 0.5)).startswith("guessed right, as the claim allows: a fare")
+    assert named(GivenAway("a fare", 0.6, 0.5)).startswith("given away beyond the claim: a fare")

@@ -26,8 +26,8 @@ def test_a_dry_run_checks_and_counts_and_releases_nothing(adept_here: Run, tiny_
     done = adept_here(*command, "epsilon=8", "labels=randomized_response", "label_set=[fare,flight]", "label_epsilon=2")
     assert done.returncode == 0, done.stderr
     assert "nothing was released" in done.stdout
-    assert "10 (claimed 10; text 8 and label 2)" in done.stdout
-    assert "7, 1 rewrite(s) each" in done.stdout
+    assert "epsilon 10 (text 8, label 2)" in done.stdout
+    assert done.stdout.startswith("7 records would be rewritten by l1")
     refused = adept_here(*command, "epsilon=8", "labels=joint_response", "label_set=[fare,flight]")
     assert "mechanism must be learned_codebook or description for labels=joint_response, got l1" in refused.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
@@ -42,7 +42,7 @@ def test_labels_that_are_one_symbol_with_the_text_are_asked_for_by_name(
     command = ["rewrite", f"model_dir={tiny_run}", f"input={given}", "labels=joint_response", "label_set=[fare,flight]"]
     done = adept_here(*command, f"output={tmp_path}/out.jsonl", "epsilon=4")
     assert done.returncode == 0, done.stderr
-    assert "4 (claimed 4; text alone 3.3" in done.stdout
+    assert "epsilon 4 (text alone 3.3" in done.stdout
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert {row["intent"] for row in written} <= {"fare", "flight"}
     assert "Label and text were drawn as one symbol" in (tmp_path / "out.jsonl.privacy.json").read_text()

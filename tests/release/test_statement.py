@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from adept.cli.rewrite import summary
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, RandomizedResponse
 from adept.mechanisms.guarantee import json_number, share, total, words
@@ -197,14 +196,3 @@ def test_the_models_digest_is_that_of_its_weights_file(tiny_run: Path) -> None:
     model, _ = load_model(tiny_run)
     weights = (tiny_run / "model" / "model.safetensors").read_bytes()
     assert facts.model_sha256(model) == hashlib.sha256(weights).hexdigest()
-
-
-def test_the_commands_table_shows_the_total_and_not_the_text_alone() -> None:
-    both = statement(
-        guarantee=L1Laplace(epsilon=8.0).guarantee(16),
-        label_response=replace(RESPONSE, epsilon=2.0),
-        max_records_per_person=3,
-    )
-    table = dict(summary(both))
-    assert table["epsilon"] == "10 (claimed 10; text 8 and label 2), delta 0"
-    assert table["per person"] == "30, at most 3 records"

@@ -16,9 +16,12 @@ HELD_OUT = 200
 class CodecConfig:
     """How large a codec is: every public text that it learned from costs memory where it is used, about 10 MB a thousand."""
 
-    texts: int | None = None  # training texts that it is learned from, a random sample; null: all
-    likely: int = LIKELY  # utterances and likeliest texts with the first numbers: minutes, from 1,000 public texts on
-    network: bool = True  # learn an LSTM that foresees words, from 1,000 public texts on: 20 to 60 seconds
+    texts: int | None = None
+    """Training texts that it is learned from, a random sample; null: all."""
+    likely: int = LIKELY
+    """Utterances and likeliest texts with the first numbers: minutes, from 1,000 public texts on."""
+    network: bool = True
+    """Learn an LSTM that foresees words, from 1,000 public texts on: 20 to 60 seconds."""
 
     def __post_init__(self) -> None:
         if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= LIKELY:

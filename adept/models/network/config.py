@@ -16,19 +16,25 @@ class ModelConfig:
     """Sizes of the autoencoder; the defaults are the project's "default size"."""
 
     embedding_dim: int = 96
+    """Size of a word's vector."""
     hidden_dim: int = 256
+    """Size of an LSTM's state."""
     latent_dim: int = 32
-    clip_norm: float = 1.0  # radius C of the set of latents
-    max_length: int = 40  # tokens of a record that are read, and at most written
-    dropout: float = 0.1  # of embeddings and of the decoder's output, in training
-    word_dropout: float = (
-        0.2  # share of the decoder's input words that are hidden in training, so that it uses the latent
-    )
-    precision: str = "float32"  # float32 | float16: of the weights in their file; in memory they are float32 always
-    decoder: str = (
-        "lstm"  # lstm | nearest: what writes unless decoding.strategy says otherwise; nearest needs public text
-    )
-    encoder: str = "lstm"  # lstm | topics: follows training.content.kind, and latent_dim follows where it is topics
+    """Size of the latent vector; the noise of most mechanisms grows with it."""
+    clip_norm: float = 1.0
+    """Radius C of the set of latents."""
+    max_length: int = 40
+    """Tokens of a record that are read, and at most written."""
+    dropout: float = 0.1
+    """Of embeddings and of the decoder's output, in training."""
+    word_dropout: float = 0.2
+    """Share of the decoder's input words that are hidden in training, so that it uses the latent."""
+    precision: str = "float32"
+    """Of the weights in their file: float32 | float16; in memory they are float32 always."""
+    decoder: str = "lstm"
+    """What writes unless decoding.strategy says otherwise: lstm | nearest (needs public text)."""
+    encoder: str = "lstm"
+    """What reads: lstm | topics; it follows training.content.kind, and latent_dim follows where it is topics."""
 
     def __post_init__(self) -> None:
         if self.encoder not in ("lstm", TOPICS):

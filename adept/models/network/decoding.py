@@ -16,16 +16,19 @@ from adept.mechanisms.base import check_positive
 class DecodingConfig:
     """How texts are written from released latents."""
 
-    strategy: str = (
-        "auto"  # greedy | sample | nearest | auto: nearest if the model says so, else sample where releases repeat
-    )
-    temperature: float = 1.0  # below 1 sharpens, above 1 flattens; sampling only
-    top_k: int = 0  # sample among the k likeliest words; 0: among all
-    top_p: float = 1.0  # sample among the likeliest words that together reach this probability
-    candidates: int = 1  # texts sampled for each one that is kept: the one that fits the latent best
-    pool: int | None = (
-        None  # where releases repeat: texts of a codeword, which its records share; null: by the rule; 0: none
-    )
+    strategy: str = "auto"
+    """How texts are written: auto (nearest if the model says so, else sample where releases repeat, else greedy) | greedy |
+    sample | nearest (the public text nearest to the release)."""
+    temperature: float = 1.0
+    """Of sampling: below 1 sharpens, above 1 flattens."""
+    top_k: int = 0
+    """Sample among the k likeliest words; 0: among all."""
+    top_p: float = 1.0
+    """Sample among the likeliest words that together reach this probability."""
+    candidates: int = 1
+    """Texts sampled for each one that is kept: the one that fits the latent best."""
+    pool: int | None = None
+    """Where releases repeat: texts of each codeword, which its records share; null: by a rule; 0: none."""
 
     def __post_init__(self) -> None:
         if self.strategy not in ("auto", "greedy", "sample", "nearest"):

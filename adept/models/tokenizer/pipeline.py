@@ -35,10 +35,14 @@ UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of charac
 class TokenizerConfig:
     """How the vocabulary is made: whole words with a frequency cut, or byte-pair encoding, which knows any word."""
 
-    kind: str = "word"  # word | bpe
-    min_frequency: int = 2  # rarer words and merges are left out
-    vocabulary_size: int = 10_000  # at most; the 256 bytes of kind=bpe are in it whatever it is
+    kind: str = "word"
+    """What a token is: word | bpe (parts of words, down to bytes, for any language)."""
+    min_frequency: int = 2
+    """Rarer words and merges are left out."""
+    vocabulary_size: int = 10_000
+    """Tokens at most; the 256 bytes of kind=bpe are among them whatever it is."""
     lowercase: bool = True
+    """Read and write lower case alone."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("word", "bpe"):

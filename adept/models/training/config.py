@@ -19,14 +19,19 @@ UNSUPERVISED = ("words", "classes")
 class ContentConfig:
     """How much a latent is to say what its utterance is about."""
 
-    kind: str = "auto"  # auto | none | topics | words | classes | labels | air_travel; auto: topics for mechanism=learned_codebook
-    topics: int = 400  # at most so many, and one for every eight public texts; kind=topics only
-    weight: float = 5.0  # of one minus the cosine between latent and topic vector, beside the reconstruction loss
-    spread: float = 1.5  # the decoder's latents are blurred by up to this many of their lengths, as codewords are
-    lexicon: bool = (
-        False  # unknown words are read as known ones, and topics know what words mean: for text of many domains
-    )
-    grammar_texts: int = 0  # unlabelled utterances of the bundled grammar beside the public text, for text about travel
+    kind: str = "auto"
+    """What latents are trained to say: auto (topics for learned_codebook and description, else none) | none | topics | words |
+    classes | labels | air_travel."""
+    topics: int = 400
+    """Topics at most, and one for every eight public texts."""
+    weight: float = 5.0
+    """Weight of one minus the cosine between latent and topic vector, beside the reconstruction loss."""
+    spread: float = 1.5
+    """The decoder's latents are blurred by up to this many of their lengths, as codewords are."""
+    lexicon: bool = False
+    """Read unknown words as known ones, and let topics know what words mean: for text of many domains."""
+    grammar_texts: int = 0
+    """Unlabelled utterances of the bundled grammar beside the public text, for text about travel."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("auto", *KINDS):
@@ -49,13 +54,17 @@ class TrainingConfig:
     """How the weights are fitted."""
 
     learning_rate: float = 2e-3
+    """Step size of the optimiser."""
     batch_size: int = 64
+    """Records in a step."""
     weight_decay: float = 0.0
+    """Weight decay of the optimiser."""
     gradient_clip: float = 1.0
-    patience: int = 5  # epochs without a better validation loss before training stops
-    epsilon: Any = (
-        None  # null: no noise; x: the mechanism's noise at x; [low, high]: at a budget drawn log-uniformly per batch
-    )
+    """Largest norm of a step's gradient."""
+    patience: int = 5
+    """Epochs without a better validation loss before training stops."""
+    epsilon: Any = None
+    """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at budgets drawn between them)."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 
@@ -83,8 +92,11 @@ class TrainerConfig:
     """How long, and on what."""
 
     max_epochs: int = 40
-    accelerator: str = "auto"  # auto | cpu | gpu
-    progress_bar: bool | None = None  # null: only on a terminal
+    """Passes over the training text, at most."""
+    accelerator: str = "auto"
+    """What it computes on: auto | cpu | gpu."""
+    progress_bar: bool | None = None
+    """Whether a progress bar is shown; null: on a terminal."""
 
     def __post_init__(self) -> None:
         if self.max_epochs < 1:

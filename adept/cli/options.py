@@ -1,0 +1,97 @@
+"""The options of a command, read from the source of its configuration, and the nearest one to a misspelt name.
+
+The dataclass of a configuration is the one place where an option is written down: the field, its default, and the string below
+it, which says in a sentence what it is for. Choices stand in the sentence as ``copy | drop``.
+"""
+
+import ast
+import re
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from adept.cli.source import ROOT, Field, classes, fields_of
+from adept.errors import ConfigurationError
+
+FROM_ELSEWHERE = {"epsilon", "clip_norm", "name"}  # of a mechanism: its budget is the command's, its radius the model's
+
+
+def options(command: str) -> list[Field]:
+    """Return a command's options in the order of its configuration, with the names to choose from in groups of ``conf/``."""
+    found = list(fields_of(f"adept.cli.{command}", f"{command.capitalize()}Config"))
+    for group, default in groups(command).items():
+        choice = f"{' | '.join(names(group, command))}."
+        place = next((i for i, field in enumerate(found) if field.name.split(".")[0] == group), len(found))
+        if place < len(found) and found[place].name == group:
+            found[place] = replace(
+                found[place], sentence=f"{found[place].sentence.rstrip('.')}: {choice}", default=default
+            )
+        else:
+            heading = found[place].heading if place < len(found) else "A recipe, which sets several options"
+            found.insert(place, Field(group, heading, f"Which one: {choice}", default, "group"))
+    return found
+
+
+def mechanism_options(name: str) -> list[Field]:
+    """Return the options of one mechanism, such as ``mechanism.delta``."""
+    declared = f"name: ClassVar[str] = {name!r}"
+    for path in sorted((ROOT / "adept" / "mechanisms").glob("*.py")):
+        module = f"adept.mechanisms.{path.stem}"
+        for node in classes(module):
+            if declared in map(ast.unparse, node.body):
+                fields = fields_of(module, node.name, prefix="mechanism.", heading=f"mechanism={name}")
+                return [field for field in fields if field.name.split(".")[1] not in FROM_ELSEWHERE]
+    return []
+
+
+def groups(command: str) -> dict[str, str | None]:
+    """Return the groups of ``conf/`` from which a command chooses a file each, with the default."""
+    listed = yaml.safe_load((config_directory() / f"{command}.yaml").read_text("utf-8"))["defaults"]
+    return {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
+
+
+def names(group: str, command: str) -> list[str]:
+    """Return the names in a group of ``conf/``; of recipes those for this command."""
+    files = sorted((config_directory() / group).glob("*.yaml"))
+    return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
+
+
+def check_names(command: str, arguments: list[str]) -> None:
+    """Refuse to set an option that the command does not have.
+
+    Raises:
+        ConfigurationError: with the nearest option, or with where they are listed.
+    """
+    known = [field.name for field in options(command)]
+    inner = {
+        name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)
+    }  # groups, which Hydra can set whole
+    for argument in arguments:
+        name, equals, _ = argument.partition("=")
+        ours = equals and re.fullmatch(r"[A-Za-z_][\w.]*", name) and not name.startswith(("hydra.", "mechanism."))
+        if ours and name not in {*known, *inner}:
+            near = get_close_matches(name, known, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"adept {command} --help lists its options"
+            raise ConfigurationError(f"{command} has no option {name}: {advice}")
+
+
+def config_directory() -> Path:
+    """Return ``conf/``: inside the package as installed from a wheel, or in the checkout's root."""
+    return next(path for path in (ROOT / "adept" / "conf", ROOT / "conf") if path.is_dir())
+
+
+def typed_as(value: Any) -> str:
+    """Write a value as it would be typed on the command line."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return f"[{','.join(typed_as(item) for item in value)}]"
+        case float():
+            return f"{value:g}"
+    return str(value)

@@ -1,0 +1,119 @@
+"""``adept play``: a local page on which one sees what a budget buys."""
+
+import contextlib
+import socket
+import sys
+import threading
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from adept.cli.app import execute
+from adept.errors import ConfigurationError
+from adept.rewriting.loading import load_model
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+PORTS = 20  # that are tried, beginning with the one that was asked for
+
+
+@dataclass
+class PlayConfig:
+    """Configuration of ``adept play``."""
+
+    # --- What is shown
+    model_dir: str | None = None
+    """The model's directory; null: the model that comes with the package."""
+    runs: str = "runs"
+    """The directory whose comparisons, audits and attacks are shown."""
+    ledger: str | None = "~/.local/state/adept/play.ledger"
+    """A file that remembers released rows; null: nothing is remembered."""
+
+    # --- Where
+    host: str = "127.0.0.1"
+    """The address to serve at; another than this machine's own needs a token."""
+    port: int = 8000
+    """The port to serve at; the next free one is taken where it is in use."""
+    token: str | None = None
+    """What every request must bring, where others can reach the host."""
+    browser: bool = True
+    """Open the page, where there is a terminal."""
+
+
+def serve(config: PlayConfig) -> None:
+    """Serve the page until interrupted; raises AdeptError for what the user can mend."""
+    try:
+        import uvicorn
+
+        from adept.web.app import Play
+        from adept.web.files import Files
+        from adept.web.sentences import Sentences
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"adept play needs {error.name}: pip install 'adept-dp[web]'") from None
+    if config.host not in LOOPBACK and not config.token:
+        raise ConfigurationError(
+            f"host must be this machine's own where there is no token, got {config.host}: add token=SECRET"
+        )
+    with _listening(config) as listener:
+        sentences = Sentences(*load_model(config.model_dir))
+        files = Files(ledger=_ledger(config), model_dir=config.model_dir)
+        play = Play(sentences, files, runs=Path(config.runs), token=config.token)
+        address = _address(listener, config)
+        sys.stdout.write(f"adept play: {address}  (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+        if config.browser and sys.stdout.isatty():
+            threading.Timer(1.0, webbrowser.open, [address]).start()
+        server = uvicorn.Server(
+            uvicorn.Config(
+                play.app(), log_level="critical", access_log=False, server_header=False, timeout_keep_alive=30
+            )
+        )
+        server.run(sockets=[listener])
+
+
+def _listening(config: PlayConfig) -> contextlib.closing[socket.socket]:
+    """A socket at the port that was asked for, or at the next free one."""
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    for port in range(config.port, config.port + PORTS):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((config.host, port))
+            listener.listen(512)
+        except OverflowError:
+            listener.close()
+            break
+        except OSError as error:
+            listener.close()
+            reason = error.strerror
+            continue
+        if port != config.port:
+            sys.stderr.write(f"adept: port {config.port} is in use: the page is at port {port}\n")
+        return contextlib.closing(listener)
+    else:
+        raise ConfigurationError(f"cannot serve at {config.host}, port {config.port} ({reason}): choose another")
+    raise ConfigurationError(f"port must be between 1 and 65535, got {config.port}")
+
+
+def _address(listener: socket.socket, config: PlayConfig) -> str:
+    host = f"[{config.host}]" if ":" in config.host else config.host
+    return f"http://{host}:{listener.getsockname()[1]}/" + (f"?token={quote(config.token)}" if config.token else "")
+
+
+def _ledger(config: PlayConfig) -> str | None:
+    """The ledger's file; its folder is made."""
+    if config.ledger is None:
+        return None
+    path = Path(config.ledger).expanduser()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"ledger must be in a folder that can be written ({error.strerror}): choose another"
+        ) from None
+    return str(path)
+
+
+def main() -> int:
+    """Run ``adept play`` from ``sys.argv``."""
+    return execute("play", PlayConfig, serve)

@@ -1,0 +1,266 @@
+"""The page's server: one page, and the few answers that its script asks for."""
+
+import importlib
+import inspect
+import json
+import sys
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from adept.errors import AdeptError, ConfigurationError
+from adept.web import results
+from adept.web.attacker_view import PEOPLE, worst_pair
+from adept.web.files import LARGEST, Choices, Dropped, Files
+from adept.web.safety import SANDBOXED, Guarded
+from adept.web.sentences import DEFAULT, LONGEST, OURS, STOPS, Sentences
+
+WORKERS, WAITING = 2, 200  # threads of torch, and requests that may wait for one
+LARGEST_QUESTION = 64 * 2**10  # bytes of JSON
+PROOFS = {
+    "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
+    "original": ("adept.mechanisms.laplace",),
+    "reader": ("adept.web.attacker_view", "adept.attacks.bounds"),
+    "shuffled": ("adept.mechanisms.shuffling",),
+}
+
+Answer = TypeVar("Answer")
+
+
+class Play:
+    """The page and its answers.
+
+    Args:
+        sentences: releases what is typed.
+        files: releases what is dropped.
+        runs: the directory whose results are shown.
+        token: what every request must bring; None where the page is for this machine alone.
+    """
+
+    def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
+        self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
+        self._workers, self._waiting = CapacityLimiter(WORKERS), 0
+        self._templates = Environment(
+            loader=PackageLoader("adept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        )
+
+    def app(self) -> ASGIApp:
+        """Return the guarded application."""
+        routes = [
+            Route("/", self.page),
+            Route("/proof/{name}", self.proof),
+            Route("/api/play", self.play, methods=["POST"]),
+            Route("/api/worst", self.worst, methods=["POST"]),
+            Route("/api/files", self.drop, methods=["POST"]),
+            Route("/api/files/{key}", self.file),
+            Route("/api/files/{key}", self.forget, methods=["DELETE"]),
+            Route("/api/files/{key}/explain", self.explain, methods=["POST"]),
+            Route("/api/files/{key}/release", self.release, methods=["POST"]),
+            Route("/api/files/{key}/{part}", self.part),
+            Route("/runs/{name}", self.report),
+            Mount("/static", StaticFiles(packages=[("adept.web", "static")])),
+        ]
+        handlers = {AdeptError: _refusal, Exception: _failure}
+        return Guarded(Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan), self.token)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            self._group = group
+            group.start_soon(partial(to_thread.run_sync, self.sentences.warm, abandon_on_cancel=True))
+            yield
+            group.cancel_scope.cancel()
+        self.files.close()
+
+    async def page(self, request: Request) -> Response:
+        """The page."""
+        page = self._templates.get_template("page.html.jinja")
+        return HTMLResponse(
+            page.render(
+                stops=STOPS, default=STOPS.index(DEFAULT), mechanisms=self.sentences.mechanisms, ours=OURS,
+                longest=LONGEST, people=PEOPLE, runs=results.runs(self.runs), ledger=self.files.ledger,
+            )
+        )  # fmt: skip
+
+    async def proof(self, request: Request) -> Response:
+        """The claims and proofs of a mechanism, as they stand in its module."""
+        modules = PROOFS.get(request.path_params["name"], ())
+        said = [inspect.getdoc(importlib.import_module(name)) or "" for name in modules]
+        return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
+
+    async def play(self, request: Request) -> Response:
+        """One sentence, released once by each mechanism that is asked for."""
+        asked = await _question(request)
+        text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
+        if not isinstance(text, str):
+            raise ConfigurationError("text must be a sentence: reload the page")
+        epsilon = _number(asked.get("epsilon"))
+        played = await self._work(partial(self.sentences.play, text, epsilon=epsilon, mechanisms=mechanisms))
+        return JSONResponse([asdict(one) for one in played])
+
+    async def worst(self, request: Request) -> Response:
+        """Log-odds of releases of ADePT as published for the pair of records that it protects least."""
+        epsilon = _number((await _question(request)).get("epsilon"))
+        if epsilon not in STOPS:
+            raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
+        dim = self.sentences.model.config.latent_dim
+        odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
+        return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
+
+    async def drop(self, request: Request) -> Response:
+        """A file; the answer names its columns."""
+        content = await _body(request, LARGEST)
+        name = request.headers.get("x-filename", "")
+        key, dropped = await self._work(partial(self.files.add, name, content))
+        return JSONResponse({"key": key} | _described(dropped), 201)
+
+    async def file(self, request: Request) -> Response:
+        """How far a file's release is."""
+        return JSONResponse(_described(self.files.get(request.path_params["key"])))
+
+    async def forget(self, request: Request) -> Response:
+        """Remove a file."""
+        self.files.forget(request.path_params["key"])
+        return Response(status_code=204)
+
+    async def explain(self, request: Request) -> Response:
+        """What a release would be."""
+        dropped, choices = await self._asked(request)
+        return JSONResponse(await self._work(partial(self.files.explain, dropped, choices)))
+
+    async def release(self, request: Request) -> Response:
+        """Begin a release; its progress is asked for by ``file``."""
+        dropped, choices = await self._asked(request)
+        if dropped.running or dropped.finished:
+            raise ConfigurationError("this file is released already: drop it again for another release")
+        dropped.running, dropped.error = True, None
+        self._group.start_soon(self._release, dropped, choices)
+        return JSONResponse(_described(dropped), 202)
+
+    async def part(self, request: Request) -> Response:
+        """The text, the statement or the card of a complete release."""
+        dropped = self.files.get(request.path_params["key"])
+        path = dropped.results().get(request.path_params["part"])
+        if path is None or not dropped.finished:
+            raise ConfigurationError("the release is not complete: wait for it")
+        return FileResponse(path, filename=path.name, media_type="application/octet-stream")
+
+    async def report(self, request: Request) -> Response:
+        """The page of an earlier comparison, in which nothing runs and nothing is loaded."""
+        content = await to_thread.run_sync(results.report, self.runs, request.path_params["name"])
+        return HTMLResponse(content, headers={"Content-Security-Policy": SANDBOXED})
+
+    async def _release(self, dropped: Dropped, choices: Choices) -> None:
+        def progress(count: int) -> None:
+            dropped.done = count
+
+        try:
+            await to_thread.run_sync(partial(self.files.release, dropped, choices, progress), limiter=self._workers)
+            dropped.finished = True
+        except AdeptError as error:
+            dropped.error = unquoted(error)
+        finally:
+            dropped.running = False
+
+    async def _asked(self, request: Request) -> tuple[Dropped, Choices]:
+        return self.files.get(request.path_params["key"]), _choices(await _question(request))
+
+    async def _work(self, action: Callable[[], Answer]) -> Answer:
+        """Call ``action`` in a thread; at most WORKERS at once, and no more than WAITING wait."""
+        if self._waiting >= WAITING:
+            raise ConfigurationError("too many people play at once: try again in a moment")
+        self._waiting += 1
+        try:
+            return await to_thread.run_sync(action, limiter=self._workers)
+        finally:
+            self._waiting -= 1
+
+
+def unquoted(error: Exception) -> str:
+    """An error's message without the value that it names: what was typed is never sent back."""
+    head, got, tail = str(error).partition(", got ")
+    return head + (tail[tail.index(": ") :] if got and ": " in tail else "")
+
+
+def _refusal(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": unquoted(error)}, 400)
+
+
+def _failure(request: Request, error: Exception) -> Response:
+    """An error of ours: where it arose goes to stderr, and nothing of its message, which may quote what was typed."""
+    *_, place = traceback.extract_tb(error.__traceback__)
+    sys.stderr.write(f"adept: an error of ours: {type(error).__name__} in {place.name}, line {place.lineno}\n")
+    return JSONResponse({"error": "an error of ours: adept play says where on its terminal"}, 500)
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """A request's body, up to a bound."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise ConfigurationError(
+                f"at most {most / 2**20:.2g} MB are taken here: use adept rewrite for a larger file"
+            )
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def _question(request: Request) -> dict[str, Any]:
+    try:
+        asked = json.loads(await _body(request, LARGEST_QUESTION) or b"{}")
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict):
+        raise ConfigurationError("the question must be a JSON object: reload the page")
+    return asked
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigurationError("epsilon must be a number: reload the page")
+    return float(value)
+
+
+def _names(value: object) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ConfigurationError("names must be a list: reload the page")
+    return value
+
+
+def _choices(asked: dict[str, Any]) -> Choices:
+    """What the page chose; whatever else is sent is refused."""
+    known = {field.name: field.type for field in fields(Choices)}
+    kinds: dict[str, Any] = {"epsilon": int | float, "label_set": list, "max_records_per_person": int, "again": bool}
+    for name, value in asked.items():
+        if name not in known or not (value is None or isinstance(value, kinds.get(name, str))):
+            raise ConfigurationError("the choices are none of the page's: reload it")
+    given = {name: value for name, value in asked.items() if value not in (None, "")}
+    _names(given.get("label_set", []))
+    return Choices(**given)
+
+
+def _described(dropped: Dropped) -> dict[str, Any]:
+    return {
+        "records": dropped.records,
+        "columns": dropped.columns,
+        "labels": dropped.labels,
+        "done": dropped.done,
+        "running": dropped.running,
+        "finished": dropped.finished,
+        "error": dropped.error,
+    }

@@ -1,0 +1,129 @@
+r"""What a reader of one release may believe about who wrote it: before, at most, and after this very release.
+
+The crowd is N people, one for each of N sentences: yours and N - 1 public ones, all equally likely before. The reader knows the
+crowd, the model and the mechanism, and sees the release itself, which tells at least as much as any text that is written from
+it.
+
+*Before*: 1 / N. *At most*, for a mechanism that is eps-LDP: Bayes gives
+
+    P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
+
+since p(z|x) >= e^-eps p(z|you) for each of the N - 1 others. With the epsilon that is claimed and not true, this is the claimed
+bound, which a release may cross. *After*: the same quotient with the mechanism's exact likelihoods (`adept.attacks.likelihood`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from adept.attacks.bounds import several_guesses
+from adept.attacks.likelihood import Known, known
+from adept.errors import ModelError
+from adept.mechanisms import Description, OriginalLaplace
+from adept.models.codec.codec import text_of
+from adept.models.network.autoencoder import Autoencoder
+from adept.rewriting.described import Describer
+from adept.rewriting.rewriter import Rewriter
+
+PEOPLE = 1_000
+LISTED = 7  # of the others, the likeliest
+DRAWS = 100  # of the worst pair
+
+
+@dataclass(frozen=True)
+class View:
+    """What a reader of one release believes.
+
+    Attributes:
+        people: N, you among them.
+        claimed: the largest belief that the mechanism's claim allows; equal to ``bound`` where the claim is true.
+        bound: the largest belief that is possible.
+        after: the belief that it was you, after this release.
+        likelier: how many of the others the reader holds more likely than you.
+        others: the likeliest of the others, with the belief in each.
+    """
+
+    people: int
+    claimed: float
+    bound: float
+    after: float
+    likelier: int
+    others: list[tuple[str, float]]
+
+
+def crowd_of(model: Autoencoder) -> list[str]:
+    """Return N - 1 different public sentences that a model holds, spread evenly over them.
+
+    Raises:
+        ModelError: it holds fewer.
+    """
+    texts = list(dict.fromkeys(text_of(words) for words in model.codec.utterances)) if model.codec else []
+    if len(texts) < PEOPLE - 1:
+        raise ModelError(
+            f"the model must hold at least {PEOPLE - 1} public sentences, got {len(texts)}: leave model_dir out"
+        )
+    step = len(texts) // (PEOPLE - 1)
+    return texts[::step][: PEOPLE - 1]
+
+
+class Reader:
+    """A reader of one mechanism's releases, who knows the crowd.
+
+    Args:
+        rewriter: of the mechanism.
+        crowd: the others' sentences.
+    """
+
+    def __init__(self, rewriter: Rewriter, crowd: Sequence[str]) -> None:
+        self._rewriter, self._crowd = rewriter, crowd
+        self._others = candidates_of(rewriter, crowd)
+
+    def view(self, text: str, released: Tensor) -> View:
+        """Return what the reader believes after one release (1, .) of ``text``."""
+        you = candidates_of(self._rewriter, [text]).log_likelihood(released)[0]
+        others = self._others.log_likelihood(released)[0]
+        beliefs = torch.softmax(torch.cat([you, others]).double(), dim=0)
+        after, rest = float(beliefs[0]), beliefs[1:]
+        likeliest = torch.topk(rest, LISTED)
+        guarantee = self._rewriter.guarantee
+        return View(
+            people=PEOPLE,
+            claimed=several_guesses(1, PEOPLE, epsilon=guarantee.claimed_epsilon),
+            bound=several_guesses(1, PEOPLE, epsilon=guarantee.epsilon),
+            after=after,
+            likelier=int((rest > after).sum()),
+            others=[(self._crowd[int(place)], float(belief)) for belief, place in zip(*likeliest, strict=True)],
+        )
+
+
+def candidates_of(rewriter: Rewriter, texts: Sequence[str]) -> Known:
+    """What the mechanism reads of each text."""
+    if isinstance(rewriter.mechanism, Description):
+        return known(rewriter.mechanism, descriptions=Describer(rewriter.model, rewriter.mechanism).describe(texts))
+    return known(rewriter.mechanism, latents=rewriter.encode(texts))
+
+
+def worst_pair(*, epsilon: float, dim: int) -> list[float]:
+    r"""Return the log-odds of 100 releases of ADePT as published, of the record for which its claim fails worst.
+
+    The pair is +-(C / sqrt n)(1, ..., 1), both of l2 norm C: their l1 distance is 2 C sqrt n, where the claim reckons with
+    2 C. With noise of scale b = 2 C / eps the log-odds of a release z are sum_i (|z_i + c| - |z_i - c|) / b, c = C / sqrt n. They
+    reach eps sqrt n, where a claim of eps promises that they stay within [-eps, eps].
+    """
+    mechanism = OriginalLaplace(epsilon=epsilon)
+    corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)
+    inputs = mechanism.project(corner).expand(DRAWS, dim)
+    released = mechanism.privatize(inputs)
+    scale = mechanism.guarantee(dim).scale or math.inf
+    odds: list[float] = (((released + inputs).abs() - (released - inputs).abs()).sum(dim=1) / scale).tolist()
+    return odds
+
+
+def guesses(probability: float) -> str:
+    """Say a bound on a probability as guesses that are right, never fewer than it allows."""
+    if probability > 0.5:
+        return f"{math.ceil(1000 * probability):,} guesses in 1,000"
+    return f"1 guess in {math.floor(1 / probability):,}"

@@ -1,0 +1,209 @@
+"""A file that is dropped on the page: looked at, explained, released by the code of ``adept rewrite``, handed back, and removed.
+
+Files lie in a folder of their own, which only this user can read, until the page forgets them, the server ends, or an hour has
+passed. Nothing else is kept of them; what was released is in the ledger, as digests.
+"""
+
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from adept.data.files import Record, read_records
+from adept.errors import AdeptError, ConfigurationError, DataError
+from adept.mechanisms.guarantee import words
+from adept.release.columns import ReleaseOptions
+from adept.release.ledger import Ledger
+from adept.release.secret import secret_key
+from adept.release.service import Budget, open_rewriter, preview_file, release_file
+from adept.release.statement import PrivacyStatement
+from adept.rewriting.expectation import expectation
+from adept.rewriting.rewriter import Rewriter
+
+FORMATS = ("csv", "txt", "jsonl")
+LARGEST = 20 * 2**20  # bytes
+MOST_FILES, SECONDS = 8, 3600.0
+LOOKED_AT = 200  # records, for the columns and whether a column looks like labels
+MOST_LABELS = 50  # different values of a column that is offered as labels
+
+
+@dataclass
+class Choices:
+    """What the page asks for; its names are those of ``adept rewrite``."""
+
+    epsilon: float = 8.0
+    text_column: str = "text"
+    label_column: str | None = None
+    labels: str = "drop"  # or copy, or joint_response
+    label_set: list[str] = field(default_factory=list)
+    person_column: str | None = None
+    max_records_per_person: int | None = None
+    again: bool = False
+
+
+@dataclass
+class Dropped:
+    """One file, and how far its release is.
+
+    Attributes:
+        folder: holds the file and what is made of it.
+        name: of the input in the folder.
+        records: how many it has.
+        columns: the names of its columns.
+        labels: the columns that may be labels, as they have few values.
+        done: records that are released.
+        finished: is the release complete.
+        error: why there is none.
+    """
+
+    folder: Path
+    name: str
+    records: int
+    columns: list[str]
+    labels: list[str]
+    born: float = field(default_factory=time.monotonic)
+    done: int = 0
+    running: bool = False
+    finished: bool = False
+    error: str | None = None
+
+    @property
+    def source(self) -> Path:
+        """The input."""
+        return self.folder / self.name
+
+    @property
+    def target(self) -> Path:
+        """The output, in the input's format."""
+        return self.folder / f"private{self.source.suffix}"
+
+    def results(self) -> dict[str, Path]:
+        """What can be fetched when the release is complete."""
+        target = self.target
+        return {
+            "text": target,
+            "statement": target.with_name(target.name + ".privacy.json"),
+            "card": target.with_name(target.name + ".card.md"),
+        }
+
+
+class Files:
+    """The files that the page holds.
+
+    Args:
+        ledger: where released rows are known from; None for none.
+        model_dir: of the model; None: the one that comes with the package.
+    """
+
+    def __init__(self, *, ledger: str | None, model_dir: str | None = None) -> None:
+        self.ledger, self.model_dir = ledger, model_dir
+        self._root = Path(tempfile.mkdtemp(prefix="adept-play-"))
+        self._files: dict[str, Dropped] = {}
+
+    def close(self) -> None:
+        """Remove everything."""
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
+        """Keep a file for a while; returns its key and what it is.
+
+        Raises:
+            DataError: it is none that can be read.
+            ConfigurationError: its name has no known ending, or there are too many files.
+        """
+        self._forget_old()
+        ending = Path(filename).suffix.lower().lstrip(".")
+        if ending not in FORMATS:
+            raise ConfigurationError(f"the file must be one of {', '.join(FORMATS)}: save it as one of them")
+        if len(self._files) >= MOST_FILES:
+            raise ConfigurationError(f"at most {MOST_FILES} files are held at once: forget one, or wait an hour")
+        key = secrets.token_urlsafe(16)
+        folder = self._root / key
+        folder.mkdir(mode=0o700)
+        (folder / f"input.{ending}").write_bytes(content)
+        try:
+            self._files[key] = _looked_at(folder, f"input.{ending}")
+        except AdeptError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return key, self._files[key]
+
+    def get(self, key: str) -> Dropped:
+        """Return a file by its key.
+
+        Raises:
+            DataError: it is forgotten.
+        """
+        if key not in self._files:
+            raise DataError("this file is no longer held: drop it again")
+        return self._files[key]
+
+    def forget(self, key: str) -> None:
+        """Remove a file and all that was made of it."""
+        if (dropped := self._files.pop(key, None)) is not None:
+            shutil.rmtree(dropped.folder, ignore_errors=True)
+
+    def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
+        """Say what a release would be, as ``dry_run=true`` does: nothing is released."""
+        rewriter, options = self._release_of(choices)
+        statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
+        expected = expectation(rewriter)
+        return _in_words(statement) | {"expected": expected.line if expected else None}
+
+    def release(self, dropped: Dropped, choices: Choices, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Release a file, with its statement and its card."""
+        rewriter, options = self._release_of(choices)
+        key = secret_key(None)
+        ledger = Ledger(self.ledger, key=key, again=choices.again) if self.ledger else None
+        try:
+            statement = release_file(
+                rewriter, str(dropped.source), str(dropped.target), options=options, key=key, ledger=ledger,
+                progress=progress,
+            )  # fmt: skip
+        finally:
+            if ledger is not None:
+                ledger.close()
+        return _in_words(statement)
+
+    def _release_of(self, choices: Choices) -> tuple[Rewriter, ReleaseOptions]:
+        joint = choices.labels == "joint_response"
+        budget = Budget(epsilon=choices.epsilon, max_records_per_person=choices.max_records_per_person)
+        rewriter = open_rewriter(self.model_dir, budget=budget, joint_labels=choices.label_set if joint else None)
+        options = ReleaseOptions(
+            text_column=choices.text_column,
+            label_column=choices.label_column,
+            labels=choices.labels,
+            person_column=choices.person_column,
+            max_records_per_person=choices.max_records_per_person,
+            card=True,
+        )
+        return rewriter, options
+
+    def _forget_old(self) -> None:
+        now = time.monotonic()
+        for key, dropped in list(self._files.items()):
+            if now - dropped.born > SECONDS and not dropped.running:
+                self.forget(key)
+
+
+def _looked_at(folder: Path, name: str) -> Dropped:
+    path = str(folder / name)
+    records = read_records(path)
+    first = list(islice(records, LOOKED_AT))
+    columns = list(dict.fromkeys(column for record in first for column in record))
+    count = len(first) + sum(1 for _ in records)
+    return Dropped(folder, name, count, columns, [column for column in columns if _few_values(first, column)])
+
+
+def _few_values(records: list[Record], column: str) -> bool:
+    values = {str(record.get(column)) for record in records}
+    return column != "text" and len(values) <= min(MOST_LABELS, max(2, len(records) // 2))
+
+
+def _in_words(statement: PrivacyStatement) -> dict[str, Any]:
+    return {"records": statement.records, "epsilon": words(statement.epsilon), "statement": statement.text}

@@ -1,0 +1,166 @@
+"""One sentence, released again at each change of the page: what each mechanism writes, and what a reader of the release believes.
+
+Every call is a release of its own with fresh noise from the operating system; nothing that was typed is kept.
+"""
+
+import threading
+from dataclasses import dataclass
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import BY_NAME
+from adept.mechanisms.guarantee import json_number, words
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.rewriting.loading import best_exact
+from adept.rewriting.rewriter import Rewriter
+from adept.web.attacker_view import Reader, View, crowd_of, guesses
+
+STOPS = (
+    0.5,
+    1.0,
+    1.5,
+    2.0,
+    3.0,
+    4.0,
+    5.0,
+    6.0,
+    7.0,
+    8.0,
+    9.0,
+    10.0,
+    12.0,
+    14.0,
+    16.0,
+    18.0,
+    20.0,
+    24.0,
+    28.0,
+    32.0,
+    36.0,
+    40.0,
+)
+DEFAULT = 8.0
+SAMPLES = 3  # texts of one release
+LONGEST = 5_000  # characters
+OURS = "ours"
+CERTAIN = 0.999  # beliefs above it are called certainty
+COMPARED = {
+    OURS: "adept's choice",
+    "original": "ADePT as published, whose claim is false",
+    "sqrt_n": "ADePT, noise corrected",
+    "l1": "ADePT, clip corrected",
+    "l2_norm": "K-norm noise",
+}
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one mechanism made of a sentence.
+
+    Attributes:
+        mechanism: the name that the page ticks.
+        title: in words.
+        claimed: epsilon, as its author says.
+        epsilon: the true one, or "inf".
+        holds: is the claim true.
+        texts: written from the one release.
+        view: what a reader believes.
+        sentence: the same in words.
+    """
+
+    mechanism: str
+    title: str
+    claimed: float
+    epsilon: float | str | None
+    holds: bool
+    texts: list[str]
+    view: View
+    sentence: str
+
+
+class Sentences:
+    """Releases of typed sentences, by every mechanism that a model serves at every stop of the slider.
+
+    Args:
+        model: the autoencoder.
+        tokenizer: saved with it.
+    """
+
+    def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        self.crowd = crowd_of(model)
+        self._made: dict[tuple[str, float], tuple[Rewriter, Reader]] = {}
+        self._making = threading.Lock()
+
+    @property
+    def mechanisms(self) -> dict[str, str]:
+        """What can be ticked, with a title: what the model's clip serves."""
+        return {
+            name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
+        }
+
+    def warm(self) -> None:
+        """Prepare every stop, so that none is slow when it is first asked for; the default one comes first."""
+        for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT)):
+            self._at(OURS, epsilon)
+        for name in self.mechanisms:
+            self._at(name, DEFAULT)
+
+    def play(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Played]:
+        """Release a sentence once by each mechanism.
+
+        Raises:
+            ConfigurationError: the text is longer than LONGEST, or an option is none of the page's; what was typed is not quoted.
+        """
+        if len(text) > LONGEST:
+            raise ConfigurationError(f"the sentence must have at most {LONGEST:,} characters: shorten it")
+        if epsilon not in STOPS:
+            raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
+        if not mechanisms or not set(mechanisms) <= set(self.mechanisms):
+            raise ConfigurationError("mechanisms must be some of those on the page: reload it")
+        return [self._play(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
+
+    def _play(self, text: str, name: str, epsilon: float) -> Played:
+        rewriter, reader = self._at(name, epsilon)
+        released = rewriter.release([text])
+        written = dict.fromkeys(text for text, _ in rewriter.write(released, samples=SAMPLES))
+        guarantee, view = rewriter.guarantee, reader.view(text, released)
+        return Played(
+            mechanism=name,
+            title=self.mechanisms[name],
+            claimed=guarantee.claimed_epsilon,
+            epsilon=json_number(guarantee.epsilon),
+            holds=guarantee.holds,
+            texts=list(written),
+            view=view,
+            sentence=_sentence(view, claimed=guarantee.claimed_epsilon, epsilon=guarantee.epsilon),
+        )
+
+    def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
+        """The rewriter and the reader of a mechanism at a budget; they are made once."""
+        if (name, epsilon) not in self._made:
+            with self._making:
+                if (name, epsilon) not in self._made:
+                    self._made[name, epsilon] = self._make(name, epsilon)
+        return self._made[name, epsilon]
+
+    def _make(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
+        kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
+        rewriter = Rewriter.for_measurement(self.model, self.tokenizer, mechanism=kind(epsilon=epsilon))
+        return rewriter, Reader(rewriter, self.crowd)
+
+
+def _sentence(view: View, *, claimed: float, epsilon: float) -> str:
+    """What the reader can do, in words."""
+    if view.bound > CERTAIN:
+        said = (
+            f"Nothing hides you among {view.people:,} people at this budget: a reader may be certain that it was you."
+        )
+    else:
+        said = f"Of {view.people:,} people who might have written this, a reader names you with at most {guesses(view.bound)}."
+    if claimed < epsilon:
+        said += (
+            f" The published claim is {guesses(view.claimed)}. It is false: this mechanism spends epsilon {words(epsilon)}, "
+            f"not {words(claimed)}."
+        )
+    return said

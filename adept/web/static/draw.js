@@ -1,0 +1,73 @@
+// Charts as inline SVG: shapes and words, readable without colour.
+const SVG = "http://www.w3.org/2000/svg";
+
+function shape(name, attributes, text) {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function picture(width, height, title) {
+  const node = shape("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title});
+  node.append(shape("title", {}, title));
+  return node;
+}
+
+const shorter = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
+export const chance = p => p > .9995 ? "certain" : p >= .095 ? `${Math.round(100 * p)} in 100` : `1 in ${Math.round(1 / p).toLocaleString("en")}`;
+
+// Beliefs on a logarithmic axis from 1 in ten thousand to certainty: yours first, then the likeliest others.
+export function bars(view) {
+  const narrow = innerWidth < 640, width = narrow ? 360 : 680, left = 4, right = width - (narrow ? 66 : 84), row = 44, top = 40;
+  const lowest = 1 / (10 * view.people);
+  const x = p => left + (right - left) * Math.log(Math.max(p, lowest) / lowest) / Math.log(1 / lowest);
+  const rows = [["you", view.after], ...view.others];
+  const height = top + row * rows.length + 26;
+  const chart = picture(width, height, `The reader's belief. Before: ${chance(1 / view.people)} for everybody. At most for you: ${
+    chance(view.bound)}. After this release: ${chance(view.after)} for you; ${view.likelier} of the others are held likelier.`);
+  rows.forEach(([name, p], place) => {
+    const y = top + row * place, own = place === 0 ? " you" : "";
+    chart.append(shape("text", {x: left, y: y + 13, class: own || "quiet"}, own ? "you" : shorter(name, narrow ? 44 : 80)));
+    chart.append(shape("rect", {x: left, y: y + 19, width: Math.max(1, x(p) - left), height: 13, class: `bar${own}`}));
+    chart.append(shape("text", {x: x(p) + 6, y: y + 30, class: own || "quiet"}, chance(p)));
+  });
+  const bottom = height - 24, mark = (p, kind) => chart.append(shape("line", {x1: x(p), x2: x(p), y1: 20, y2: bottom, class: kind}));
+  mark(1 / view.people, "before");
+  chart.append(shape("text", {x: x(1 / view.people), y: 14, "text-anchor": "middle", class: "quiet"}, narrow ? "before" : `before: ${chance(1 / view.people)}`));
+  mark(view.bound, "bound");
+  if (view.claimed < view.bound) {
+    mark(view.claimed, "claimed");
+    chart.append(shape("text", {x: x(view.claimed) - 6, y: bottom + 16, "text-anchor": "end", class: "wrong"}, `promised: ${chance(view.claimed)}`));
+  }
+  const end = x(view.bound) > width * .55;
+  chart.append(shape("text", {x: x(view.bound) + (end ? 6 : -6), y: view.claimed < view.bound ? 30 : 14, "text-anchor": end ? "end" : "start"}, `at most: ${chance(view.bound)}`));
+  return chart;
+}
+
+// Log-odds of one record's releases: a dot each, piled up; those beyond the claim are rings.
+export function odds({claimed, true: bound, odds: drawn}) {
+  const width = innerWidth < 640 ? 360 : 680, edge = 10, size = width < 400 ? 7 : 10;
+  const most = Math.max(2 * claimed, ...drawn) * 1.12, least = Math.min(-claimed, ...drawn);
+  const x = value => edge + (width - 2 * edge) * (value - least) / (most - least);
+  const piles = new Map();
+  const places = drawn.map(value => {
+    const bin = Math.round(x(value) / size), level = piles.get(bin) ?? 0;
+    piles.set(bin, level + 1);
+    return [bin * size, level, Math.abs(value) > claimed];
+  });
+  const tallest = Math.max(...piles.values()), height = 46 + size * tallest + 30, floor = height - 30;
+  const crossed = drawn.filter(value => Math.abs(value) > claimed).length;
+  const said = `${crossed} of 100 releases break the promise of epsilon ${claimed}.`;
+  const chart = picture(width, height, said);
+  chart.append(shape("line", {x1: 0, x2: width, y1: floor + 1, y2: floor + 1, class: "axis"}));
+  for (const [at, level, out] of places)
+    chart.append(shape("circle", {cx: at, cy: floor - size * (level + .5), r: size * .38, class: out ? "dot crossed" : "dot"}));
+  chart.append(shape("line", {x1: x(claimed), x2: x(claimed), y1: 22, y2: floor, class: "claimed"}));
+  chart.append(shape("text", {x: x(claimed) - 6, y: 18, "text-anchor": x(claimed) > width / 3 ? "end" : "start", class: "wrong"}, `promised: epsilon ${claimed}`));
+  chart.append(shape("text", {x: 0, y: floor + 20, class: "quiet"}, "tells nothing"), shape("text", {x: width, y: floor + 20, "text-anchor": "end", class: "quiet"}, "gives the record away"));
+  const sentence = document.createElement("p");
+  sentence.className = "said";
+  sentence.textContent = `${said} Its true epsilon is ${bound.toPrecision(3)}.`;
+  return [sentence, chart];
+}

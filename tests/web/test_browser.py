@@ -1,0 +1,198 @@
+"""Claims about the page as a person meets it, in a real headless Chromium."""
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.browser
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("needs Debian's chromium", allow_module_level=True)
+
+uvicorn = pytest.importorskip("uvicorn")
+from axe_playwright_python.sync_playwright import Axe  # noqa: E402
+from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
+
+from adept.web.app import Play  # noqa: E402
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture
+def address(play: Play) -> Iterator[str]:
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(play.app(), log_level="critical"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()
+    listener.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as made:
+        browser = made.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page, wrong = context.new_page(), []
+    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "request", lambda request: None if request.url.startswith((address, "blob:")) else wrong.append(request.url)
+    )
+    page.goto(address)
+    page.wait_for_selector("#views svg")
+    page.wait_for_selector("#worst svg")
+    yield page
+    context.close()
+    assert not wrong
+
+
+def released(page: Page) -> int:
+    return int(page.inner_text("#count").split()[0])
+
+
+def test_a_sentence_is_rewritten_as_it_is_typed_and_each_change_is_counted(page: Page) -> None:
+    before = released(page)
+    page.fill("#text", "play some jazz in the kitchen")
+    expect(page.locator("#count")).to_contain_text(f"{before + 1} releases so far")
+    assert page.inner_text("#written li").strip()
+
+
+def test_the_slider_moves_the_budget_and_the_bound(page: Page) -> None:
+    page.focus("#epsilon")
+    page.keyboard.press("Home")
+    page.wait_for_selector("text=at most 1 guess in 606")
+    assert page.inner_text("#shown") == "0.5"
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_selector("text=at most 1 guess in 19")
+    assert page.get_attribute("#epsilon", "aria-valuetext") == "epsilon 4"
+
+
+def test_the_original_s_crossings_are_shown(page: Page) -> None:
+    page.check("input[value=original]")
+    page.wait_for_selector("#written .broken")
+    assert "It is false" in page.inner_text("#views")
+    assert page.locator("#views .claimed").count() == 1
+    assert page.locator("#worst circle").count() == 100
+    assert page.locator("#worst circle.crossed").count() > 10
+    assert "break the promise" in page.inner_text("#worst")
+
+
+def test_everything_is_reached_with_the_keyboard_alone(page: Page) -> None:
+    reached = []
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate(
+                "document.activeElement.id || document.activeElement.value || document.activeElement.className"
+            )
+        )
+    assert reached[:4] == ["text", "epsilon", "ours", "original"]
+    assert "file" in reached
+    page.focus("input[value=original]")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#written .broken")
+
+
+def test_markup_in_a_sentence_is_shown_as_text(page: Page) -> None:
+    page.focus("#epsilon")
+    page.keyboard.press("End")
+    page.fill("#text", "<img src=x onerror=alert(1)> <b>hello</b>")
+    page.wait_for_timeout(1500)
+    assert page.locator("#written img, #views img, #written b").count() == 0
+
+
+def test_an_empty_sentence_is_asked_for_and_not_released(page: Page) -> None:
+    before = released(page)
+    page.fill("#text", "   ")
+    page.wait_for_selector("#error:not(:empty)")
+    assert released(page) == before
+
+
+def test_a_file_goes_from_drop_to_download(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "said.csv"
+    file.write_text("text,intent\n" + "book a taxi to the station,taxi\nplay some jazz,music\n" * 20)
+    page.set_input_files("#file", file)
+    page.wait_for_selector("#choices:not([hidden])")
+    assert "40 records with 2 columns" in page.inner_text("#looked")
+    page.click("#explain")
+    page.wait_for_selector("#explained p:nth-child(2)")
+    page.click("#release")
+    page.wait_for_selector("#fetch:not([hidden])", timeout=60_000)
+    for part, name in (
+        ("text", "private.csv"),
+        ("statement", "private.csv.privacy.json"),
+        ("card", "private.csv.card.md"),
+    ):
+        with page.expect_download() as download:
+            page.click(f"[data-part={part}]")
+        assert download.value.suggested_filename == name
+        assert Path(download.value.path()).stat().st_size > 0
+
+
+@pytest.mark.parametrize("width", [390, 1280, 3840])
+def test_nothing_is_wider_than_the_window(browser: Browser, address: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("#views svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_barrier_is_found(browser: Browser, address: str, scheme: str) -> None:
+    context = browser.new_context(color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("#worst svg")
+    page.check("input[value=original]")
+    page.wait_for_selector("#written .broken")
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
+    context.close()
+
+
+def test_the_first_paint_comes_within_half_a_second(browser: Browser, address: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    paints = []
+    for _ in range(3):
+        page.goto(address)
+        page.wait_for_selector("#views svg")
+        paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+    context.close()
+    assert min(paints) < 500
+
+
+def test_two_tabs_do_not_disturb_each_other(browser: Browser, address: str) -> None:
+    context = browser.new_context()
+    first, second = context.new_page(), context.new_page()
+    for page in (first, second):
+        page.goto(address)
+        page.wait_for_selector("#views svg")
+    first.fill("#text", "one")
+    time.sleep(1.0)
+    assert second.input_value("#text") != "one"
+    assert released(second) == 1
+    context.close()
