@@ -22,10 +22,9 @@ from torch import Tensor
 from adept.attacks.bounds import several_guesses
 from adept.attacks.likelihood import Known, known
 from adept.errors import ModelError
-from adept.mechanisms import Description, OriginalLaplace
+from adept.mechanisms import OriginalLaplace
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder
-from adept.rewriting.described import Describer
 from adept.rewriting.rewriter import Rewriter
 
 PEOPLE = 1_000
@@ -101,9 +100,7 @@ class Reader:
 
 def candidates_of(rewriter: Rewriter, texts: Sequence[str]) -> Known:
     """What the mechanism reads of each text."""
-    if isinstance(rewriter.mechanism, Description):
-        return known(rewriter.mechanism, descriptions=Describer(rewriter.model, rewriter.mechanism).describe(texts))
-    return known(rewriter.mechanism, latents=rewriter.encode(texts))
+    return known(rewriter.mechanism, rewriter.encode(texts))
 
 
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
