@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: test browser lint demo bench format clean
+.PHONY: test browser lint docs demo bench format clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -23,6 +23,10 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(READY)
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "The pages are in site/: open site/index.html."
+
 # Four sentences, yours if demo/utterances.txt holds some, at three budgets by the model that comes with the package; then ADePT as
 # published, its two corrections and a learned codebook on 2,000 bundled utterances.
 demo: $(READY)
@@ -33,8 +37,9 @@ demo: $(READY)
 	@rm -f demo/private_[238]*
 	@printf '%s\n' 32 8 2 | OMP_NUM_THREADS=1 xargs -P 2 -I EPSILON $(BIN)/adept rewrite input=demo/utterances.txt \
 	  output=demo/private_EPSILON.txt epsilon=EPSILON > demo/rewrite.log
-	@echo; echo "Each sentence, and what is written for it at epsilon 2, 8 and 32 (put your own into demo/utterances.txt):"
-	@paste -d '\n' demo/utterances.txt demo/private_2.txt demo/private_8.txt demo/private_32.txt /dev/null
+	@for e in 2 8 32; do sed "s/^/    epsilon $$e:  /" demo/private_$$e.txt > demo/private_$$e.shown; done
+	@echo; echo "Each sentence, and what is written for it at three budgets (put your own into demo/utterances.txt):"; echo
+	@paste -d '\n' demo/utterances.txt demo/private_2.shown demo/private_8.shown demo/private_32.shown /dev/null
 	@echo "What was guaranteed is in demo/private_8.txt.privacy.json. Now the comparison of the published mechanism, its two"
 	@echo "corrections and the learned codebook on bundled text: some minutes."
 	$(BIN)/adept compare experiment=demo output_dir=demo/report
@@ -51,4 +56,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build dist runs demo
+	rm -rf .venv build dist runs demo site

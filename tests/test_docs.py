@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import shutil
+import subprocess
 import sys
 import tomllib
 from dataclasses import fields
@@ -251,6 +252,26 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
 def test_every_file_named_in_the_text_exists(page: Path) -> None:
     named = [span for span in spans(page) if re.fullmatch(r"(adept|tests|conf|docs|examples)/[\w/.]+", span)]
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_page_and_every_package_is_in_the_built_docs() -> None:
+    listed = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert [page.name for page in PAGES if page.parent.name == "docs" and f": {page.name}" not in listed] == []
+    pages = sorted((ROOT / "docs" / "api").glob("*.md"))
+    assert [page.name for page in pages if f": api/{page.name}" not in listed] == []
+    described = {
+        name for page in pages for name in re.findall(r"^::: adept\.(\w+)$", page.read_text("utf-8"), re.MULTILINE)
+    }
+    packages = {path.parent.name for path in (ROOT / "adept").glob("*/__init__.py")}
+    assert described >= packages
+
+
+@pytest.mark.slow
+def test_the_docs_build_without_a_warning(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert "privatize" in (tmp_path / "api" / "mechanisms.html").read_text("utf-8")
 
 
 def test_the_readme_is_one_page() -> None:
