@@ -6,7 +6,7 @@ import sys
 from difflib import get_close_matches
 
 from adept.cli.help import help_text
-from adept.cli.options import check_names
+from adept.cli.options import check_options
 from adept.cli.process import DONE, USER_ERROR, guarded, ignore_signals, keep_streams, leave_on_signals
 from adept.cli.removed import check_removed
 
@@ -70,7 +70,7 @@ def run(command: str, arguments: list[str]) -> int:
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
         return DONE
     check_removed(arguments)
-    check_names(command, arguments)
+    check_options(command, arguments)
     sys.argv = [sys.argv[0], *arguments]
     return int(importlib.import_module(f"adept.cli.{command}").main())
 

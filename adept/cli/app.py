@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
@@ -91,14 +90,6 @@ def _mendable(action: Callable[[], int]) -> int:
 
 def _plain(message: str) -> str:
     """What Hydra says, in the words of our own errors where it has a message that users meet often."""
-    if unknown := re.search(
-        r"Could not find '(.+)/(.+)' Available options in '.+?': (.+?)(?: Config search path| See|$)", message
-    ):
-        group, given, known = unknown.groups()
-        near = get_close_matches(given, known.split(), n=1)
-        return f"{group} must be one of {', '.join(known.split())}, got {given}" + (
-            f": did you mean {near[0]}?" if near else ""
-        )
     if misspelt := re.search(r"Key '(.+?)' not in '.+?' full_key: (\S+)", message):
         return f"this command has no option {misspelt[2]}: --help lists the options"
     if other := re.search(r"Value '(.*)' .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):

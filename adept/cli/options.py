@@ -59,23 +59,36 @@ def names(group: str, command: str) -> list[str]:
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
 
 
-def check_names(command: str, arguments: list[str]) -> None:
-    """Refuse to set an option that the command does not have.
+def check_options(command: str, arguments: list[str]) -> None:
+    """Refuse to set an option that the command does not have, or to choose a file that a group does not have.
 
     Raises:
-        ConfigurationError: with the nearest option, or with where they are listed.
+        ConfigurationError: with the nearest name, or with where names are listed.
     """
     known = [field.name for field in options(command)]
-    inner = {
+    whole = {
         name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)
     }  # groups, which Hydra can set whole
+    chosen = groups(command)
     for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        ours = equals and re.fullmatch(r"[A-Za-z_][\w.]*", name) and not name.startswith(("hydra.", "mechanism."))
-        if ours and name not in {*known, *inner}:
-            near = get_close_matches(name, known, n=1)
-            advice = f"did you mean {near[0]}?" if near else f"adept {command} --help lists its options"
-            raise ConfigurationError(f"{command} has no option {name}: {advice}")
+        name, equals, value = argument.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", name) or name.startswith(("hydra.", "mechanism.")):
+            continue  # Hydra's own
+        if name not in {*known, *whole}:
+            raise ConfigurationError(
+                f"{command} has no option {name}: {_meant(name, known) or f'adept {command} --help lists its options'}"
+            )
+        if name in chosen and re.fullmatch(r"[\w.-]*", value) and value not in ("null", *names(name, command)):
+            choices = names(name, command)
+            meant = _meant(value, choices)
+            raise ConfigurationError(
+                f"{name} must be one of {', '.join(choices)}, got {value or 'nothing'}"
+                + (f": {meant}" if meant else "")
+            )
+
+
+def _meant(name: str, known: list[str]) -> str:
+    return f"did you mean {near[0]}?" if (near := get_close_matches(name, known, n=1)) else ""
 
 
 def config_directory() -> Path:

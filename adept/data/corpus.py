@@ -72,6 +72,12 @@ class DataConfig(Columns):
     grammar: int = 0
     """Utterances of the bundled grammar that are added to the training text, which then has no labels."""
 
+    def __post_init__(self) -> None:
+        if self.most is not None and self.most < 1:
+            raise ConfigurationError(f"data.most must be at least 1, got {self.most}")
+        if self.grammar < 0:
+            raise ConfigurationError(f"data.grammar must be at least 0, got {self.grammar}")
+
 
 def text_of(record: Record, column: str, *, number: int) -> str:
     """Return a record's string in ``column``; raise DataError naming the column and the record's number otherwise."""

@@ -124,7 +124,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=8 colour=red", "rewrite has no option colour: "),
         ("rewrite output={output} epsilon=8", "input must be given"),
         ("train data=atsi output_dir={nowhere}", "data must be one of air_travel, atis, files, snips, got atsi"),
-        ("train experiment=demonstration output_dir={nowhere}", "experiment must be one of demo, "),
+        ("train experiment=demonstration output_dir={nowhere}", "experiment must be one of utterances, got demonstration"),
         (
             "train modle.latent_dim=3 output_dir={nowhere}",
             "train has no option modle.latent_dim: did you mean model.latent_dim?",
@@ -137,6 +137,8 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("rewrite model_dir={model} input={latin} output={output} epsilon=8", "not UTF-8"),
         ("rewrite model_dir={model} input={input} output={output}.docx epsilon=8", "unknown file format 'docx'"),
         ("rewrite model_dir={model} input={input} output={input} epsilon=8", "not overwritten"),
+        ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
+        ("train data.grammar=-1 output_dir={nowhere}", "data.grammar must be at least 0, got -1"),
         ("train trainer.max_epochs=0 output_dir={nowhere}", "trainer.max_epochs must be at least 1"),
         ("train output_dir={model}", "is not empty"),
         ("evaluate train={input} test={empty}", "has no records"),

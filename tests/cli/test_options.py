@@ -15,7 +15,7 @@ from tiny import Run
 from adept.__main__ import COMMANDS
 from adept.cli import source
 from adept.cli.help import help_text
-from adept.cli.options import check_names, groups, mechanism_options, names, options, typed_as
+from adept.cli.options import check_options, groups, mechanism_options, names, options, typed_as
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 
@@ -135,6 +135,9 @@ def test_help_names_the_groups_that_concern_a_command_and_the_options_of_a_chose
         ("rewrite", "imput=x", "rewrite has no option imput: did you mean input?"),
         ("rewrite", "lables=drop", "did you mean labels?"),
         ("train", "modle.latent_dim=3", "did you mean model.latent_dim?"),
+        ("train", "data=atsi", "data must be one of air_travel, atis, files, snips, got atsi: did you mean atis?"),
+        ("rewrite", "mechanism=-1", "got -1"),
+        ("train", "experiment=demo", "experiment must be one of utterances, got demo"),
         ("compare", "qqq=1", "adept compare --help lists its options"),
     ],
 )
@@ -153,13 +156,14 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one(
             "rewrite",
             ["input=a=b", "mechanism.delta=1e-6", "+decoding.other=1", "~labels", "hydra.run.dir=x", "--cfg", "job"],
         ),
-        ("train", ["data.path=x", "data={name:mine}", "model={}", "'quoted=x'"]),
+        ("audit", ["mechanism=module:name"]),
+        ("train", ["mechanism=null", "data=files", "data.path=x", "data={name:mine}", "model={}", "'quoted=x'"]),
     ],
 )
 def test_what_hydra_itself_understands_is_left_to_it(command: str, arguments: list[str]) -> None:
-    check_names(command, arguments)
+    check_options(command, arguments)
     with pytest.raises(ConfigurationError):
-        check_names(command, [*arguments, "colour=red"])
+        check_options(command, [*arguments, "colour=red"])
 
 
 def test_values_are_written_as_they_would_be_typed() -> None:
