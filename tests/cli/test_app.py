@@ -124,7 +124,10 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=8 colour=red", "rewrite has no option colour: "),
         ("rewrite output={output} epsilon=8", "input must be given"),
         ("train data=atsi output_dir={nowhere}", "data must be one of air_travel, atis, files, snips, got atsi"),
-        ("train experiment=demonstration output_dir={nowhere}", "experiment must be one of utterances, got demonstration"),
+        (
+            "train experiment=demonstration output_dir={nowhere}",
+            "experiment must be one of utterances, got demonstration",
+        ),
         (
             "train modle.latent_dim=3 output_dir={nowhere}",
             "train has no option modle.latent_dim: did you mean model.latent_dim?",
