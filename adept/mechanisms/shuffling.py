@@ -24,10 +24,13 @@ spread, and (.)+ of a sum is convex. (5) x and x' may be swapped. QED.
 multiply, and (4) goes through factor by factor. *More records* never make it worse: means over n form a reversed martingale,
 so the smallest group of records governs. A smaller eps is post-processing, so A may be rounded up.
 
-*The number*. Each value of X is split between its two neighbours on a grid, keeping the mean: a spread again, hence an upper bound.
-The sum's law comes from a Fourier transform, after tilting by e^(theta s), theta chosen so that zero is its mean: so all that
-counts is near the centre, and tails of 1e-12 are as exact as the middle. What the window loses above it is bounded by Chernoff
-and added; what wraps around from below only adds. Rounding makes errors of 1e-10 relative; 1e-6 is added for them.
+*The number* is computed by ``adept.mechanisms.positive_part``: from above, every rounding error counted. It is never above that of
+one record alone, E[X+], and two *floors* below the claim are checked, with p = t' / W (of several symbols: their product):
+
+    p (A - e) (1 - g)^(n-1), from the files where no other record is a blanket;
+    p (A - e) (p A)^(n-1), the truth where all other records are x and release what x alone makes likely.
+
+A number that is below a floor, or none, is not believed: E[X+] then stands, so that the local epsilon is stated.
 """
 
 import math
@@ -40,20 +43,18 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import LocalRandomizer, check_between, check_integer
+from adept.mechanisms.base import LocalRandomizer, check_between, check_integer, check_positive
+from adept.mechanisms.guarantee import total
 from adept.mechanisms.joint_response import JointResponse
+from adept.mechanisms.positive_part import SLACK, mean_positive_part
 from adept.mechanisms.randomized_response import RandomizedResponse
 
 Floats = NDArray[np.float64]
 
 LARGEST_EPSILON = 40.0  # beyond, nothing is hidden among fewer than 10^17 records, and no amplification is computed
-FINEST, COARSEST = 2**19, 0.02  # grid points of a window; a step, in units of the largest weight
-WIDTH, SPREAD = (
-    12.0,
-    4e-3,
-)  # half a window in standard deviations; the share of the variance that a grid may add, times 4
-ROUNDING = 1e-6
 STEP = 2e-4  # relative, of the returned epsilon
+LEAST = 1e-300  # no smaller delta is told from zero
+FLOORS_OFF = 1e-3  # relative error of a floor: n u, for n up to 10^12
 
 
 @dataclass(frozen=True)
@@ -70,15 +71,33 @@ class Draw:
     size: int
     top: int = 1
 
-    def cells(self) -> list[tuple[float, float, float]]:
-        """Return (probability of a blanket symbol, its weight under x, under x') for the worst pair of records."""
-        heavy = math.nextafter(math.exp(self.epsilon), math.inf)
-        total = self.top * heavy + (self.size - self.top)
-        shared = max(0, 2 * self.top - self.size)
-        own = self.top - shared
-        rest = self.size - 2 * own - shared
-        cells = [(own, heavy, 1.0), (own, 1.0, heavy), (shared, heavy, heavy), (rest, 1.0, 1.0)]
-        return [(count / total, first, second) for count, first, second in cells if count]
+    def __post_init__(self) -> None:
+        check_positive(epsilon=self.epsilon)
+        check_integer(2, 2**1000, size=self.size)
+        check_integer(1, self.size - 1, top=self.top)
+
+    @property
+    def own(self) -> int:
+        """t': how many heavy symbols two records need not share."""
+        return min(self.top, self.size - self.top)
+
+    @property
+    def weight(self) -> float:
+        """W."""
+        return self.top * math.exp(self.epsilon) + (self.size - self.top)
+
+    @property
+    def kept(self) -> float:
+        """ln(t' A / W): the chance that a record releases what it shares with no other."""
+        heavy = self.own * math.exp(self.epsilon)
+        return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
+
+    def cells(self) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
+        """Return (probability of a blanket symbol, logarithms of its weight under x and x') for the worst pair of records."""
+        heavy, light = (self.epsilon,), ()
+        shared, rest = self.top - self.own, self.size - self.top - self.own
+        cells = [(self.own, heavy, light), (self.own, light, heavy), (shared, heavy, heavy), (rest, light, light)]
+        return [(count / self.weight, first, second) for count, first, second in cells if count]
 
 
 def draws_of(
@@ -113,7 +132,7 @@ def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> flo
     """
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
-    local = math.fsum(draw.epsilon for draw in draws)
+    local = total(*(draw.epsilon for draw in draws))
     if local > LARGEST_EPSILON:
         return local
     return _smallest(tuple(draws), records, delta, local)
@@ -122,7 +141,7 @@ def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> flo
 @lru_cache(maxsize=64)
 def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float) -> float:
     def excess(central: float) -> float:
-        return math.log(max(central_delta(draws, records=records, epsilon=central), 1e-300) / delta)
+        return math.log(central_delta(draws, records=records, epsilon=central) / delta)
 
     if excess(0.0) <= 0:
         return 0.0
@@ -135,92 +154,35 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
 
 
 def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return an upper bound on the delta at which the shuffled file is (epsilon, delta)-DP: this module's claim."""
-    if epsilon >= math.fsum(draw.epsilon for draw in draws):
+    """Return an upper bound on the delta at which the shuffled file is (epsilon, delta)-DP, epsilon >= 0: this module's claim."""
+    if epsilon >= total(*(draw.epsilon for draw in draws)):
         return 0.0
     chances, values, unit = _law(draws, epsilon=epsilon)
-    tilt = _tilt(chances, values)
-    law = _on_grid(chances, values, tilt=tilt, records=records)
-    mean = law.mean_above_zero(tilt) + law.lost_above(tilt)
-    return float(min(1.0, unit * mean / records * (1 + ROUNDING)))
+    alone = unit * float(chances @ np.maximum(values, 0.0)) * (1 + SLACK)
+    bound = unit * mean_positive_part(chances, values, copies=records) / records
+    floor = (1 - FLOORS_OFF) * _floor(draws, records=records, epsilon=epsilon)
+    return max(LEAST, bound if floor <= bound < alone else alone)
 
 
 def _law(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """The probabilities and values of X, zero left out, in units of the largest weight; and that unit."""
-    cells = [(1.0, 1.0, 1.0)]
+    """The probabilities and values of X, from above, in units of its largest value; and that unit. Zero is left out."""
+    cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
-        cells = [(p * q, a * c, b * d) for p, a, b in cells for q, c, d in draw.cells()]
-    chances, first, second = np.array(cells).T
-    unit = float(first.max())
-    return chances, first / unit - math.exp(epsilon) * (second / unit), unit
+        cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]
+    exponents = [(math.fsum(a), math.fsum((epsilon, *b, *(-x for x in a)))) for _, a, b in cells]
+    values = np.array([-math.exp(weight) * math.expm1(odds) for weight, odds in exponents])  # e^a - e^(epsilon + b)
+    chances = np.array([p for p, _, _ in cells]) * (1 + SLACK * np.sign(values))
+    unit = float(values.max()) * (1 + SLACK)
+    return chances[values != 0], (values + SLACK * np.abs(values))[values != 0] / unit, unit
 
 
-def _tilt(chances: Floats, values: Floats) -> float:
-    """The theta >= 0 at which X e^(theta X) has mean zero: its largest value is positive, and its mean is not."""
-
-    def mean(theta: float) -> float:
-        return float((chances * np.exp(theta * values)) @ values)
-
-    if mean(0.0) >= 0:
-        return 0.0
-    high = 1.0
-    while mean(high) < 0:
-        high *= 2
-    return float(brentq(mean, 0.0, high))
-
-
-def _on_grid(chances: Floats, values: Floats, *, tilt: float, records: int) -> "_Sum":
-    """Split X between neighbours on a grid, keeping its mean; the grid is fine enough for its share of the variance."""
-    tilted = chances * np.exp(tilt * values)
-    tilted /= 1 - chances.sum() + tilted.sum()
-    deviation = math.sqrt(records * float(tilted @ values**2))
-    width = WIDTH * (deviation + 1)
-    step = min(deviation * math.sqrt(SPREAD / (records * float(tilted.sum()))), COARSEST)
-    size = min(FINEST, 1 << math.ceil(math.log2(2 * width / step)))
-    step = 2 * width / size
-    below = np.floor(values / step)
-    share = values / step - below
-    places = np.concatenate([below, below + 1])
-    return _Sum(np.concatenate([chances * (1 - share), chances * share]), places, step, size, records)
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """A sum of independent copies of a law on whole multiples of a step.
-
-    Attributes:
-        chances: of the places; what is missing to one is the chance of zero.
-        places: whole numbers, in steps.
-        step: the grid's.
-        size: grid points of the window, half of them above zero.
-        records: copies.
-    """
-
-    chances: Floats
-    places: Floats
-    step: float
-    size: int
-    records: int
-
-    def log_moment(self, theta: float) -> float:
-        """ln E[e^(theta X)]."""
-        return math.log1p(float(self.chances @ np.expm1(theta * self.step * self.places)))
-
-    def mean_above_zero(self, tilt: float) -> float:
-        """E[(sum X)+] inside the window."""
-        log_moment = self.log_moment(tilt)
-        tilted = self.chances * np.exp(tilt * self.step * self.places - log_moment)
-        angles = 2 * np.pi * np.arange(self.size // 2 + 1) / self.size
-        bend = np.zeros(len(angles), dtype=np.complex128)  # the characteristic function, less one: nothing cancels
-        for chance, place in zip(tilted, self.places, strict=True):
-            bend += chance * (-2 * np.sin(angles * (place / 2)) ** 2 - 1j * np.sin(angles * place))
-        law = np.fft.irfft(np.exp(self.records * np.log1p(bend)), self.size)[: self.size // 2]
-        sums = self.step * np.arange(self.size // 2)
-        return math.exp(self.records * log_moment) * float((np.maximum(law, 0.0) * np.exp(-tilt * sums)) @ sums)
-
-    def lost_above(self, tilt: float) -> float:
-        """A bound on E[S; S >= R], R the window's end: s e^(-theta s) falls from s = 1 / theta on, and E[e^(theta S)] is known."""
-        end = self.step * (self.size // 2)
-        slopes = [tilt + 2.0**power / end for power in range(1, 12)]
-        least = min(self.records * self.log_moment(slope) - slope * end for slope in slopes)
-        return end * math.exp(min(least, 700.0))
+def _floor(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
+    """What delta is at least: the larger one of the two floors."""
+    blanket, none = 1.0, 0.0  # g and 1 - g
+    for draw in draws:
+        blanket *= draw.size / draw.weight
+        none += (1 - none) * draw.top * math.expm1(draw.epsilon) / draw.weight
+    alone = math.log1p(-blanket) if blanket < 0.5 else math.log(none)
+    together = math.fsum(draw.kept for draw in draws)
+    left = math.expm1(math.fsum((epsilon, *(-draw.epsilon for draw in draws))))  # e^c / A - 1
+    return -left * math.exp(together + (records - 1) * max(alone, together))

@@ -1,0 +1,198 @@
+r"""An upper bound on the mean of (X_1 + ... + X_n)+ for independent copies of a number with few values, its rounding counted.
+
+*The sum*. Let S = X_1 + ... + X_n, and U an independent Gaussian number of mean 0 and deviation h: E[S+] <= E[(S + U)+] (Jensen).
+For theta > 0 put f(x) = e^(theta x) E[(S + U - x)+]. Its Fourier transform is E[e^(z S)] e^(z^2 h^2 / 2) / z^2 at z = theta + iy,
+as the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's formula the sum of f over the multiples of any T is
+1 / T times the sum of the transform over the multiples of 2 pi / T. All terms of the first sum are positive and f(0) is one of
+them; so the second, a sum of E[e^(z X)]^n over some 10^4 places, is an *upper bound*, whatever theta, T and h are. They decide how
+close it is. theta makes zero the mean of S under the weights e^(theta S); T is so long that hardly anything comes round; h is a
+hundredth of what counts. Values so low that the others hardly ever make up for them are moved up to a limit, which only adds.
+
+Outcomes without one positive X add nothing to E[S+]. Where they are likely they are left out, or they would drown the others: from
+E[e^(z X)]^n the same power of what zero and the negative values contribute is taken, as one difference without cancellation.
+
+*Its rounding*. With u = 2^-53, sums and products are right to u relatively, elementary functions to 8 u, and exponentials besides
+to u times their exponent. So every step below is right to SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)], m_j the tilted
+chances p_j e^(theta x_j) / M, v = sum m_j |x_j|, and phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 are
+right to SLACK m_j y |x_j|, their argument's rounding included, so phi to SLACK y v; by the mean value theorem phi^n, |phi| <= r, to
+SLACK r^n n y v / r, and to SLACK r^n (1 + |n ln phi|) for exponential and logarithm. Without the outcomes that have no positive
+value it is (a + b)^n - a^n with |b| <= P, the tilted mass of the positive values, and |a| + P <= r: that changes by at most
+n P r^(n-1) times the same sum, with y for the arguments in b. All this is added term by term. What is cut off beyond y = Y is at
+most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. M - 1, a sum of p_j (e^(theta x_j) - 1), is taken larger by SLACK
+times the sum of their sizes. Where M is below 2^-5, so that 1 / M is not right to SLACK, Chernoff's E[S+] <= M^n / theta stands.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+Floats = NDArray[np.float64]
+Complexes = NDArray[np.complex128]
+
+SLACK = 2.0**-40
+SMALLEST_MOMENT, LARGEST_TILT, UNDERFLOW = 2.0**-5, 500.0, 700.0
+REACH, DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
+SMOOTHING, CUT, MOST_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
+RARE, RARELY = (
+    30.0,
+    2.0,
+)  # n ln(1 + P / a) and ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
+
+
+def mean_positive_part(chances: Floats, values: Floats, *, copies: int) -> float:
+    """Return an upper bound on E[(X_1 + ... + X_n)+].
+
+    Args:
+        chances: of the values; what is missing to one is the chance of zero.
+        values: none of them zero, the largest 1.
+        copies: n, at least 1.
+    """
+    tilted = _Sum(chances, values, copies, _balance(chances, values))
+    values = np.maximum(values, -tilted.reach)
+    tilted = _Sum(chances, values, copies, _balance(chances, values))
+    scale = tilted.deviation / math.sqrt(tilted.share)
+    tilt = max(tilted.tilt, min(1.0, 1 / scale))
+    period = REACH * (tilted.deviation + scale) + DECAY / tilt
+    smoothing = SMOOTHING * min(1 / tilt, tilted.upward / math.sqrt(tilted.share))
+    return _Sum(chances, values, copies, tilt).bound(step=2 * math.pi / period, smoothing=smoothing)
+
+
+def _balance(chances: Floats, values: Floats) -> float:
+    """The theta >= 0 at which X e^(theta X) has mean zero; zero where its mean is not negative."""
+
+    def mean(theta: float) -> float:
+        return float((chances * np.exp(theta * values)) @ values)
+
+    if mean(0.0) >= 0:
+        return 0.0
+    return float(brentq(mean, 0.0, LARGEST_TILT)) if mean(LARGEST_TILT) > 0 else LARGEST_TILT
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """S under the weights e^(theta S).
+
+    Attributes:
+        chances: of the values of X.
+        values: of X.
+        copies: n.
+        tilt: theta.
+    """
+
+    chances: Floats
+    values: Floats
+    copies: int
+    tilt: float
+
+    @cached_property
+    def _growth(self) -> Floats:
+        return np.asarray(self.chances * np.expm1(self.tilt * self.values))
+
+    @cached_property
+    def moment(self) -> float:
+        """M."""
+        return 1.0 + float(self._growth.sum())
+
+    @cached_property
+    def log_total(self) -> float:
+        """n ln M, from above."""
+        return self.copies * math.log1p(float((self._growth + SLACK * np.abs(self._growth)).sum()))
+
+    @cached_property
+    def masses(self) -> Floats:
+        """m_j: the tilted chances."""
+        return np.asarray(self.chances * np.exp(self.tilt * self.values) / self.moment)
+
+    @property
+    def _above(self) -> NDArray[np.bool_]:
+        return np.asarray(self.values > 0)
+
+    @property
+    def gain(self) -> float:
+        """P, relative to M."""
+        return float(self.masses[self._above].sum())
+
+    @property
+    def share(self) -> float:
+        """The tilted chance that some X is positive, roughly."""
+        return -math.expm1(-self.copies * self.gain)
+
+    @property
+    def deviation(self) -> float:
+        """The tilted standard deviation of S, its mean being zero."""
+        return math.sqrt(self.copies * float(self.masses @ self.values**2))
+
+    @property
+    def upward(self) -> float:
+        """What the positive values contribute to it."""
+        return math.sqrt(self.copies * float(self.masses[self._above] @ self.values[self._above] ** 2))
+
+    @property
+    def reach(self) -> float:
+        """What the positive values hardly ever make up for."""
+        mean = self.copies * float(self.masses[self._above] @ self.values[self._above])
+        return mean + REACH * (self.upward + 1)
+
+    def bound(self, *, step: float, smoothing: float) -> float:
+        """The sum over y = 0, step, 2 step, ..., with its errors."""
+        total = math.exp(max(-UNDERFLOW, min(self.log_total, UNDERFLOW)))
+        if self.moment < SMALLEST_MOMENT or self.tilt >= LARGEST_TILT or self.log_total < -UNDERFLOW:
+            return total / self.tilt  # Chernoff: s <= e^(theta s) / theta
+        smoothing = max(smoothing, CUT / (MOST_TERMS * step))
+        places = step * np.arange(math.ceil(CUT / (smoothing * step)) + 1, dtype=np.float64)
+        powers, errors = self._powers(places)
+        z = self.tilt + 1j * places
+        kernel = np.exp(smoothing**2 / 2 * z**2) / z**2
+        terms = (powers * kernel).real + errors * np.abs(kernel)
+        terms[0] /= 2
+        cut = math.exp(smoothing**2 / 2 * (self.tilt**2 - places[-1] ** 2)) / float(places[-1])
+        cut *= min(1.0, 2 * self.copies * self.gain)  # twice: where nothing is left out this is 1
+        whole = (step * float(terms.sum()) + cut) / math.pi
+        return total * whole * (1 + SLACK)
+
+    def _powers(self, places: Floats) -> tuple[Complexes, Floats]:
+        """phi(y)^n, where rare less the outcomes without a positive value, and bounds on the errors."""
+        n, gain, drift = self.copies, self.gain, SLACK * places * float(self.masses @ np.abs(self.values))
+        without = 1 - gain
+        odds = math.log1p(gain / without) if without > 0 else math.inf
+        if n * odds > RARE or odds > RARELY:
+            log_power = n * _log1p(_turned(self.masses, self.values, places))
+            radius = np.exp(log_power.real / n) + drift
+            return np.exp(log_power), radius**n * (SLACK * (1 + np.abs(log_power)) + n * drift / radius)
+        low, high = ~self._above, self._above
+        log_low = _log1p(_turned(self.masses[low] / without, self.values[low], places))
+        waves = np.exp(1j * places[:, None] * self.values[high]) @ self.masses[high]
+        log_ratio = n * _log1p(waves / without * np.exp(-log_low))
+        log_power = n * (log_low - odds)
+        radius = without * np.exp(log_low.real) + gain + drift
+        size = SLACK * (1 + places + n * odds + np.abs(log_power) + np.abs(log_ratio)) + n * drift / radius
+        return _difference(log_power, log_ratio), n * gain * radius ** (n - 1) * size
+
+
+def _turned(masses: Floats, values: Floats, places: Floats) -> Complexes:
+    """The sum of m (e^(iyx) - 1) at each y: nothing cancels near y = 0."""
+    total = np.zeros(len(places), dtype=np.complex128)
+    for mass, value in zip(masses, values, strict=True):
+        total += mass * (-2 * np.sin(places * (value / 2)) ** 2 + 1j * np.sin(places * value))
+    return total
+
+
+def _log1p(z: Complexes) -> Complexes:
+    """ln(1 + z), by |1 + z|^2 - 1 = x (2 + x) + y^2. (NumPy takes the logarithm of |1 + z|: a small z loses its real part.)"""
+    excess = z.real * (2 + z.real) + z.imag**2
+    near = np.abs(excess) < 0.5
+    far = np.log(np.maximum(np.hypot(1 + z.real, z.imag), 1e-150))
+    real = np.where(near, np.log1p(np.where(near, excess, 0.0)) / 2, far)
+    return np.asarray(real + 1j * np.arctan2(z.imag, 1 + z.real))
+
+
+def _difference(first: Complexes, second: Complexes) -> Complexes:
+    """e^(first + second) - e^first, without cancellation: e^z - 1 = (e^x - 1) cos y - 2 sin^2(y/2) + i e^x sin y for z = x + iy."""
+    x, y = np.minimum(second.real, 1.0), second.imag
+    small = np.expm1(x) * np.cos(y) - 2 * np.sin(y / 2) ** 2 + 1j * np.exp(x) * np.sin(y)
+    large = np.exp(first + second) - np.exp(first)
+    return np.asarray(np.where(second.real < 1, np.exp(first) * small, large))
