@@ -1,4 +1,4 @@
-"""What shuffling is worth by other ways than the package's: files enumerated and sums written out, at sixty digits or in integers."""
+"""What shuffling is worth by other ways than the package's: files enumerated, sums written out, at sixty digits or in integers."""
 
 import math
 from collections.abc import Iterator
