@@ -2,7 +2,9 @@
 
 import math
 import random
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import pytest
@@ -12,6 +14,7 @@ from exact_shuffling import bound_at_sixty_digits, bound_by_enumeration, true_de
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, Description, Gaussian, LearnedCodebook, Mechanism, OriginalLaplace, positive_part
 from adept.mechanisms import RandomizedResponse as Response
+from adept.mechanisms.guarantee import words
 from adept.mechanisms.shuffling import Draw, central_delta, central_epsilon, draws_of
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 32.0, 38.0, 39.9, 45.0)
@@ -193,6 +196,31 @@ def test_files_of_any_length_and_deltas_of_any_size_have_an_answer() -> None:
     assert central_epsilon([Draw(40.0, 2**120)], records=10**12, delta=1e-100) < 14
     with pytest.raises(ConfigurationError, match="shuffled_records must be an integer between 1 and 1000000000000"):
         central_epsilon([Draw(4.0, 17)], records=10**13, delta=1e-12)
+
+
+def table() -> list[list[str]]:
+    """The rows of the docs' table."""
+    text = (Path(__file__).parents[2] / "docs" / "guarantees.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\d+) \| k = ([\d,]+), t = (\d+) \|(.*)\|$", text, re.MULTILINE)
+    return [[row[0], row[1].replace(",", ""), row[2], *row[3].split("|")] for row in rows]
+
+
+def check_row(row: list[str], columns: slice) -> None:
+    draw = Draw(float(row[0]), int(row[1]), int(row[2]))
+    for records, shown in list(zip((10**3, 10**4, 10**5, 10**6), row[3:], strict=True))[columns]:
+        assert words(central_epsilon([draw], records=records, delta=min(1e-6, 0.1 / records))) == shown.strip()
+
+
+def test_the_docs_show_these_numbers() -> None:
+    check_row(table()[0], slice(0, 1))
+    check_row(table()[3], slice(3, 4))
+
+
+@pytest.mark.slow
+def test_the_docs_show_these_numbers_everywhere() -> None:
+    assert len(table()) == 5
+    for row in table():
+        check_row(row, slice(None))
 
 
 def test_an_alphabet_too_large_to_count_is_no_trouble() -> None:
