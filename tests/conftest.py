@@ -35,6 +35,7 @@ def pytest_collection_finish() -> None:
 def _own_key(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test makes a key in the user's home."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(autouse=True)

@@ -96,13 +96,13 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "f
     save_file(held, path)
 
 
-def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
+def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int | None, ...]]) -> dict[str, Tensor]:
     """Return the int32 tables and int16 arrays of a safetensors file, once it is certain that they have these names and sizes.
 
     Args:
         path: the file.
         columns: the tables' names and numbers of columns; they may have any number of rows.
-        shapes: the arrays' names and shapes.
+        shapes: the arrays' names and shapes, in which None stands for any size.
     """
     with _opened(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
@@ -110,12 +110,12 @@ def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int
             raise corrupt(path, "other tables than a codec has")
         for name, table in held.items():
             kind, size = table.get_dtype(), tuple(table.get_shape())
-            right = (
-                (kind, size) == ("I16", shapes[name])
-                if name in shapes
-                else (kind, size[1:]) == ("I32", (columns[name],))
-            )
-            if not right:
+            wanted, shape = ("I16", shapes[name]) if name in shapes else ("I32", (None, columns[name]))
+            if (
+                kind != wanted
+                or len(size) != len(shape)
+                or any(b not in (None, a) for a, b in zip(size, shape, strict=True))
+            ):
                 raise corrupt(path, f"the table {name} is of another kind")
         return {name: file.get_tensor(name) for name in held}
 

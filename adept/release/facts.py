@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib.metadata
-import json
 import platform
 import re
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, Randomize
 from adept.mechanisms.blocks import Block
 from adept.mechanisms.guarantee import json_number
 from adept.models.codec.codec import Codec
-from adept.models.codec.files import codec_content
+from adept.models.codec.files import codec_sha256
 from adept.models.network.autoencoder import WEIGHTS, Autoencoder, TrainingData
 from adept.models.untrusted_files import PRECISIONS
 from adept.rewriting.loading import PACKAGED, packaged_directory
@@ -52,7 +51,7 @@ def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = N
         "top": tops[0] if len(tops) == 1 else tops,
         "codebook_sha256": codewords_sha256(mechanism.layout(dim))
         if isinstance(mechanism, Codebook)
-        else codec_sha256(codec),
+        else codec and codec_sha256(codec),
     }
 
 
@@ -61,17 +60,6 @@ def codewords_sha256(blocks: Sequence[Block]) -> str:
     digest = hashlib.sha256()
     for block in blocks:
         digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
-    return digest.hexdigest()
-
-
-def codec_sha256(codec: Codec | None) -> str | None:
-    """The digest of everything that a codec is made of; None without one."""
-    if codec is None:
-        return None
-    description, tables = codec_content(codec)
-    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode("ascii"))
-    for name, table in sorted(tables.items()):
-        digest.update(name.encode() + table.tobytes())
     return digest.hexdigest()
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
+from adept.models.codec.first_use import complete
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.decoding import DecodingConfig
 from adept.models.tokenizer.tokenizer import Tokenizer
@@ -38,7 +39,7 @@ class DescriptionCoding(Coding):
     ) -> None:
         if model.codec is None:
             raise ModelError("the model has no codec: train one with this version")
-        self.codec = model.codec
+        model.codec = self.codec = complete(model.codec)  # before any record is read
         [(self.size, _)] = mechanism.symbols(model.config.latent_dim)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:

@@ -24,14 +24,16 @@ the time, and a number that its record was described as a tenth: time would tell
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.arithmetic_code import MAX_WORDS, SPAN, TextCode
 from adept.models.codec.beam_search import TextSearch
 from adept.models.codec.nearest_text import ADDED, LARGEST_NUMBERED, Numbered, Shelf, Weights
@@ -51,6 +53,24 @@ MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes
 MARKS = re.compile(f"({PUNCTUATION})")
 
 Words = tuple[str, ...]
+Report = Callable[[str, float], None]  # what is being learned, and the share of it that is done
+
+
+@dataclass(frozen=True)
+class Unlearned:
+    """What a codec of public text has yet to learn: a function of its utterances and of these.
+
+    Attributes:
+        rows: the training text in its order, by numbers of utterances.
+        network: whether an LSTM learns to foresee words.
+        listed: how many texts, the utterances and the likeliest ones behind them, have the first numbers.
+        seed: of the network.
+    """
+
+    rows: tuple[int, ...]
+    network: bool
+    listed: int
+    seed: int
 
 
 class Codec:
@@ -62,6 +82,10 @@ class Codec:
         utterances: public utterances, as words, in order; none where the training text is not public.
         held_out: public utterances that nothing was learned from, to tell what of such texts survives; they are never written.
         likely: the model's likeliest texts but the utterances, the likeliest first; none where the training text is not public.
+        unlearned: what it has to learn before it is used, where that was put off.
+
+    Attributes:
+        directory: where it was loaded from.
     """
 
     def __init__(
@@ -71,18 +95,22 @@ class Codec:
         utterances: Sequence[Words],
         held_out: Sequence[Words] = (),
         likely: Numbered | None = None,
+        unlearned: Unlearned | None = None,
     ) -> None:
         self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
-        self.likely = likely or Numbered()
+        self.likely, self.unlearned = likely or Numbered(), unlearned
+        self.directory: Path | None = None
         self.models = model.unspelled().nearsighted(), model
         self._sizes: dict[int, _Sized] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles hold what it was made of."""
-        return Codec, (self.model, self.weigh, self.utterances, self.held_out, self.likely)
+        return Codec, (self.model, self.weigh, self.utterances, self.held_out, self.likely, self.unlearned)
 
     @classmethod
-    def of(cls, texts: Sequence[str], *, public: bool, likely: int = 0, network: bool = True, seed: int = 0) -> "Codec":
+    def of(
+        cls, texts: Sequence[str], *, public: bool, likely: int = 0, network: bool = False, seed: int = 0
+    ) -> "Codec":
         """Learn from texts. Unless they are public, no utterance is kept, and nothing that stands in one text alone, however
         often that is said: no sequence of words, no word, and not how it is spelled. Who said a text is not known here, so that
         what one person says in two different texts may stay: a codec of private text is as private as its model.
@@ -90,17 +118,36 @@ class Codec:
         Args:
             texts: the training text.
             public: whether it is.
-            likely: how many texts, the utterances and the likeliest ones behind them, have the first numbers.
-            network: whether an LSTM learns to foresee words, if the texts are public and not too few.
-            seed: of the order of utterances and of the classes of words.
+            likely: how many texts, the utterances and the likeliest ones behind them, have the first numbers once the list is
+                ``learned``; public texts alone.
+            network: whether an LSTM, once it is ``learned``, foresees words; public texts alone.
+            seed: of the order of utterances, the classes of words and the network.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
         weigh = Weights.of(rows if public else different)
         distinct = different if public else []
         ordered = [distinct[number] for number in Shelf(distinct, weigh).order(seed=seed)]
-        model = WordModel.of(rows, seed=seed, least=1 if public else 2, network=network and public)
-        return cls(model, weigh, ordered, likely=_likely(model, ordered, count=likely) if public else None)
+        model = WordModel.of(rows, seed=seed, least=1 if public else 2)
+        if not public or not (network or likely > len(ordered)):
+            return cls(model, weigh, ordered)
+        places = {words: number for number, words in enumerate(ordered)}
+        return cls(
+            model, weigh, ordered, unlearned=Unlearned(tuple(map(places.__getitem__, rows)), network, likely, seed)
+        )
+
+    def learned(self, report: Report = lambda what, share: None) -> "Codec":
+        """Return the codec with its network and its list: minutes where they are still to be learned.
+
+        The same machine learns the same; on others sums round differently, and so may a few of the weights.
+        """
+        if self.unlearned is None:
+            return self
+        model, rows = self.model, [self.utterances[number] for number in self.unlearned.rows]
+        if self.unlearned.network:
+            model = model.with_network(rows, seed=self.unlearned.seed, report=partial(report, "network"))
+        likely = _likely(model, self.utterances, count=self.unlearned.listed, report=partial(report, "list of texts"))
+        return Codec(model, self.weigh, self.utterances, self.held_out, likely)
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
@@ -157,6 +204,8 @@ class Codec:
     def _sized(self, size: int) -> "_Sized":
         if size < 2:
             raise ConfigurationError(f"size must be at least 2, got {size}")
+        if self.unlearned:
+            raise ModelError("the codec has yet to learn its network or its list: use what learned() returns")
         if size not in self._sizes:
             self._sizes[size] = _Sized(self, size)
         return self._sizes[size]
@@ -208,7 +257,9 @@ class _Sized:
         return self.shelf[number] if number < self.first else self.code().write(number - self.first)
 
 
-def _likely(model: WordModel, utterances: Sequence[Words], *, count: int) -> Numbered | None:
+def _likely(
+    model: WordModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
+) -> Numbered | None:
     """The model's likeliest texts that are no utterances, so many that all of them are ``count``."""
     if count <= len(utterances) or len(model.vocabulary.words) > LARGEST_NUMBERED:
         return None
@@ -216,7 +267,7 @@ def _likely(model: WordModel, utterances: Sequence[Words], *, count: int) -> Num
 
     texts = [model.vocabulary.encode(words) for words in utterances]
     said = {tuple(text[:-1]) for text in texts}
-    found = (row.tolist() for row in likeliest(model, texts, count=count))
+    found = (row.tolist() for row in likeliest(model, texts, count=count, report=report))
     kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
     return Numbered(model.vocabulary.words, np.array([number for row in kept for number in (*row, 0)], dtype=np.int16))
 

@@ -4,6 +4,7 @@ They are read as if a stranger had made them (``adept.models.untrusted_files``):
 codec is put together, so that afterwards no record can make it fail.
 """
 
+import hashlib
 import json
 import unicodedata
 from collections import Counter
@@ -18,7 +19,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from adept.models.codec.arithmetic_code import MAX_WORDS
-from adept.models.codec.codec import Codec
+from adept.models.codec.codec import Codec, Unlearned
 from adept.models.codec.nearest_text import Numbered, Weights
 from adept.models.language_model.mixture import CLASS_ORDER, ORDER, WordModel
 from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
@@ -31,10 +32,12 @@ from adept.models.untrusted_files import corrupt, read_json, read_tables
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
 LSTM, LIKELY = "lstm.", "likely"  # before the names of its weights; the likeliest texts as numbers of words
+ROWS = "rows"  # the training text by numbers of utterances, where something is yet to be learned from it
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
 MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
-MOST_HELD_OUT, MOST_LIKELY = 10_000, (MAX_WORDS + 1) << 19
+MOST_HELD_OUT, MOST_LISTED, MOST_SEED = 10_000, 1 << 19, (1 << 63) - 1
+MOST_LIKELY = (MAX_WORDS + 1) * MOST_LISTED
 
 
 def save_codec(codec: Codec, directory: Path) -> None:
@@ -61,15 +64,64 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         description["lstm"] = True
     if len(codec.likely):
         description["likely"] = len(codec.likely.flat)
+    if codec.unlearned:
+        description["unlearned"] = {name: getattr(codec.unlearned, name) for name in ("network", "listed", "seed")}
     if codec.held_out:
         description["held_out"] = [" ".join(words) for words in codec.held_out]
     parts = {"words": model.words, "classes": model.classes, "letters": model.spelling.letters}
     tables = {
         name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
     }
-    weights = model.lstm.weights if model.lstm else {}
-    arrays = {LSTM + name: array for name, array in weights.items()}
-    return description, tables | arrays | ({LIKELY: codec.likely.flat} if len(codec.likely) else {})
+    if codec.unlearned:
+        tables[ROWS] = np.array(codec.unlearned.rows, dtype=np.int32).reshape(-1, 1)
+    return description, tables | _network(codec) | ({LIKELY: codec.likely.flat} if len(codec.likely) else {})
+
+
+def codec_sha256(codec: Codec) -> str:
+    """Return the digest of everything that a codec is made of."""
+    description, tables = codec_content(codec)
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode("ascii"))
+    for name, table in sorted(tables.items()):
+        digest.update(name.encode() + table.tobytes())
+    return digest.hexdigest()
+
+
+def save_learned(codec: Codec, path: Path) -> None:
+    """Write the network and the list of a codec, which are all that it lacked before it was ``learned``, into one file."""
+    tables = _network(codec) | {LIKELY: codec.likely.flat}
+    save_file({name: torch.from_numpy(table) for name, table in tables.items()}, path)
+
+
+def load_learned(codec: Codec, path: Path) -> Codec:
+    """Return a codec with the network and the list that it has yet to learn, from the file of one that was ``learned``.
+
+    Raises:
+        ModelError: the file is damaged, or of another codec.
+    """
+    vocabulary, unlearned = codec.model.vocabulary, codec.unlearned
+    arrays = _network_shapes(vocabulary) if unlearned and unlearned.network else {}
+    tables = read_tables(path, {}, {**arrays, LIKELY: (None,)})
+    flat = tables[LIKELY].numpy()
+    if len(flat) > MOST_LIKELY or (len(flat) and not _are_texts(flat, size=len(vocabulary.words))):
+        raise corrupt(path, f"the table {LIKELY} holds other numbers than texts have")
+    model = codec.model.with_lstm(_lstm(tables, vocabulary)) if arrays else codec.model
+    return Codec(model, codec.weigh, codec.utterances, codec.held_out, Numbered(vocabulary.words, flat))
+
+
+def _network(codec: Codec) -> dict[str, NDArray[Any]]:
+    """The weights of a codec's network by their names in a file."""
+    weights = codec.model.lstm.weights if codec.model.lstm else {}
+    return {LSTM + name: array for name, array in weights.items()}
+
+
+def _network_shapes(vocabulary: Vocabulary) -> dict[str, tuple[int | None, ...]]:
+    weights = shapes(len(vocabulary.words), vocabulary.classes[-1] + 1)
+    return {LSTM + name: shape for name, shape in weights.items()}
+
+
+def _lstm(tables: dict[str, Tensor], vocabulary: Vocabulary) -> WordLstm:
+    weights = {name.removeprefix(LSTM): table.numpy() for name, table in tables.items() if name.startswith(LSTM)}
+    return WordLstm(weights, vocabulary.first)
 
 
 def load_codec(directory: Path) -> Codec:
@@ -88,35 +140,43 @@ def load_codec(directory: Path) -> Codec:
         "classes": vocabulary.classes[-1] + 1,
         "letters": len(stored["alphabet"]) + 1,
     }
-    weights = shapes(sizes["words"], sizes["classes"]) if stored.get("lstm") else {}
-    arrays = {LSTM + name: shape for name, shape in weights.items()}
+    arrays = _network_shapes(vocabulary) if stored.get("lstm") else {}
     if LIKELY in stored:
         arrays[LIKELY] = (stored[LIKELY],)
-    tables = read_tables(directory / TABLES, {name: order + 1 for name, order in ORDERS.items()}, arrays)
+    columns = {name: order + 1 for name, order in ORDERS.items()} | ({ROWS: 1} if "unlearned" in stored else {})
+    tables = read_tables(directory / TABLES, columns, arrays)
     if wrong := [name for name, size in sizes.items() if not _is_counted(tables[name], size=size)]:
         raise corrupt(directory / TABLES, f"the table {wrong[0]} holds other numbers than n-grams have")
     rows = {name: table.numpy() for name, table in tables.items()}
     if LIKELY in rows and not _are_texts(rows[LIKELY], size=sizes["words"]):
         raise corrupt(directory / TABLES, f"the table {LIKELY} holds other numbers than texts have")
     parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
-    lstm = WordLstm({name: rows[LSTM + name] for name in weights}, vocabulary.first) if weights else None
     weigh = Weights(Counter(stored["holders"]), stored["texts"])
     utterances, held_out = (
         [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
     )
-    return Codec(
+    unlearned = None
+    if "unlearned" in stored:
+        learned_from = rows[ROWS][:, 0]
+        if not bool(((learned_from >= 0) & (learned_from < len(utterances))).all()):
+            raise corrupt(directory / TABLES, f"the table {ROWS} holds numbers of no utterance")
+        unlearned = Unlearned(tuple(learned_from.tolist()), **stored["unlearned"])
+    codec = Codec(
         WordModel(
             vocabulary,
             parts["words"],
             parts["classes"],
             Spelling(parts["letters"], stored["alphabet"], vocabulary.words),
-            lstm,
+            _lstm(tables, vocabulary) if stored.get("lstm") else None,
         ),
         weigh,
         utterances,
         held_out,
         Numbered(vocabulary.words, rows[LIKELY]) if LIKELY in rows else None,
+        unlearned,
     )
+    codec.directory = directory
+    return codec
 
 
 def _wrong(stored: dict[str, Any]) -> str:
@@ -136,6 +196,7 @@ def _wrong(stored: dict[str, Any]) -> str:
         "texts": _is_counts([stored.get("texts")]),
         "lstm": isinstance(stored.get("lstm", False), bool),
         LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MOST_LIKELY,
+        "unlearned": _is_unlearned(stored.get("unlearned", {"network": False, "listed": 0, "seed": 0})),
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
         "utterances": _are_utterances(utterances) and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
         "held_out": _are_utterances(held_out) and len(held_out) <= MOST_HELD_OUT,
@@ -144,6 +205,18 @@ def _wrong(stored: dict[str, Any]) -> str:
         return f"its {wrong[0]} are not those of a codec"
     same = len(words) == len(classes) == len(counts) and max(holders.values(), default=0) <= stored["texts"]
     return "" if same else "its lists do not fit each other"
+
+
+def _is_unlearned(options: object) -> bool:
+    if not isinstance(options, dict) or options.keys() != {"network", "listed", "seed"}:
+        return False
+    whole = type(options["listed"]) is int and type(options["seed"]) is int
+    return (
+        isinstance(options["network"], bool)
+        and whole
+        and 0 <= options["listed"] <= MOST_LISTED
+        and 0 <= options["seed"] <= MOST_SEED
+    )
 
 
 def _is_words(words: object) -> bool:

@@ -12,7 +12,7 @@ counts.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,13 @@ class Beginnings(NamedTuple):
 
 
 @torch.inference_mode()
-def likeliest(model: WordModel, texts: Sequence[Sequence[int]], *, count: int) -> list[NDArray[np.int16]]:
+def likeliest(
+    model: WordModel,
+    texts: Sequence[Sequence[int]],
+    *,
+    count: int,
+    report: Callable[[float], None] = lambda share: None,
+) -> list[NDArray[np.int16]]:
     """Return up to ``count`` of the model's likeliest texts as numbers of its words without the end, the likeliest first.
 
     Texts with words outside the vocabulary are left out, and so is the empty one.
@@ -61,6 +67,7 @@ def likeliest(model: WordModel, texts: Sequence[Sequence[int]], *, count: int) -
         model: what is likely; at most 2^15 words.
         texts: what it was learned from, as numbers closed by the end.
         count: how many are wanted; fewer are found where there are no more, or too many beginnings would have to be read.
+        report: is told the share that was found.
     """
     search = _Search(model, texts)
     bits, step, found = FIRST_BITS, 0.0, 0
@@ -68,6 +75,7 @@ def likeliest(model: WordModel, texts: Sequence[Sequence[int]], *, count: int) -
         bits += step
         listed, before = list(search.within(bits)), found
         found = sum(len(costs) for costs, _ in listed)
+        report(min(1.0, found / count))
         doubled = step / math.log2(found / before) if found > before > 0 else 1.0
         step = min(GROWTH, doubled) * math.log2(MARGIN * count / found) if found * ENOUGH > count else STEP
     if not found:

@@ -41,7 +41,7 @@ class Weights:
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> "Weights":
         """Count in how many texts each word stands; a word of one text weighs what an unknown one does, and is forgotten."""
-        holders = Counter(word for text in texts for word in set(text))
+        holders = Counter(word for text in texts for word in dict.fromkeys(text))
         return cls(Counter({word: count for word, count in holders.items() if count > 1}), len(texts))
 
     def __call__(self, word: str) -> int:

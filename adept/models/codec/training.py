@@ -8,7 +8,10 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
 from adept.models.codec.codec import Codec, Words, words_of
 
-LIKELY, FEWEST = 1 << 19, 1_000  # texts with the first numbers, and how many it takes to tell which others are likely
+LIKELY, FEWEST = (
+    1 << 19,
+    1_000,
+)  # texts with the first numbers; training texts from which on more than n-grams is learned
 HELD_OUT = 200
 
 
@@ -16,6 +19,8 @@ HELD_OUT = 200
 class CodecConfig:
     """How large a codec is: every public text that it learned from costs memory where it is used, about 10 MB a thousand."""
 
+    learn: str = "auto"
+    """When network and list are learned: now, later (at first use, kept beside the model), or auto: now for descriptions."""
     texts: int | None = None
     """Training texts that it is learned from, a random sample; null: all."""
     likely: int = LIKELY
@@ -24,6 +29,8 @@ class CodecConfig:
     """Learn an LSTM that foresees words, from 1,000 public texts on: 20 to 60 seconds."""
 
     def __post_init__(self) -> None:
+        if self.learn not in ("auto", "now", "later"):
+            raise ConfigurationError(f"training.codec.learn must be auto, now or later, got {self.learn}")
         if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= LIKELY:
             raise ConfigurationError(
                 f"training.codec.texts must be positive and training.codec.likely from 0 to {LIKELY}, "
@@ -44,10 +51,11 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
-    likely = config.likely if len(texts) >= FEWEST else 0
-    codec = Codec.of(texts, public=public, likely=likely, network=config.network, seed=seed)
+    enough = len(texts) >= FEWEST
+    network, likely = config.network and enough, config.likely * enough
+    codec = Codec.of(texts, public=public, likely=likely, network=network, seed=seed)
     codec.held_out = unseen(codec, validation.texts[:HELD_OUT]) if public else []
-    return codec
+    return codec.learned() if config.learn == "now" else codec
 
 
 def unseen(codec: Codec, texts: Sequence[str]) -> list[Words]:

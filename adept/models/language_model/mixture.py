@@ -56,9 +56,9 @@ class WordModel:
         self.shares = SHARES if lstm else SHARES_WITHOUT
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1, network: bool = False) -> "WordModel":
+    def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "WordModel":
         """Learn from texts, given as words; what stands in fewer than ``least`` different ones is forgotten: words, their
-        spelling, and sequences of words. A ``network`` cannot forget, and is for public texts."""
+        spelling, and sequences of words."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         size = vocabulary.classes[-1] + 1
@@ -67,18 +67,32 @@ class WordModel:
         kept = [(word, seen[word]) for word in sorted(in_texts(texts, least))]
         # Names are what has to be spelled: words seen once count twice.
         spelled = [word for word, count in kept for _ in range(1 + (count < LEAST_SEEN))]
-        lstm = None
-        if network:
-            from adept.models.language_model.word_lstm_training import learn_word_lstm  # learning alone needs PyTorch
-
-            lstm = learn_word_lstm(rows, vocabulary, seed=seed)
         return cls(
             vocabulary,
             Ngrams.of(rows, order=ORDER, size=len(vocabulary.words), least=least),
             Ngrams.of(classes, order=CLASS_ORDER, size=size, least=least),
             Spelling.of(spelled, vocabulary.words),
-            lstm,
         )
+
+    def with_network(
+        self, texts: Sequence[Sequence[str]], *, seed: int = 0, report: Callable[[float], None] = lambda share: None
+    ) -> "WordModel":
+        """Return the same model with a network that has read texts, which must be public: it may learn one by heart.
+
+        Args:
+            texts: what the model was learned from.
+            seed: of the network.
+            report: is told the share of the work that is done.
+        """
+        from adept.models.language_model.word_lstm_training import learn_word_lstm  # learning alone needs PyTorch
+
+        rows = [self.vocabulary.encode(text) for text in texts]
+        lstm = learn_word_lstm(rows, self.vocabulary, seed=seed, report=report)
+        return self.with_lstm(lstm)
+
+    def with_lstm(self, lstm: WordLstm) -> "WordModel":
+        """Return the same model with a network."""
+        return WordModel(self.vocabulary, self.words, self.classes, self.spelling, lstm)
 
     def unspelled(self) -> "WordModel":
         """Return the same model without words outside the vocabulary."""

@@ -1,7 +1,7 @@
 """Learning an LSTM over words (``adept.models.language_model.word_lstm``) from public text, in floating point, then rounded."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -17,41 +17,46 @@ BATCH, RATE, DECAY, LARGEST_STEP = 32, 1e-2, 1e-2, 1.0
 REMEMBERING = 1.0  # of the gate that keeps what was read, to begin with
 UPDATES, MOST_EPOCHS = 2_500, 25  # whichever comes first, but every text is read LEAST_EPOCHS times
 LEAST_EPOCHS = 3
-LEAST_TEXTS = 1_000  # from which on n-grams have something to learn from it
 NOTHING = -1e9  # the score of what cannot be
 
 
-def learn_word_lstm(rows: Sequence[Sequence[int]], vocabulary: Vocabulary, *, seed: int) -> WordLstm | None:
-    """Return a network that was shown texts; None where they are fewer than LEAST_TEXTS.
+def learn_word_lstm(
+    rows: Sequence[Sequence[int]],
+    vocabulary: Vocabulary,
+    *,
+    seed: int,
+    report: Callable[[float], None] = lambda share: None,
+) -> WordLstm:
+    """Return a network that was shown texts; n-grams say more than it where those are fewer than a thousand.
 
     Args:
         rows: texts as numbers of the vocabulary, each closed by its end. They must be public: a network may learn one by heart.
         vocabulary: the words.
         seed: of the first weights, the batches and dropout.
+        report: is told the share of the work that is done.
     """
-    if len(rows) < LEAST_TEXTS:
-        return None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = _Network(vocabulary)
-        _fit(network, rows, seed=seed)
+        _fit(network, rows, seed=seed, report=report)
     return WordLstm(network.rounded(), vocabulary.first)
 
 
-def _fit(network: "_Network", rows: Sequence[Sequence[int]], *, seed: int) -> None:
+def _fit(network: "_Network", rows: Sequence[Sequence[int]], *, seed: int, report: Callable[[float], None]) -> None:
     epochs = min(MOST_EPOCHS, max(LEAST_EPOCHS, round(UPDATES * BATCH / len(rows))))
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=DECAY)
     steps = epochs * -(-len(rows) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
     network.train()
     with torch.enable_grad():
-        for batch in _batches(rows, epochs=epochs, seed=seed):
+        for step, batch in enumerate(_batches(rows, epochs=epochs, seed=seed), start=1):
             loss = network(batch)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), LARGEST_STEP)
             optimizer.step()
             schedule.step()
+            report(step / steps)
 
 
 def _batches(rows: Sequence[Sequence[int]], *, epochs: int, seed: int) -> Iterator[list[Sequence[int]]]:

@@ -115,8 +115,10 @@ class FitResult:
 
 
 def for_mechanism(config: TrainingConfig, kind: Kind) -> TrainingConfig:
-    """Say what ``content.kind=auto`` stands for: topics where codebook or codec are learned, and none elsewhere."""
-    if config.content.kind != "auto":
-        return config
-    chosen = TOPICS if issubclass(kind, LearnedCodebook | Description) else "none"
-    return replace(config, content=replace(config.content, kind=chosen))
+    """Say what ``auto`` stands for: topics where codebook or codec are learned, and a codec learned now where it is released."""
+    content, codec = config.content, config.codec
+    if content.kind == "auto":
+        content = replace(content, kind=TOPICS if issubclass(kind, LearnedCodebook | Description) else "none")
+    if codec.learn == "auto":
+        codec = replace(codec, learn="now" if issubclass(kind, Description) else "later")
+    return replace(config, content=content, codec=codec)

@@ -38,7 +38,7 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def codec(texts: list[str]) -> Codec:
-    return Codec.of(texts, public=True, likely=COUNT)
+    return Codec.of(texts, public=True, likely=COUNT, network=True).learned()
 
 
 def bits_of(model: WordModel, words: Sequence[str]) -> float:
@@ -167,7 +167,7 @@ def _turned(codec: Codec) -> tuple[int, tuple[str, ...]]:
 
 
 def test_private_text_has_no_list(texts: list[str]) -> None:
-    assert not len(Codec.of(texts, public=False, likely=5_000).likely)
+    assert not len(Codec.of(texts, public=False, likely=5_000).learned().likely)
 
 
 def test_a_saved_list_is_the_same_list(codec: Codec, tmp_path: Path) -> None:
@@ -244,11 +244,11 @@ def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:
     from adept.data.corpus import Corpus
 
     corpus = Corpus(texts, ["x"] * len(texts))
-    some = learn_codec(corpus, corpus, public=True, seed=0, config=CodecConfig(likely=2_000, network=False))
+    some = learn_codec(corpus, corpus, public=True, seed=0, config=CodecConfig("now", likely=2_000, network=False))
     assert len(some.utterances) + len(some.likely) == 2_000
     few = Corpus(texts[:300], ["x"] * 300)
     for those, likely in ((corpus, 0), (few, 2_000)):
-        codec = learn_codec(those, few, public=True, seed=0, config=CodecConfig(likely=likely, network=False))
+        codec = learn_codec(those, few, public=True, seed=0, config=CodecConfig("now", likely=likely, network=False))
         assert codec.utterances
         assert not len(codec.likely)
 
