@@ -17,7 +17,8 @@ USE = """\
 
 Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, where there
 are any), `tokenizer.json` (vocabulary), `synonyms.json` (which known word an unknown one is read as),
-`codec.json` and `codec.safetensors` (descriptions). None of them is code.
+`codec.json` and `codec.safetensors` (descriptions), `codec-DIGEST.safetensors` (what they learned at their first use). None of them
+is code.
 """
 
 
@@ -67,7 +68,7 @@ def _codec(public: bool) -> str:
     """What a codec of the training text holds."""
     if public:
         return (
-            "It was declared public, and\n  `codec.json` holds its utterances as they stand, `codec.safetensors` texts that are "
+            "It was declared public, and\n  `codec.json` holds its utterances as they stand, its tables texts that are "
             "likely by them."
         )
     return (

@@ -14,7 +14,7 @@ from adept.data import air_travel
 from adept.data.corpus import Corpus
 from adept.errors import ModelError
 from adept.mechanisms import Description, LearnedCodebook
-from adept.models.codec import listed_texts
+from adept.models.codec import listed_texts, training
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import DESCRIPTION, TABLES, codec_sha256, load_codec, save_codec, save_learned
 from adept.models.codec.first_use import cache_directory, complete
@@ -32,24 +32,25 @@ def quick() -> Iterator[None]:
         patch.setattr(word_lstm_training, "UPDATES", 20)
         patch.setattr(word_lstm_training, "LEAST_EPOCHS", 1)
         patch.setattr(listed_texts, "MOST_READ", 2_000)
+        patch.setattr(training, "FEWEST", 200)
         yield
 
 
 @pytest.fixture(scope="module")
 def corpora() -> tuple[Corpus, Corpus]:
-    said = air_travel.generate(train=1100, validation=40, test=1)
+    said = air_travel.generate(train=250, validation=40, test=1)
     return Corpus([row.text for row in said["train"]]), Corpus([row.text for row in said["validation"]])
 
 
 @pytest.fixture(scope="module")
 def at_once(corpora: tuple[Corpus, Corpus]) -> Codec:
-    return learn_codec(*corpora, public=True, seed=0, config=CodecConfig("now", likely=1_500))
+    return learn_codec(*corpora, public=True, seed=0, config=CodecConfig("now", likely=600))
 
 
 @pytest.fixture(scope="module")
 def put_off(corpora: tuple[Corpus, Corpus], tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("put_off")
-    save_codec(learn_codec(*corpora, public=True, seed=0, config=CodecConfig("later", likely=1_500)), directory)
+    save_codec(learn_codec(*corpora, public=True, seed=0, config=CodecConfig("later", likely=600)), directory)
     return directory
 
 
@@ -74,7 +75,7 @@ def test_it_is_learned_once(model_directory: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(Codec, "learned", nothing_is_learned)
     again = complete(load_codec(model_directory))
     assert codec_sha256(again) == codec_sha256(first)
-    for size in (1_000, 1_400, 1 << 20):
+    for size in (300, 500, 1 << 20):
         assert again.describe(RECORDS, size=size) == first.describe(RECORDS, size=size)
 
 
