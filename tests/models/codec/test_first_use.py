@@ -27,7 +27,8 @@ RECORDS = ["when does the last flight leave", "zyzzyva", ""]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def quick() -> Iterator[None]:
+def quick(tiny_run: Path) -> Iterator[None]:
+    """Little is learned, but not by the model that other tests share."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(word_lstm_training, "UPDATES", 20)
         patch.setattr(word_lstm_training, "LEAST_EPOCHS", 1)
