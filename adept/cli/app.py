@@ -92,7 +92,9 @@ def _plain(message: str) -> str:
     """What Hydra says, in the words of our own errors where it has a message that users meet often."""
     if misspelt := re.search(r"Key '(.+?)' not in '.+?' full_key: (\S+)", message):
         return f"this command has no option {misspelt[2]}: --help lists the options"
-    if other := re.search(r"Value '(.*)' .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
+    if other := re.search(
+        r"Value '(.*?)'(?: of type '\w+')? (?:could|is) not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message
+    ):
         return f"{other[3]} must be {KINDS[other[2]]}, got {other[1]}"
     if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
         return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"

@@ -109,8 +109,8 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=inf", "epsilon must be positive and finite, got inf"),
         (f"{REWRITE} epsilon=1 mechanism=l1 mechanism.epsilon=100", "epsilon must be given once"),
         (f"{REWRITE} mechanism=identity", "accept_broken_claim=true"),
-        (f"{REWRITE} epsilon=much", "epsilon must be a number, got much"),
-        (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few"),
+        (f"{REWRITE} epsilon=much", "epsilon must be a number, got much\n"),
+        (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few\n"),
         (f"{REWRITE} epsilon=8 shuffle=perhaps", "shuffle must be true or false, got perhaps"),
         (f"{REWRITE} epsilon=8 denoise=true", "denoise must be left out, as adept no longer has it: each record"),
         (
