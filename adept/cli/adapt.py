@@ -13,7 +13,7 @@ from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.models.adaptation.examples import adapt
 from adept.models.network.card import model_card
-from adept.models.training.config import MODEL, TrainerConfig, TrainingConfig
+from adept.models.training.config import MODEL, TrainerConfig, TrainingConfig, check_accelerator
 from adept.rewriting.loading import load_model
 
 
@@ -29,6 +29,7 @@ class Epochs:
     def __post_init__(self) -> None:
         if self.max_epochs < 0:
             raise ConfigurationError(f"trainer.max_epochs must be at least 0, got {self.max_epochs}")
+        check_accelerator(self.accelerator)
 
 
 @dataclass

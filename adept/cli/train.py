@@ -17,6 +17,7 @@ from adept.cli.process import signalled
 from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
+from adept.mechanisms.base import check_integer
 from adept.models.network.autoencoder import ModelConfig, TrainingData
 from adept.models.network.card import model_card
 from adept.models.network.reconstruction import Survival, survival
@@ -62,6 +63,7 @@ class TrainConfig(Columns):
             raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
         if self.labels not in ("drop", "joint"):
             raise ConfigurationError(f"labels must be drop or joint, got {self.labels}")
+        check_integer(0, 2**32 - 1, seed=self.seed)
 
 
 @dataclass(frozen=True)

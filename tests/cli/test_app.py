@@ -142,6 +142,23 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("rewrite model_dir={model} input={input} output={input} epsilon=8", "not overwritten"),
         ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
         ("train data.grammar=-1 output_dir={nowhere}", "data.grammar must be at least 0, got -1"),
+        ("train seed=-1 output_dir={nowhere}", "seed must be an integer between 0 and 4294967295, got -1"),
+        (
+            "train trainer.accelerator=tpu output_dir={nowhere}",
+            "trainer.accelerator must be one of auto, cpu, gpu, got tpu",
+        ),
+        (
+            "adapt trainer.accelerator=tpu examples={input} output_dir={nowhere}",
+            "must be one of auto, cpu, gpu, got tpu",
+        ),
+        (
+            "train training.weight_decay=-1 output_dir={nowhere}",
+            "training.weight_decay must be at least 0 and finite, got -1",
+        ),
+        (
+            "train training.learning_rate=inf output_dir={nowhere}",
+            "training.learning_rate must be positive and finite, got inf",
+        ),
         ("train trainer.max_epochs=0 output_dir={nowhere}", "trainer.max_epochs must be at least 1"),
         ("train output_dir={model}", "is not empty"),
         ("evaluate train={input} test={empty}", "has no records"),

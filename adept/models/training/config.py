@@ -4,12 +4,16 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
+
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, LearnedCodebook
+from adept.mechanisms.base import check_positive
 from adept.mechanisms.choice import Kind
 from adept.models.codec.training import CodecConfig
 from adept.models.topics.encoder import TOPICS
 
+ACCELERATORS = ("auto", "cpu", "gpu")
 CHECKPOINTS, MODEL = "checkpoints", "model"
 KINDS = ("none", "topics", "words", "classes", "labels", "air_travel")
 UNSUPERVISED = ("words", "classes")
@@ -70,8 +74,9 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
-            if not getattr(self, name) > 0:
-                raise ConfigurationError(f"training.{name} must be positive, got {getattr(self, name)}")
+            check_positive(**{f"training.{name}": getattr(self, name)})
+        if not 0 <= self.weight_decay < 1e6:
+            raise ConfigurationError(f"training.weight_decay must be at least 0 and finite, got {self.weight_decay}")
         if self.epsilon is not None and not 0 < self.budgets[0] <= self.budgets[1] < math.inf:
             raise ConfigurationError(f"training.epsilon must be null, positive or [low, high], got {self.epsilon}")
 
@@ -101,6 +106,15 @@ class TrainerConfig:
     def __post_init__(self) -> None:
         if self.max_epochs < 1:
             raise ConfigurationError(f"trainer.max_epochs must be at least 1, got {self.max_epochs}")
+        check_accelerator(self.accelerator)
+
+
+def check_accelerator(name: str) -> None:
+    """Raise ConfigurationError unless this machine can compute on ``name``."""
+    if name not in ACCELERATORS:
+        raise ConfigurationError(f"trainer.accelerator must be one of {', '.join(ACCELERATORS)}, got {name}")
+    if name == "gpu" and not torch.accelerator.is_available():
+        raise ConfigurationError("trainer.accelerator must be auto or cpu on this machine, got gpu: it has none")
 
 
 @dataclass(frozen=True)
