@@ -1,55 +1,42 @@
-"""The audit: every check, put to one mechanism.
+"""The audit: every question, put to one target, and the one place where an `AuditResult` is made of the answers.
 
-All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the certified games
-(0.82 of it) and the eleven tests with a p-value (union bound); checks without a p-value are arithmetic and cannot err by
-chance. So a sound mechanism is accused with probability at most alpha.
+All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the questions
+(`adept.audit.questions`), so a violation of a sound mechanism is reported with probability at most alpha (union bound).
 
-A mechanism on a finite alphabet or on texts is audited by `adept.audit.value_audit`: it has an ``alphabet`` (or an integer
-``size``, or ``labels``), or ``pairs`` are of strings or other values. What an object does not say itself, its caller
-can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``. A mechanism that answers a record with the release that it
-gave before has to be declared ``memoised``: it is convicted otherwise, since its releases do not vary.
+A mechanism on a finite alphabet or on texts is audited as one on values: it has an ``alphabet`` (or an integer ``size``, or
+``labels``), or ``pairs`` are of strings or other values. What an object does not say itself, its caller can: ``Claim(mechanism,
+epsilon=..., alphabet=..., memoised=True)``. A mechanism that answers a record with the release that it gave before has to be
+declared ``memoised``: else a violation is found, since its releases do not vary.
 
-A mechanism that takes latents of any dimension claims its epsilon at every dimension, so it is tried at 1, 2 and 8 too, where a
-leak shows that 64 coordinates of noise would hide, and at 1,024, where one place of many tells most; unless it has a ``dim``.
+A mechanism that takes latents of any dimension makes its claim at every dimension, so it is tried at 1, 2 and 8 too, where a
+leak shows that 64 coordinates of noise would hide, and at 1,024, where one place of many says most; unless it has a ``dim``.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
 
-from adept.audit.checks import batch_neighbours, declared_noise, floating_point, independence
-from adept.audit.checks.batch_size import sizes
-from adept.audit.checks.fresh_state import afterwards, first, untouched
-from adept.audit.checks.metadata import manner
-from adept.audit.checks.repeated_outputs import repetition
-from adept.audit.distinguisher.experiment import FEWEST_TRIALS, Arena, Patience
-from adept.audit.distinguisher.pairs import adversarial_pairs, company_pairs, lonely_pairs
-from adept.audit.distinguisher.pilot import Batches, alike, rounds_needed
+from adept.audit import questions
+from adept.audit.checks.discrete_distribution import Response
+from adept.audit.checks.text import LATENTS, Texts
+from adept.audit.distinguisher.experiment import Experiment, Patience, Progress
+from adept.audit.distinguisher.pairs import Pair, adversarial_pairs, given_pairs, given_values, value_pairs
 from adept.audit.distinguisher.search import every_pair
-from adept.audit.limits import SEES, not_looked_at
-from adept.audit.result import AuditResult, Check, Finding, MechanismFailure, Verdict, judge, judged
-from adept.audit.target.arguments import check_arguments, check_mechanism, given_pairs
-from adept.audit.target.vector import Subject
-from adept.audit.value_audit import audit_values, given_values
+from adept.audit.limits import not_looked_at
+from adept.audit.questions import Question
+from adept.audit.result import AuditResult, Check, MechanismFailure, NotJudged, Verdict, judge
+from adept.audit.target.arguments import FEWEST_TRIALS, check_arguments, check_mechanism, check_whole
+from adept.audit.target.sandbox import fresh_copy
+from adept.audit.target.text import TextTarget
+from adept.audit.target.value import ValueTarget, alphabet_of
+from adept.audit.target.vector import VectorTarget
+from adept.errors import ConfigurationError
 
-# Shares of alpha. What the certified games leave is split evenly over the tests with a p-value, which have power to spare.
-EVENT, SMALLER, ALONE, COMPANY, FIRST, DTYPE, REPETITION, SIZES = 0.5, 0.14, 0.05, 0.05, 0.02, 0.02, 0.02, 0.02
-GAMES = EVENT + SMALLER + ALONE + COMPANY + FIRST + DTYPE + REPETITION + SIZES
-TESTS = 11  # scale, shape, coordinates, batch, neighbours (at two dimensions each), seed, fork, lowest bit, representability
-SMALL_DIMS, LARGE_DIMS = (1, 2, 8), (1024,)
-LARGE_NUMBERS = 8  # times the numbers of an audited input are drawn of one at the large dimension
-LARGE = ("diagonal", "zero and random", "first and last axis")  # pairs there
-DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that name the one a mechanism knows
-SECONDS, PATIENCE = 3.0, 45.0  # that a slow mechanism may take in each further arena; `arena.Patience`
-LONELY_TRIALS, COMPANY_TRIALS, LATE_TRIALS = 2500, 3000, 1000  # the last where the claim is refuted already
-
-Progress = Callable[[int, int], None]
-Question = Callable[[], Finding]
+SMALL_TIMES, LARGE_NUMBERS = 8, 8  # times the trials at a small dimension; times the numbers of an input at a large one
+LARGE_PAIRS = ("diagonal", "zero and random", "first and last axis")
 
 
 def run(
@@ -69,8 +56,8 @@ def run(
     Args:
         mechanism: anything with ``epsilon``, ``privatize`` (latents (B, n) -> one row each: tensors or NumPy arrays, float64 or
             float32, rows of any dimension) and, if it has one, ``delta``. What else it declares is tested too: ``clip``
-            (default "l2"), ``clip_norm`` (1), ``project``, ``guarantee(dim)`` with ``exact`` and ``scale``, and ``noise``, the law
-            of additive noise: "laplace", "gaussian", "l2_norm" or "cap".
+            (default "l2"), ``clip_norm`` (1), ``project``, ``guarantee(dim)`` with ``exact`` and ``scale``, and ``noise``, the
+            distribution of additive noise: "laplace", "gaussian", "l2_norm" or "cap".
         dim: n, the number of coordinates.
         trials: releases of each of two inputs, at least 100; about a seventh choose the events, the others certify them.
         confidence: strictly between 0 and 1.
@@ -85,176 +72,187 @@ def run(
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon`` or ``privatize``.
         NotJudged: the mechanism's releases could not be looked at, and nothing else refutes its claim.
     """
-    original = untouched(mechanism)
+    given = _copy_of(mechanism)  # before anything is asked
     check_mechanism(mechanism)
     check_arguments(dim=dim, trials=trials, confidence=confidence, source=source, time_limit=time_limit, seed=seed)
-    if (found := given_values(mechanism, pairs)) is not None:
-        return audit_values(
-            mechanism, found, trials=trials, confidence=confidence, time_limit=time_limit, progress=progress
-        )
+    progress = progress or (lambda done, total: None)
+    if (found := _value_pairs(mechanism, pairs)) is not None:
+        values = list(dict.fromkeys(value for pair in found for value in (pair.first, pair.second)))
+        of_values = ValueTarget(mechanism, time_limit, values, given=given)
+        experiment = Experiment(of_values, lambda _: found, trials, progress=progress)
+        posed = [(question, experiment) for question in questions.OF_VALUES]
+        return _answered(of_values, posed, trials=trials, confidence=confidence, patience=experiment.patience)
     generator = torch.Generator()
     generator.manual_seed(seed) if seed is not None else generator.seed()
     memoised = bool(getattr(mechanism, "memoised", False))
-    subject = Subject(mechanism, dim=dim, source=source, time_limit=time_limit, generator=generator, memoised=memoised)
-    given = given_pairs(pairs, dim=dim)
-    audit = _Audit(subject, original, trials=trials, alpha=1 - confidence, given=given, progress=progress)
-    return _judged(audit, confidence=confidence)
+    target = VectorTarget(mechanism, dim, source, time_limit, generator, memoised, given)
+    return _of_vectors(
+        Experiment(target, every_pair, trials, given_pairs(pairs, dim=dim), progress=progress), confidence
+    )
 
 
-def _judged(audit: "_Audit", *, confidence: float) -> AuditResult:
-    """Put every question, and say what was answered; NotJudged where nothing was."""
-    subject, trials, started = audit.subject, audit.trials, time.monotonic()
-    checks = tuple(audit.checks())
+def run_description(mechanism: Any, *, trials: int = 10_000, confidence: float = 0.999) -> AuditResult:
+    """Audit k-ary randomised response on {0, .., K-1}, for any K.
+
+    Args:
+        mechanism: anything with ``epsilon``, ``count`` (K), ``odds`` (A, B) and ``privatize`` (list[int] -> list[int]).
+        trials: releases of each of two numbers, at least 100.
+        confidence: strictly between 0 and 1.
+
+    Raises:
+        ConfigurationError: an argument is out of range.
+        NotJudged: nothing could be released, and the declared odds keep the claim.
+    """
+    check_arguments(trials=trials, confidence=confidence)
+    response = Response(ValueTarget(mechanism), trials)
+    posed = [(question, response) for question in questions.OF_RESPONSES]
+    return _answered(response.target, posed, trials=trials, confidence=confidence)
+
+
+def guessing_game(
+    rewriter: Any, first: str, second: str, *, trials: int = 10_000, confidence: float = 0.999, seed: int | None = None
+) -> AuditResult:
+    """Guess from a rewrite which of two texts was rewritten (`checks.text.guessing_game`).
+
+    Args:
+        rewriter: ``rewrite(texts)`` and ``mechanism`` are used.
+        first: a text; choose two that should be hard to hide, say of very different length.
+        second: another.
+        trials: rewrites in all, at least 100.
+        confidence: of the verdict.
+        seed: of the coin.
+
+    Raises:
+        ConfigurationError: an argument is out of range.
+        NotJudged: nothing could be rewritten.
+    """
+    check_whole("trials", trials, least=FEWEST_TRIALS)
+    game = Texts(TextTarget(rewriter), (first, second), trials)
+    game.generator.manual_seed(seed) if seed is not None else game.generator.seed()
+    posed = [(question, game) for question in questions.GUESSING_GAME]
+    return _answered(game.target, posed, trials=trials, confidence=confidence, source="rewriter")
+
+
+def replay(rewriter: Any, texts: Sequence[str], *, latents: int = LATENTS) -> AuditResult:
+    """Freeze a release and change the record: the decoded text must not change (`checks.text.replay`).
+
+    Args:
+        rewriter: ``rewrite``, ``release`` and ``mechanism`` are used; it is copied, not changed.
+        texts: at least two, the more different in length and words the better.
+        latents: how many releases are frozen, one after the other.
+
+    Raises:
+        ConfigurationError: there are fewer than two texts.
+        NotJudged: nothing could be rewritten, or decoding samples.
+    """
+    if len(texts) < 2:
+        raise ConfigurationError(f"texts must be at least two, got {len(texts)}")
+    game = Texts(TextTarget(rewriter), texts, latents)
+    posed = [(question, game) for question in questions.REPLAY]
+    return _answered(game.target, posed, trials=latents, confidence=1.0, source="rewriter")
+
+
+def _copy_of(mechanism: Any) -> Any:
+    try:
+        return fresh_copy(mechanism)
+    except MechanismFailure:
+        return None
+
+
+def _value_pairs(mechanism: Any, pairs: Sequence[tuple[Any, Any]] | None) -> list[Pair] | None:
+    """Return the pairs of values to audit, or None if the mechanism is one on latents."""
+    given, values = given_values(pairs), alphabet_of(mechanism)
+    return [*(given or ()), *value_pairs(values)] if values else given
+
+
+def _of_vectors(experiment: Experiment[VectorTarget], confidence: float) -> AuditResult:
+    target, posed = experiment.target, []
+    asked: dict[int | None, Experiment[VectorTarget]] = {None: experiment}
+    for question in questions.OF_VECTORS:
+        if question.of_programs and target.source != "release":
+            continue
+        if question.dim not in asked and (other := _at(experiment, question.dim or 1)) is not None:
+            asked[question.dim] = other
+        if question.dim in asked:
+            posed.append((question, asked[question.dim]))
+    return _answered(
+        target,
+        posed,
+        trials=experiment.trials,
+        confidence=confidence,
+        source=target.source,
+        dim=target.dim,
+        patience=experiment.patience,
+    )
+
+
+def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarget] | None:
+    """Return the experiment at a dimension that is smaller, or that is large; None for a mechanism that knows one only."""
+    target, large = experiment.target, dim > SMALL_TIMES
+    if not target.any_dimension or (target.dim >= dim if large else target.dim <= dim):
+        return None
+    if not large:
+        return Experiment(target.at(dim), every_pair, SMALL_TIMES * experiment.trials, patience=experiment.patience)
+    trials = LARGE_NUMBERS * target.dim * experiment.trials // dim
+    return Experiment(target.at(dim), _large_pairs, trials, patience=experiment.patience)
+
+
+def _large_pairs(target: VectorTarget) -> list[Pair]:
+    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in LARGE_PAIRS]
+
+
+class _Claimed(Protocol):
+    """What a result says of its target."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def delta(self) -> float: ...
+
+
+def _answered(
+    target: _Claimed,
+    posed: Iterable[tuple[Question[Any], Any]],
+    *,
+    trials: int,
+    confidence: float,
+    source: str = "release",
+    dim: int | None = None,
+    patience: Patience | None = None,
+) -> AuditResult:
+    """Put every question to what it is asked of, and return what was answered.
+
+    Raises:
+        NotJudged: that says nothing of the claim.
+    """
+    started, alpha, patience = time.monotonic(), 1 - confidence, patience or Patience()
+    checks: list[Check] = []
+    looked, event_share = False, 1.0
+    for question, asked in posed:
+        check = judge(question.name, partial(question.check, asked, question.share * alpha), sees=question.sees)
+        patience.refuted |= check.verdict is Verdict.FAILED
+        looked |= question.of_releases and check.verdict is not Verdict.UNJUDGED
+        event_share = question.share if question.of_releases else event_share
+        checks.append(check)
     result = AuditResult(
-        mechanism=subject.name,
-        claimed_epsilon=subject.epsilon,
-        delta=subject.delta,
-        dim=subject.dim,
+        mechanism=target.name,
+        claimed_epsilon=target.epsilon,
+        delta=target.delta,
+        dim=dim,
         trials=trials,
         confidence=confidence,
-        source=subject.source,
+        source=source,
         seconds=time.monotonic() - started,
-        releases_judged=any(check.name == "event" and check.verdict is not Verdict.UNJUDGED for check in checks),
-        checks=checks,
-        not_looked_at=not_looked_at(checks, trials=trials, claimed=subject.epsilon, alpha=EVENT * (1 - confidence)),
+        releases_judged=looked,
+        checks=tuple(checks),
+        not_looked_at=()
+        if source == "rewriter"
+        else not_looked_at(checks, trials=trials, claimed=target.epsilon, alpha=event_share * alpha),
     )
-    return judged(result)
-
-
-@dataclass
-class _Audit:
-    subject: Subject
-    original: Any
-    trials: int
-    alpha: float
-    given: list[Any]
-    progress: Progress | None
-    patience: Patience = field(default_factory=lambda: Patience(PATIENCE))
-
-    @cached_property
-    def arena(self) -> Arena:
-        """The audited dimension, many releases in a call."""
-        return Arena(self.subject, self.given + every_pair(self.subject), self.trials, EVENT * self.alpha)
-
-    @cached_property
-    def batches(self) -> Batches:
-        """What releases in calls of their own are compared with."""
-        return Batches(self.subject, lambda: self.arena.samples)
-
-    def checks(self) -> list[Check]:
-        """Ask every question: cheap ones first, the report in the order that reads best."""
-        asked: dict[str, Check] = {}
-        for name, question in self._questions().items():
-            asked[name] = judge(name, question, sees=SEES[name.split(",")[0].rstrip("0123456789")])
-            self.patience.refuted |= asked[name].verdict is Verdict.FAILED
-        top = [asked[name] for name in ("sensitivity", "norm", "event") if name in asked]
-        return top + [check for check in asked.values() if check not in top]
-
-    def _questions(self) -> dict[str, Question]:
-        subject, arena, share = self.subject, self.arena, (1 - GAMES) * self.alpha / TESTS
-        questions: dict[str, Question] = {
-            "sensitivity": lambda: declared_noise.sensitivity(subject, arena.samples),
-            "norm": lambda: declared_noise.norm(subject),
-            "scale": lambda: declared_noise.scale(subject, arena.samples, share=share),
-            "shape": lambda: declared_noise.shape(subject, arena.samples, share=share),
-            "coordinates": lambda: declared_noise.coordinates(subject, arena.samples, share=share),
-        }
-        if subject.source == "release":
-            questions |= self._of_programs(arena.pairs[0].first, share)
-        return questions | self._games()
-
-    def _of_programs(self, latent: Tensor, share: float) -> dict[str, Question]:
-        """What a program can do wrong and a formula cannot."""
-        subject, arena = self.subject, self.arena
-        questions: dict[str, Question] = {
-            "batch": lambda: independence.batch(subject, latent, share=share),
-            "neighbours": lambda: batch_neighbours.neighbours(subject, trials=self.trials, share=share),
-            "seed": lambda: independence.seed(subject, latent, share=share),
-            "fork": lambda: independence.fork(subject, latent, share=share),
-            "finiteness": lambda: independence.finiteness(subject),
-            "dtype": lambda: manner(subject, arena.pairs, alpha=DTYPE * self.alpha),
-            "grid": lambda: floating_point.grid(subject, arena.samples),
-            "lowest bit": lambda: floating_point.lowest_bit(subject, arena.samples, share=share),
-            "representability": lambda: floating_point.representability(subject, arena.samples, share=share),
-        }
-        if (small := self._other(2)) is not None:
-            point = latent[:2].clone()
-            questions["batch, dimension 2"] = lambda: independence.batch(small, point, share=share)
-            questions["neighbours, dimension 2"] = lambda: batch_neighbours.neighbours(
-                small, trials=4 * self.trials, share=share
-            )
-        return questions
-
-    def _games(self) -> dict[str, Question]:
-        """The guessing games: at the audited dimension, alone, in company, and at small dimensions."""
-        subject, alpha = self.subject, self.alpha
-        questions: dict[str, Question] = {}
-        if subject.source == "release":
-            options: dict[str, Any] = {"trials": self.trials, "alpha": FIRST / 2 * alpha}
-            questions["first"] = lambda: first(subject, self.original, self.batches, **options)
-            if self._other(1) is not None:
-                questions["afterwards"] = lambda: afterwards(subject, self.original, self.batches, **options)
-            questions["alone"] = lambda: self._in_calls("alone", LONELY_TRIALS, ALONE)
-            questions["repetition"] = lambda: repetition(subject, trials=self.trials, alpha=REPETITION * alpha)
-            questions["company"] = lambda: self._in_calls("company", COMPANY_TRIALS, COMPANY)
-            questions["sizes"] = lambda: sizes(subject, trials=self.trials, alpha=SIZES * alpha)
-        for dim in (*SMALL_DIMS, *LARGE_DIMS):
-            if (other := self._other(dim)) is not None:
-                questions[f"dimension {dim}"] = lambda other=other: self._elsewhere(other)  # type: ignore[misc]
-        return questions | {"event": self._event}
-
-    def _event(self) -> Finding:
-        total, done = 2 * self.arena.certifying, 0
-
-        def advance(rows: int) -> None:
-            nonlocal done
-            done += rows
-            if self.progress is not None:
-                self.progress(done, total)
-
-        finite = [sample for sample in self.arena.samples if sample.pair.plain]
-        if all((side > self.subject.largest).any(axis=1).all() for sample in finite for side in sample.releases):
-            raise MechanismFailure("the mechanism returned NaN for every finite latent")
-        self.patience.restart()
-        return self.arena.finding(
-            advance=advance, enough=lambda score, share: self.patience.enough(score, self.subject.epsilon, share)
-        )
-
-    def _in_calls(self, name: str, most: int, share: float) -> Finding:
-        """A game whose every release is a call of its own, if there is anything to find (`distinguisher.pilot`)."""
-        subject, alpha = self.subject, share * self.alpha
-        make = lonely_pairs if name == "alone" else company_pairs
-        pairs = make(self.given, dim=subject.dim, clip_norm=subject.clip_norm)
-        trials = subject.affordable(min(most, self.trials), seconds=SECONDS, alone=True)
-        if found := alike(subject, pairs, self.batches, trials=trials, alpha=alpha):
-            return found
-        needed = min(rounds_needed(subject.epsilon, alpha=alpha), 4 * most)  # of a large claim
-        most_now = subject.affordable(int(needed), seconds=2 * SECONDS, alone=True)
-        trials = min(trials, LATE_TRIALS) if self.patience.refuted else max(trials, most_now)
-        return self._further(Arena(subject, pairs, trials, alpha))
-
-    def _elsewhere(self, other: Subject) -> Finding:
-        """A game at another dimension: with as many numbers as at the audited one, or a few times as many at a larger."""
-        small = other.dim < self.subject.dim
-        times = min(8, self.subject.dim // other.dim) if small else LARGE_NUMBERS * self.subject.dim / other.dim
-        trials = other.affordable(2 * max(FEWEST_TRIALS, int(self.trials * times)), seconds=SECONDS) // 2
-        pairs = (
-            every_pair(other)
-            if small
-            else [pair for pair in adversarial_pairs(other.dim, clip_norm=other.clip_norm) if pair.name in LARGE]
-        )
-        return self._further(Arena(other, pairs, trials, SMALLER * self.alpha / len(SMALL_DIMS + LARGE_DIMS)))
-
-    def _further(self, arena: Arena) -> Finding:
-        if arena.trials < FEWEST_TRIALS:
-            raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} releases in {SECONDS:g} s")
-        refuted = self.patience.refuted  # already: a first look is enough
-        return arena.finding(claim=self.subject.epsilon, enough=lambda score, share: refuted)
-
-    def _other(self, dim: int) -> Subject | None:
-        """The same mechanism at a smaller or larger dimension, unless it knows one only."""
-        subject = self.subject
-        knows = any(isinstance(getattr(subject.mechanism, name, None), int) for name in DIMENSIONS)
-        if knows or dim == subject.dim or dim not in (SMALL_DIMS if dim < subject.dim else LARGE_DIMS):
-            return None
-        return replace(subject, dim=dim, _declared=None, _dialect=None, _seconds={})
+    if not result.judged:
+        raise NotJudged(result)
+    return result

@@ -1,60 +1,57 @@
-"""What each check can and cannot see, and what an audit as a whole has not looked at."""
+"""What an audit cannot have seen: by its size, by what could not be judged, and by its nature."""
 
 import math
 from collections.abc import Iterable
 
+from adept.audit.distinguisher.choice import MOST_DISTINGUISHERS
+from adept.audit.distinguisher.experiment import LOOKS
+from adept.audit.distinguisher.pilot import rounds_needed
 from adept.audit.result import Check, Verdict
 
-SEES = {
-    "sensitivity": "Sees inputs farther apart than the declared noise covers. Blind to noise that is not as declared.",
-    "norm": "Sees projected latents outside the declared set, to the last bit, on 34 latents of every size.",
-    "event": "Sees any leak by which a rule guesses the input, whatever the mechanism declares: certifies a bound on epsilon. "
-    "It cannot exceed about ln(trials), and a leak spread over many coordinates shows only in part.",
-    "dimension ": "Sees what the event sees, at a small dimension, where less noise hides it, or at a large one, by one place of "
-    "many. Blind to other dimensions.",
-    "alone": "Sees what a record's release in a batch of its own tells that others do not. Blind to events rarer than in hundreds.",
-    "first": "Sees what the first release of a fresh copy tells that others do not, and noise that copies share.",
-    "afterwards": "Sees what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts.",
-    "repetition": "Sees releases that come back, from pools of noise or small spaces of seeds, and noise that is small now and "
-    "then. Blind to spaces beyond trials^2 / 10^3.",
-    "company": "Sees what all releases of a batch tell of a record, at any of three places, and a batch of copies does not. "
-    "Blind to larger batches.",
-    "sizes": "Sees a first, middle or last row with little noise in batches of some size up to 1,025. Blind to noise that is half.",
-    "scale": "Sees noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.",
-    "shape": "Sees noise of another law than declared, also where it depends on the input. Blind to dependence.",
-    "coordinates": "Sees noise shared by coordinates or rows in sign or size, at several distances. Blind to other distances.",
-    "batch": "Sees noise that records of one batch share, in whole or in part. Blind to correlations below a few percent.",
-    "neighbours": "Sees releases that depend on the other records of a batch. Blind to dependence below a few percent.",
-    "seed": "Sees noise that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own.",
-    "fork": "Sees noise that forked workers share. Blind to processes started in other ways.",
-    "finiteness": "Sees NaN or Inf that come through. What a constant put in their place would tell, the event sees.",
-    "dtype": "Sees records that come back as another type, dtype, shape or layout, with something attached or behind a view, or "
-    "refused within the set that the mechanism names. Blind to what a type says of two records of one dtype.",
-    "grid": "Sees floating-point noise that says it is exact. Blind to floats that were rounded to a grid afterwards.",
-    "lowest bit": "Sees floating-point noise of any precision that says it is exact. Blind to floats rounded to a grid afterwards.",
-    "representability": "Sees low bits that tell one input from another. Blind to traces in which numbers are likely.",
-    "law": "Sees a claim that the law given does not keep, exactly. Blind to a program that has another law.",
-    "counts": "Sees a program whose outcomes are not those of the law given. Blind to differences of a few standard deviations.",
-}
+CERTIFYING = 0.85  # of the trials, about: the others choose
+RARE = 1e-3  # the probability of a total failure whose price is named
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return what an audit cannot have seen, in sentences: by its size, by what could not be judged, and by its nature."""
-    unjudged = [check for check in checks if check.verdict is Verdict.UNJUDGED]
-    # So many right guesses without a wrong one refute the claim: (1 + e^-eps)^-m = alpha.
-    needed = -math.log(alpha) / math.log1p(math.exp(-claimed)) if claimed < 50 else math.inf
-    rare = needed / trials
-    rarest = (
-        f"less often than once in {1 / rare:,.0f} releases"
-        if rare < 1
-        else "at all: the claim is too large for so few trials"
-    )
+    """Return what an audit cannot have seen, in sentences.
+
+    Args:
+        checks: those that were made.
+        trials: releases of each input.
+        claimed: the epsilon that was to be refuted.
+        alpha: chance of error of the event.
+    """
     return (
-        f"events that happen {rarest}; more trials see rarer ones",
+        _rare_failures(trials, claimed, alpha),
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
         f"seed spaces much larger than {trials**2 / 750:.0e}, whose repetitions so few releases do not show",
         "batches of other sizes than those tried: 1 to 66, and about powers of two",
         "timing, memory, logs, and what a mechanism does after its release",
         "what changes over days or after many more calls",
-        *(f"{check.name}: {check.evidence}" for check in unjudged),
+        *(f"{check.name}: {check.evidence}" for check in checks if check.verdict is Verdict.UNJUDGED),
+    )
+
+
+def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
+    """Return how many trials would certify a total failure that happens with some probability, choosing the event included.
+
+    Claim: of a rule that is right where the failure shows and never wrong, m right guesses refute the claim if
+    (1 + e^-epsilon)^-m is below its share of alpha (`distinguisher.pilot.rounds_needed`), and one of 2 * CERTIFYING * trials rounds
+    is right with that probability. At alpha .025 and for large epsilon that is 3.7 e^epsilon / (1.7 probability).
+    """
+    share = LOOKS[-1][1] / MOST_DISTINGUISHERS
+    return rounds_needed(claimed, alpha=share * alpha) / (2 * CERTIFYING * probability)
+
+
+def _rare_failures(trials: int, claimed: float, alpha: float) -> str:
+    needed = failure_trials(RARE, claimed=claimed, alpha=alpha)
+    rarest = RARE * needed / trials
+    if math.isinf(needed):
+        return "rare failures: the claim is too large for any number of trials"
+    shown = (
+        f"these {trials:,} show none rarer than one release in {1 / rarest:,.0f}" if rarest < 1 else "so few show none"
+    )
+    return (
+        f"rare total failures, such as releases without noise, where they do not name their record by themselves: with probability "
+        f"{RARE:g} one would take about {needed:,.0f} trials to certify; {shown}"
     )

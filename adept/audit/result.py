@@ -81,8 +81,29 @@ class AuditResult:
         return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
+    def strongest(self) -> Check | None:
+        """The check that the verdict rests on: of those that failed, else of all, the one that certifies most."""
+        failed = [check for check in self.checks if check.verdict is Verdict.FAILED]
+        looked = [check for check in self.checks if check.verdict is not Verdict.UNJUDGED]
+        return max(
+            failed or looked, key=lambda check: (check.certified_epsilon or 0.0, -(check.p_value or 0.0)), default=None
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The verdict and its strongest evidence, in one sentence."""
+        claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
+        if not self.judged or self.strongest is None:
+            return f"Not judged: nothing could be looked at to judge {claim}."
+        evidence = f"{self.strongest.name}: {self.strongest.evidence}"
+        certified = f"certified epsilon at least {self.certified_epsilon:.3g} at confidence {self.confidence:g}"
+        if self.violated:
+            return f"Violation found: {claim}, is refuted by the check {evidence} ({certified})."
+        return f"No violation found, which is no proof of {claim}; strongest evidence, {evidence} ({certified})."
+
+    @property
     def judged(self) -> bool:
-        """Does the audit mean anything: the releases could be looked at, or the mechanism is convicted without."""
+        """Does the audit mean anything: the releases could be looked at, or the claim is refuted without."""
         return self.violated or self.releases_judged
 
     @property
@@ -118,7 +139,7 @@ class AuditResult:
 
 
 class NotJudged(AdeptError):
-    """The third outcome of an audit: it could neither convict nor look, so nothing is said of the claim.
+    """The third outcome of an audit: it found no violation and could not look, so nothing is said of the claim.
 
     Attributes:
         result: the checks, each with the reason why it could not be judged.

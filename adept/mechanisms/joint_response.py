@@ -188,7 +188,7 @@ class JointResponse:
         return list(zip(self.text.choose_symbols(numbers, ranks), labels, strict=True))
 
     @property
-    def law(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
+    def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
         """The law of :meth:`privatize` for one symbol, as an audit reads it; None where it is too long to be written down."""
         return self._law if self.size <= WRITTEN_DOWN else None
 

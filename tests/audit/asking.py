@@ -1,6 +1,6 @@
-"""Cheap audits: one question alone, for which a planted defect is convicted, or all of them with few calls of the mechanism."""
+"""Cheap audits: one question alone, by which a planted defect is found, or all of them with few calls of the mechanism."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -8,20 +8,18 @@ from unittest.mock import patch
 import pytest
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, auditor, value_audit
-from adept.audit.auditor import _Audit
+from adept.audit import NotJudged, Verdict, questions
 from adept.audit.checks import batch_neighbours, batch_size, fresh_state, independence, repeated_outputs
 from adept.audit.distinguisher import choice
-from adept.audit.value_audit import _ValueAudit
 
 FEW_CALLS = 100
 
 
 def make_cheap(patched: pytest.MonkeyPatch) -> None:
     """Releases in calls of their own, and large ones, are what takes time; where they are not what is tested, few have to do."""
-    for module, name in ((auditor, "LONELY_TRIALS"), (auditor, "COMPANY_TRIALS"), (value_audit, "LONELY_TRIALS")):
-        patched.setattr(module, name, FEW_CALLS)
-    patched.setattr(auditor, "LARGE_DIMS", ())
+    for name in ("ONE_TRIALS", "THREE_TRIALS", "VALUE_TRIALS"):
+        patched.setattr(batch_size, name, FEW_CALLS)
+    patched.setattr(questions, "OF_VECTORS", [row for row in questions.OF_VECTORS if row.dim != 1024])
     patched.setattr(choice, "FEWEST_ROWS", 20)
     patched.setattr(independence, "BATCH_ROWS", 2 * independence.CALL_ROWS)
     patched.setattr(batch_neighbours, "FEW_BATCHES", FEW_CALLS)
@@ -51,13 +49,9 @@ def asked(names: set[str], mechanism: Any, **options: Any) -> audit.AuditResult:
 
 @contextmanager
 def only(*names: str) -> Iterator[None]:
-    """Audits ask the named checks alone."""
+    """Audits ask the named questions alone."""
     with (
-        patch.object(_Audit, "_questions", _only(names, _Audit._questions)),
-        patch.object(_ValueAudit, "questions", _only(names, _ValueAudit.questions)),
+        patch.object(questions, "OF_VECTORS", [row for row in questions.OF_VECTORS if row.name in names]),
+        patch.object(questions, "OF_VALUES", [row for row in questions.OF_VALUES if row.name in names]),
     ):
         yield
-
-
-def _only(names: tuple[str, ...], everything: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
-    return lambda audited: {name: question for name, question in everything(audited).items() if name in names}

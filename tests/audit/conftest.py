@@ -5,7 +5,6 @@ import math
 import pytest
 from audit.asking import make_cheap
 
-from adept.audit import auditor, value_audit
 from adept.audit.checks import batch_neighbours, batch_size, discrete_distribution, independence, repeated_outputs
 from adept.audit.distinguisher import experiment
 
@@ -14,11 +13,10 @@ PLENTY = 1e4  # seconds
 
 @pytest.fixture(autouse=True)
 def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditor, "PATIENCE", math.inf)
-    monkeypatch.setattr(independence, "BATCH_SECONDS", PLENTY)
+    monkeypatch.setattr(experiment, "PATIENCE", math.inf)
     for name in ("SCREENING_SECONDS", "CHOOSING_SECONDS"):
         monkeypatch.setattr(experiment, name, PLENTY)
-    for module in (auditor, batch_neighbours, repeated_outputs, batch_size, value_audit, discrete_distribution):
+    for module in (experiment, independence, batch_neighbours, repeated_outputs, batch_size, discrete_distribution):
         monkeypatch.setattr(module, "SECONDS", PLENTY)
 
 

@@ -1,4 +1,4 @@
-"""The large runs, once before a release: how often sound mechanisms are accused, and how much epsilon is certified.
+"""The large runs, once before a release: how frequent false positives are, and how much epsilon is certified.
 
 They take about an hour on one core: pytest -m slow tests/audit/test_large.py -s
 """
@@ -18,16 +18,16 @@ AUDITS = 200
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_two_hundred_audits_at_95_percent_accuse_a_sound_mechanism_no_more_often_than_the_rate_allows(
+def test_false_positives_in_two_hundred_audits_at_95_percent_are_no_more_frequent_than_alpha(
     name: str,
 ) -> None:
-    accusations: list[str] = []
+    violations: list[str] = []
     for number in range(AUDITS):
         result = audit.run(BY_NAME[name](epsilon=(1.0, 4.0, 8.0)[number % 3]), dim=16, trials=2_000, confidence=0.95)
-        accusations += [check.name for check in result.checks if check.verdict is audit.Verdict.FAILED]
+        violations += [check.name for check in result.checks if check.verdict is audit.Verdict.FAILED]
         assert result.judged
-    print(f"\n{name}: {len(accusations)} failed checks in {AUDITS} audits: {accusations}", flush=True)
-    assert len(accusations) <= binom.ppf(1 - 1e-6, AUDITS, 0.05)  # this test's share of false alarms: 1e-6
+    print(f"\n{name}: {len(violations)} failed checks in {AUDITS} audits: {violations}", flush=True)
+    assert len(violations) <= binom.ppf(1 - 1e-6, AUDITS, 0.05)  # this test's share of false alarms: 1e-6
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_million_releases_certify_most_of_the_true_epsilon(mechanism: object, 
 
 @pytest.mark.parametrize("nan", ["redraw", "zero"])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 8.0, 64.0, 512.0, 1e5])
-def test_dptext_is_convicted_at_every_epsilon(epsilon: float, nan: str) -> None:
+def test_dptext_is_refuted_at_every_epsilon(epsilon: float, nan: str) -> None:
     result = audit.run(DPText(epsilon=epsilon, nan=nan))
     failed = [check.name for check in result.checks if check.verdict is audit.Verdict.FAILED]
     print(f"\ndptext {nan} at {epsilon:g}: certified {result.certified_epsilon:.3f}, failed {failed}", flush=True)

@@ -29,7 +29,7 @@ def run(mechanism: Any, **options: Any) -> audit.AuditResult:
 
 
 @pytest.mark.parametrize("name", protocols(1.0, 8))
-def test_an_oracle_of_ldp_auditor_is_acquitted_and_most_of_its_epsilon_is_certified(name: str) -> None:
+def test_most_of_the_epsilon_of_ldp_auditors_oracles_is_certified_and_no_more(name: str) -> None:
     """The rule is chosen on few releases: one audit in some twenty of a unary encoding certifies less; three do not."""
     most = 0.0
     for _ in range(3):
@@ -52,7 +52,7 @@ def test_a_million_releases_of_ldp_auditors_oracles_certify_95_percent(name: str
 
 
 @pytest.mark.parametrize("name", protocols(1.0, 8))
-def test_an_oracle_that_claims_two_fifths_less_is_convicted(name: str) -> None:
+def test_a_violation_is_found_in_an_oracle_that_claims_two_fifths_less(name: str) -> None:
     options = {"trials": 15_000, "confidence": CONFIDENCE}
     assert failed_of({"event"}, Claim(protocols(2.0, 8)[name], epsilon=1.2), **options) == {"event"}
 
@@ -77,32 +77,32 @@ def test_a_size_alone_does_not_make_a_mechanism_on_latents_one_on_values() -> No
     assert asked({"event"}, Codebook(epsilon=2.0, size=64), dim=4, trials=300).dim == 4
 
 
-class Lawful(KRR):
-    """k-ary randomised response with its law."""
+class Stated(KRR):
+    """k-ary randomised response with its distribution."""
 
-    def law(self, value: int) -> Mapping[int, Fraction]:
+    def distribution(self, value: int) -> Mapping[int, Fraction]:
         heavy = Fraction(math.exp(self.epsilon)).limit_denominator(10**6) - Fraction(1, 10**5)
         total = heavy + self.alphabet - 1
         return {outcome: (heavy if outcome == value else 1) / total for outcome in range(self.alphabet)}
 
 
-def test_a_law_makes_the_audit_exact() -> None:
-    result = run(Lawful(1.0, 5))
-    law = next(check for check in result.checks if check.name == "law")
+def test_a_stated_distribution_makes_the_audit_exact() -> None:
+    result = run(Stated(1.0, 5))
+    stated = next(check for check in result.checks if check.name == "distribution")
     assert result.outcome == "not refuted", result.rows()
-    assert law.certified_epsilon == pytest.approx(1.0, abs=1e-4)
+    assert stated.certified_epsilon == pytest.approx(1.0, abs=1e-4)
 
 
-def test_a_law_that_breaks_the_claim_is_convicted_without_counting() -> None:
-    assert "law" in failed(run(Claim(Lawful(1.0, 5), epsilon=0.99), trials=200))
+def test_a_stated_distribution_that_breaks_the_claim_needs_no_counting() -> None:
+    assert "distribution" in failed(run(Claim(Stated(1.0, 5), epsilon=0.99), trials=200))
 
 
-def test_a_program_that_has_not_the_law_it_gives_is_convicted() -> None:
-    class Keeps(Lawful):
+def test_a_program_without_the_distribution_that_it_states_is_found() -> None:
+    class Keeps(Stated):
         def privatize(self, values: list[int]) -> list[int]:
             return KRR(1.5, self.alphabet).privatize(values)
 
-    assert "counts" in failed(run(Keeps(1.0, 5), trials=20_000))
+    assert "frequencies" in failed(run(Keeps(1.0, 5), trials=20_000))
 
 
 class Shared(KRR):
@@ -132,13 +132,15 @@ class BareWhenAlone(KRR):
 
 
 @pytest.mark.parametrize(
-    ("kind", "check"), [(Shared, "batch"), (Neighbourly, "neighbours"), (BareWhenAlone, "alone")], ids=lambda x: str(x)
+    ("kind", "check"),
+    [(Shared, "shared noise"), (Neighbourly, "batch neighbours"), (BareWhenAlone, "batch of one")],
+    ids=lambda x: str(x),
 )
-def test_what_a_batch_tells_is_convicted(kind: type[KRR], check: str) -> None:
+def test_what_a_batch_reveals_is_found(kind: type[KRR], check: str) -> None:
     assert failed_of({check}, kind(1.0, 6), trials=2_000) == {check}
 
 
-def test_noise_that_follows_a_seed_is_convicted() -> None:
+def test_noise_that_follows_a_seed_is_found() -> None:
     class Follows(KRR):
         def respond(self, values: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
             keep = np.random.random(len(values)) < self.odds / (self.odds + size - 1)
@@ -186,7 +188,7 @@ def test_a_claim_stands_before_the_mechanisms_own() -> None:
 class Consistent:
     """Each member by k-ary response at a third of the budget, but one that comes again gets the same substitute.
 
-    Infinite: (1, 2, 1) never has different first and third members. Each member alone has the law it should have.
+    Infinite: (1, 2, 1) never has different first and third members. Each member alone has the distribution it should have.
     """
 
     epsilon, words, alphabet = 4.0, 150, ((1, 2, 1), (1, 2, 3))
@@ -208,7 +210,7 @@ class ConsistentText(Consistent):
 
 
 @pytest.mark.parametrize("kind", [Consistent, ConsistentText])
-def test_equal_members_of_an_outcome_tell_equal_ones_of_the_record(kind: type[Consistent]) -> None:
+def test_equal_members_of_an_outcome_reveal_equal_ones_of_the_record(kind: type[Consistent]) -> None:
     assert failed_of({"event"}, kind(), trials=10_000, confidence=CONFIDENCE) == {"event"}
 
 

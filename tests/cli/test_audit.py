@@ -1,4 +1,4 @@
-"""The audit command convicts with status 1, acquits with 0, and reports the same in JSON."""
+"""The audit command ends with status 1 where a violation is found, else with 0, and reports the same in JSON."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ def _few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     make_cheap(monkeypatch)
 
 
-def test_the_original_is_convicted_with_status_1(adept_here: Run, tmp_path: Path) -> None:
+def test_the_original_is_refuted_with_status_1(adept_here: Run, tmp_path: Path) -> None:
     done = adept_here("audit", "mechanism=original", "epsilon=1", "dim=16", "trials=400", f"output_dir={tmp_path}/run")
     assert done.returncode == 1, done.stderr
     result = json.loads((tmp_path / "run" / "result.json").read_text())
@@ -26,7 +26,7 @@ def test_the_original_is_convicted_with_status_1(adept_here: Run, tmp_path: Path
     assert "VIOLATED" in done.stdout
 
 
-def test_a_sound_mechanism_is_acquitted_with_status_0(adept_here: Run) -> None:
+def test_a_sound_mechanism_ends_with_status_0(adept_here: Run) -> None:
     # The confidence makes a false alarm a one in 1e9 event.
     done = adept_here("audit", "mechanism=l1", "epsilon=1", "dim=3", "trials=200", "confidence=0.999999999")
     assert done.returncode == 0, done.stderr
@@ -43,7 +43,7 @@ def test_a_whole_rewriter_is_audited_by_guessing_and_by_replay(adept_here: Run, 
     assert checks["guessing game"] == checks["replay"] == "passed"
 
 
-def test_no_privacy_end_to_end_is_convicted(adept_here: Run, tiny_run: Path) -> None:
+def test_no_privacy_end_to_end_is_found(adept_here: Run, tiny_run: Path) -> None:
     done = adept_here(
         "audit", "target=rewriter", f"model_dir={tiny_run}", "mechanism=identity", "epsilon=1", "trials=400"
     )

@@ -1,6 +1,6 @@
-"""Claims about one symbol for text and label: the heavy set, the law, what each half tells, and the rules for its size.
+"""Claims about one symbol for text and label: the heavy set, the distribution, what each half tells, and the rules for its size.
 
-One audit of a sound mechanism, which accuses it with probability at most 1e-6; two tests of counts, at 1e-7.
+One audit of a sound mechanism, which errs with probability at most 1e-6; two tests of counts, at 1e-7.
 """
 
 import math
@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from adept import audit
-from adept.audit.checks.discrete_distribution import counts, law
-from adept.audit.target.value import ValueSubject
+from adept.audit.checks.discrete_distribution import frequencies, stated
+from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.target.value import ValueTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, PrivUnit, joint_response
 from adept.mechanisms.description import joint_size
@@ -38,7 +39,7 @@ class Uneven(JointResponse):
 
 
 class Declared(Uneven):
-    """The same, whose law says what it does."""
+    """The same, which states the distribution that it has."""
 
     def _law(self, symbol):
         law, second = super()._law(symbol), ((symbol[0] + 1) % self.text.count, symbol[1])
@@ -68,16 +69,16 @@ def test_every_records_ranks_are_all_symbols_and_its_heavy_ones_come_first(
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_releases_follow_the_law_that_is_written_down_and_it_keeps_the_claim(kind: JointResponse) -> None:
-    subject = ValueSubject(kind, time_limit=60.0)
-    assert not counts(subject, kind.alphabet, trials=2000, share=1e-7).failed
-    assert law(subject, kind.alphabet).statistic == pytest.approx(2.0, rel=1e-9)
+def test_releases_have_the_stated_distribution_and_it_keeps_the_claim(kind: JointResponse) -> None:
+    experiment = Experiment(ValueTarget(kind, values=kind.alphabet), lambda _: [], trials=2000)
+    assert not frequencies(experiment, 1e-7).failed
+    assert stated(experiment, 0.0).statistic == pytest.approx(2.0, rel=1e-9)
 
 
-@pytest.mark.parametrize(("kind", "convicted"), [(JointResponse, False), (Uneven, True), (Declared, True)])
-def test_a_heavy_set_whose_size_depends_on_the_label_is_convicted(kind: type[JointResponse], convicted: bool) -> None:
+@pytest.mark.parametrize(("kind", "violated"), [(JointResponse, False), (Uneven, True), (Declared, True)])
+def test_a_heavy_set_whose_size_depends_on_the_label_is_found(kind: type[JointResponse], violated: bool) -> None:
     mechanism = kind(mechanism=Description(epsilon=2.0, size=5), labels=LABELS)
-    assert audit.run(mechanism, trials=2000, confidence=1 - 1e-6).violated is convicted
+    assert audit.run(mechanism, trials=2000, confidence=1 - 1e-6).violated is violated
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -91,9 +92,9 @@ def test_what_each_half_tells_alone_is_the_worst_ratio_of_its_marginal(kind: Joi
             laws.append(marginal)
         return max(math.log(Fraction(p) / Fraction(q[value])) for p0 in laws for q in laws for value, p in p0.items())
 
-    for stated, found in ((kind.text_epsilon, worst(0)), (kind.label_epsilon, worst(1))):
-        assert found <= stated < found + 1e-9
-        assert stated < kind.epsilon
+    for written, found in ((kind.text_epsilon, worst(0)), (kind.label_epsilon, worst(1))):
+        assert found <= written < found + 1e-9
+        assert written < kind.epsilon
 
 
 def test_labels_come_with_latents_and_descriptions_and_mostly_as_they_are() -> None:

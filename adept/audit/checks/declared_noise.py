@@ -1,6 +1,6 @@
-"""Checks of what a mechanism declares: its set, its noise, and that the two together give the claim.
+"""Declared noise: is it as declared, and do the declared set and noise together give the claim.
 
-The proof of a claim reads: "inputs are in this set, noise of this law and scale is added, therefore (epsilon, delta)".
+The proof of a claim reads: "inputs are in this set, noise of this distribution and scale is added, therefore (epsilon, delta)".
 `norm` tests the first part, `scale`, `shape` and `coordinates` the second, `sensitivity` the third. Each p-value holds for
 any sample size, so each test errs with probability at most its share. Noise is the release minus the projected input,
 and each input of each pair is tested apart (with Bonferroni's factor), so noise that depends on the input is seen.
@@ -12,108 +12,146 @@ from fractions import Fraction
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc
+from scipy.stats import chi2
 from torch import Tensor
 
-from adept.audit.distinguisher.pairs import PairSample
+from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.pairs import PairSample, additive_samples
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.stats.noise import Law, cap_p_value, chi_square_lower, smallest_ratio
-from adept.audit.target.vector import Subject
-
-Floats = NDArray[np.float64]
+from adept.audit.stats.bounds import gaussian_delta
+from adept.audit.stats.exact_tests import binomial_p_value, combined
+from adept.audit.stats.noise import NOISES, Noise, cap_p_value, chi_square_lower, kolmogorov, smallest_ratio
+from adept.audit.target.interface import Floats
+from adept.audit.target.vector import VectorTarget
 
 SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
+GAUSSIAN_NUMBERS, NOT_GAUSSIAN = 1000, 0.01  # of noise, at least; the p-value below which it is not Gaussian
 
 
-def sensitivity(subject: Subject, samples: list[PairSample]) -> Finding:
+def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Do the declared noise and the distance of projected inputs give the claim.
 
-    Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared law. The distances
+    Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared noise. The distances
     are measured through the mechanism's own projection, so one pair beyond the claim refutes it: arithmetic, no
     statistics (Habernal 2021, Section 4, is this check on one pair). That no pair is beyond proves nothing.
     """
-    law, scale = subject.law()
-    distances = {sample.pair.name: _distance(*sample.centres, law) for sample in _plain(samples)}
-    distances["random latents"] = _random_distance(subject, law)
+    target = experiment.target
+    noise, scale = target.noise()
+    distances = {sample.pair.name: _distance(*sample.centres, noise) for sample in additive_samples(experiment.samples)}
+    distances["random latents"] = _random_distance(target, noise)
     worst = max(distances, key=lambda name: distances[name])
     distance = distances[worst]
-    holds, needed = law.holds(distance, scale=scale, epsilon=subject.epsilon, delta=subject.delta)
-    evidence = f"pair {worst}: l{law.order} distance {distance:.6g} over scale {scale:.6g} needs {needed}"
+    holds, needed = noise.holds(distance, scale=scale, epsilon=target.epsilon, delta=target.delta)
+    evidence = f"pair {worst}: l{noise.order} distance {distance:.6g} over scale {scale:.6g} needs {needed}"
     return Finding(failed=not holds, evidence=evidence, statistic=distance / scale)
 
 
-def norm(subject: Subject) -> Finding:
+def norm(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Does every projected latent meet the declared norm bound: sums of the floats as exact rational numbers.
 
     Claim: a float is a rational number, so its norm is computed here without rounding; one row above C refutes that the
     proof's premise covers the program. Mechanisms that say ``exact`` have to meet C itself, others C (1 + 1e-6); on the
     sphere only the direction counts, so 1e-6 is allowed there always.
     """
-    if not hasattr(subject.mechanism, "project"):
+    target = experiment.target
+    if not hasattr(target.mechanism, "project"):
         raise MechanismFailure("the mechanism has no method project")
-    order = 1 if subject.clip == "l1" else 2
-    exact = subject.says_exact and subject.clip != "sphere"
-    limit = (Fraction(subject.clip_norm) * (1 if exact else Fraction("1.000001"))) ** order
-    norms = [
-        _exact_norm(row, order)
-        for row in subject.project(extreme_latents(subject.dim, order=order, clip_norm=subject.clip_norm))
-    ]
+    order = 1 if target.clip == "l1" else 2
+    exact = target.says_exact and target.clip != "sphere"
+    limit = (Fraction(target.clip_norm) * (1 if exact else Fraction("1.000001"))) ** order
+    rows = target.project(extreme_latents(target.dim, order=order, clip_norm=target.clip_norm))
+    norms = [_exact_norm(row, order) for row in rows]
     largest = float(max(norms) ** (1 / order)) if max(norms) else 0.0
     outside = sum(norm > limit for norm in norms)
     evidence = (
-        f"{outside} of {len(norms)} projected latents above clip_norm {subject.clip_norm:g}, the largest {largest:.17g}"
+        f"{outside} of {len(norms)} projected latents above clip_norm {target.clip_norm:g}, the largest {largest:.17g}"
     )
     return Finding(failed=outside > 0, evidence=evidence, statistic=largest)
 
 
-def scale(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
+def scale(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Is the noise at least as large as declared: the lower tail of an exact chi-square pivot.
 
-    Claim: under the declared law the pivot is chi-square distributed (`Law.size`), so its lower tail is a p-value. More noise
-    than declared takes no privacy and is not an offence here.
+    Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so its lower tail is a p-value. More
+    noise than declared takes no privacy and is no violation.
     """
-    law, declared = subject.law()
-    sizes = [law.size(noise, declared) for noise in _noises(samples)]
+    declared, scale = experiment.target.noise()
+    sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
     ratio = min(smallest_ratio(*size) for size in sizes)
-    p = min(chi_square_lower(*size) for size in sizes)
-    return _test(
-        p, len(sizes), share, statistic=ratio, what=f"noise {ratio:.4g} times the declared size at the smallest"
-    )
+    evidence = f"noise {ratio:.4g} times the declared size at the smallest"
+    return combined([chi_square_lower(*size) for size in sizes], evidence, alpha=alpha, statistic=ratio)
 
 
-def shape(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
-    """Does the noise have the declared law: Kolmogorov-Smirnov with Massart's bound, valid for every sample size."""
-    if subject.law_name() == "cap":
+def shape(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Does the noise have the declared distribution: Kolmogorov-Smirnov with Massart's bound, valid for every sample size."""
+    target, samples = experiment.target, experiment.samples
+    if target.noise_name == "cap":
         sides = [side for side in _sides(samples) if side[1].any()]
-        claim = {"epsilon": subject.epsilon, "clip_norm": subject.clip_norm}
+        claim = {"epsilon": target.epsilon, "clip_norm": target.clip_norm}
         values = [cap_p_value(releases, centre, **claim) for releases, centre in sides]
     else:
-        law, declared = subject.law()
-        rows = max(1, SHAPE_VALUES // subject.dim)
-        values = [p for noise in _noises(samples) for p in law.shape(noise[:rows], declared)]
-    return _test(min(values), len(values), share, what=f"{len(values)} tests against the declared law")
+        declared, scale = target.noise()
+        rows = max(1, SHAPE_VALUES // target.dim)
+        values = [p for noise in _noises(samples) for p in declared.shape(noise[:rows], scale)]
+    return combined(values, f"{len(values)} tests against the declared distribution", alpha=alpha)
 
 
-def coordinates(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
+def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Is the noise independent between coordinates and between the rows of a batch, adjacent and at a distance.
 
-    Claim: under the declared law the signs of the noise are independent fair coins, and so are the bits "|noise| is above
+    Claim: under the declared distribution the signs of the noise are independent fair coins, and so are the bits "|noise| is above
     its median" where coordinates are independent. Whether two coins at a distance agree is then a sequence of independent
     fair coins again (a chain of sums modulo 2), so the number of agreements is Binomial(m, 1/2), exactly.
     """
-    law, declared = subject.law()
-    median = law.magnitude_median(declared)
+    declared, scale = experiment.target.noise()
+    median = declared.magnitude_median(scale)
     values, shares = [], []
-    for noise in _noises(samples):
+    for noise in _noises(experiment.samples):
         coins = [noise > 0] if median is None else [noise > 0, np.abs(noise) > median]
         for coin in coins:
             for agree in _agreements(coin):
-                values.append(_fair(int(agree.sum()), agree.size))
+                values.append(binomial_p_value(int(agree.sum()), agree.size, 0.5))
                 shares.append(float(agree.mean()))
     if not values:
         raise MechanismFailure("there are too few numbers to compare")
     far = max(shares, key=lambda value: abs(value - 0.5))
-    return _test(min(values), len(values), share, statistic=far, what=f"coins agree in {far:.2%} of cases at the worst")
+    return combined(values, f"coins agree in {far:.2%} of cases at the worst", alpha=alpha, statistic=far)
+
+
+def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Is the noise under a pure claim Gaussian, which keeps no pure claim, and too seldom breaks it for any count to show.
+
+    Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is at least
+    f(d / s, epsilon) > 0 (Balle and Wang 2018). So it keeps no claim of delta = 0; but a mechanism that does keep it may differ
+    from it in no more than that mass, so a test that is to err in few sound mechanisms needs about 1 / delta releases. Hence this
+    never fails: where a Kolmogorov-Smirnov test rejects neither the coordinates nor the lengths of the noise as Gaussian, it says
+    that the claim could not be judged, and which delta is missing.
+
+    Raises:
+        MechanismFailure: the noise may be Gaussian, or there is too little of it.
+    """
+    target = experiment.target
+    if target.delta > 0 or target.noise_name is not None:
+        return Finding(failed=False, evidence="the claim has a delta, or the mechanism names its noise")
+    sample = max(
+        additive_samples(experiment.samples), key=lambda each: float(np.linalg.norm(np.subtract(*each.centres)))
+    )
+    noise = np.concatenate(
+        [releases - centre for releases, centre in zip(sample.releases, sample.centres, strict=True)]
+    )
+    sigma = float(np.sqrt(np.square(noise).mean()))
+    if noise.size < GAUSSIAN_NUMBERS or sigma == 0:
+        raise MechanismFailure("there is too little noise to see whether it is Gaussian")
+    lengths = kolmogorov(np.square(noise / sigma).sum(axis=1), chi2(noise.shape[1]).cdf)
+    p = min(*NOISES["gaussian"].shape(noise, sigma), lengths)
+    if p < NOT_GAUSSIAN:
+        return Finding(failed=False, evidence=f"the noise is not Gaussian (p = {p:.2g})", p_value=p)
+    distance = float(np.linalg.norm(np.subtract(*sample.centres)))
+    needed = gaussian_delta(distance, sigma=sigma, epsilon=target.epsilon)
+    raise MechanismFailure(
+        f"the noise may be Gaussian of standard deviation {sigma:.3g}, which keeps no pure claim: epsilon {target.epsilon:g} needs "
+        f"delta {needed:.2g}, and to certify that takes about 1 / delta trials; declare `noise` and `guarantee`, or a delta"
+    )
 
 
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
@@ -140,27 +178,20 @@ def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
         yield coin[lag:] == coin[:-lag]
 
 
-def _distance(first: Floats, second: Floats, law: Law) -> float:
-    return float(np.linalg.norm(first - second, ord=law.order))
+def _distance(first: Floats, second: Floats, noise: Noise) -> float:
+    return float(np.linalg.norm(first - second, ord=noise.order))
 
 
-def _random_distance(subject: Subject, law: Law) -> float:
-    latents = torch.randn(512, subject.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
-    centres = subject.project(10 * subject.clip_norm * latents)
-    return max(_distance(first, second, law) for first, second in zip(centres[:256], centres[256:], strict=True))
-
-
-def _plain(samples: list[PairSample]) -> list[PairSample]:
-    plain = [sample for sample in samples if sample.pair.plain and sample.additive]
-    if not plain:
-        raise MechanismFailure("releases have another dimension than latents")
-    return plain
+def _random_distance(target: VectorTarget, noise: Noise) -> float:
+    latents = torch.randn(512, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+    centres = target.project(10 * target.clip_norm * latents)
+    return max(_distance(first, second, noise) for first, second in zip(centres[:256], centres[256:], strict=True))
 
 
 def _sides(samples: list[PairSample]) -> Iterator[tuple[Floats, Floats]]:
     """Yield the releases of each input, once, with the projected input."""
     seen = set()
-    for sample in _plain(samples):
+    for sample in additive_samples(samples):
         for releases, centre in zip(sample.releases, sample.centres, strict=True):
             if id(releases) not in seen:
                 seen.add(id(releases))
@@ -176,15 +207,3 @@ def _exact_norm(row: Floats, order: int) -> Fraction:
     if not np.isfinite(row).all():
         raise MechanismFailure("project returned a number that is not finite for a finite latent")
     return sum((abs(Fraction(value)) ** order for value in row.tolist()), Fraction(0))
-
-
-def _fair(agreements: int, coins: int) -> float:
-    """Return the two-sided p-value of ``agreements`` ~ Binomial(coins, 1/2)."""
-    tails = float(bdtr(agreements, coins, 0.5)), float(bdtrc(agreements - 1, coins, 0.5)) if agreements else 1.0
-    return min(1.0, 2 * min(tails))
-
-
-def _test(p_value: float, tests: int, share: float, *, what: str, statistic: float | None = None) -> Finding:
-    """Return the finding of the smallest of several p-values (Bonferroni)."""
-    p = min(1.0, p_value * tests)
-    return Finding(failed=p < share, evidence=what, statistic=statistic, p_value=p, threshold=share)

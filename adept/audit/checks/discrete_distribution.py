@@ -1,71 +1,86 @@
-"""Audits of the law that a mechanism on values gives for its outcomes: exact, and the program against it.
+"""Discrete distribution: does the stated distribution of outcomes keep the claim, and does the program have it.
 
-Claim of `law`: a law on finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum over outcomes of
-max(0, P - e^epsilon P') is at most delta, which for delta = 0 says that no ratio exceeds e^epsilon. That is arithmetic. Whether
-the program has the law that it gives, `counts` tests, outcome by outcome, against exact binomial tails.
+Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum over
+outcomes of max(0, P - e^epsilon P') is at most delta, which for delta = 0 says that no ratio exceeds e^epsilon. That is arithmetic.
+Whether the program has the distribution that it states, `frequencies` tests, outcome by outcome, against exact binomial tails.
+
+k-ary randomised response on {0..K-1} (``adept.mechanisms.description``) needs no table, and K may be astronomical. Its claim is one
+sentence: the true number comes out with probability A / W, every other one with B / W, and A <= e^eps B. The odds are compared with
+e^eps as rationals; how often the true number is kept is a binomial count, where the others fall a uniform one; and the best
+guess between two numbers, "the one that came out", certifies an epsilon by its counts, whatever the mechanism declares.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
-from scipy.special import bdtr, bdtrc
+import numpy as np
+from scipy import stats
 
+from adept.audit.checks.independence import seeded
+from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.target.value import ValueSubject, hashable
+from adept.audit.stats.bounds import GameCounts
+from adept.audit.stats.exact_tests import binomial_p_value, combined
+from adept.audit.target.value import ValueTarget, outcome_key
+from adept.mechanisms.noise import exact_odds
 
 SECONDS = 2.0  # that a slow mechanism may take in one check
+BINS = 16  # of the numbers other than the true one
+SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach may be missed
+NEARLY_ALL = 40  # others than the true number, at least, for two equal runs to mean anything
 
 
-def law(subject: ValueSubject, values: Sequence[Any]) -> Finding:
-    """Does the law that the mechanism gives keep its claim, between all values that are tried."""
-    laws = [_law_of(subject, value) for value in values]
+def stated(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Does the distribution that the mechanism states keep its claim, between all values that are tried."""
+    target = experiment.target
+    distributions = [_distribution(target, value) for value in target.values]
     worst, mass = 0.0, 0.0
-    for ours in laws:
-        for theirs in laws:
+    limit = math.exp(target.epsilon) if target.epsilon < 700 else math.inf
+    for ours in distributions:
+        for theirs in distributions:
             worst = max([worst, *(_log_ratio(p, theirs.get(outcome, 0)) for outcome, p in ours.items())])
-            limit = math.exp(subject.epsilon) if subject.epsilon < 700 else math.inf
-            mass = max(
-                mass, sum(max(0.0, float(p) - limit * float(theirs.get(o, 0)) * (1 + 1e-12)) for o, p in ours.items())
-            )
-    failed = worst > subject.epsilon * (1 + 1e-9) if subject.delta == 0 else mass > subject.delta * (1 + 1e-9) + 1e-15
-    beyond = f", and delta {mass:.4g} at the claimed epsilon" if subject.delta else ""
-    evidence = f"over {len(values)} values the law's largest log ratio is {worst:.6g}{beyond}"
-    exact = worst if subject.delta == 0 else None
+            beyond = (float(p) - limit * float(theirs.get(o, 0)) * (1 + 1e-12) for o, p in ours.items())
+            mass = max(mass, sum(max(0.0, each) for each in beyond))
+    failed = worst > target.epsilon * (1 + 1e-9) if target.delta == 0 else mass > target.delta * (1 + 1e-9) + 1e-15
+    needed = f", and delta {mass:.4g} at the claimed epsilon" if target.delta else ""
+    evidence = f"over {len(distributions)} values the largest log ratio is {worst:.6g}{needed}"
+    exact = worst if target.delta == 0 else None
     return Finding(failed=failed, evidence=evidence, statistic=worst, certified_epsilon=exact)
 
 
-def counts(subject: ValueSubject, values: Sequence[Any], *, trials: int, share: float) -> Finding:
-    """Do outcomes come as often as the law says: exact binomial tails, with Bonferroni's factor over values and outcomes."""
-    rows = subject.affordable(trials, seconds=SECONDS)
+def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Do outcomes come as often as stated: exact binomial tails, with Bonferroni's factor over values and outcomes."""
+    target = experiment.target
+    rows = target.affordable(experiment.trials, seconds=SECONDS)
     tests: list[tuple[float, str]] = []
-    for value in values:
-        expected = _law_of(subject, value)
-        seen = Counter(outcome_key(outcome) for outcome in subject.sample(value, rows))
+    for value in target.values:
+        expected = _distribution(target, value)
+        seen = Counter(outcome_key(outcome) for outcome in target.sample(value, rows))
         other = sum(count for outcome, count in seen.items() if outcome not in expected)
-        tests += [
-            (_binomial(seen[outcome], rows, float(p)), f"outcome of value {value!r}") for outcome, p in expected.items()
-        ]
-        tests.append(
-            (_binomial(other, rows, max(0.0, 1 - float(sum(expected.values())))), "outcomes that the law does not have")
-        )
-    p, what = min(tests)
-    p = min(1.0, p * len(tests))
-    evidence = f"{rows} releases of each of {len(values)} values; most unlike: {what}"
-    return Finding(failed=p < share, evidence=evidence, p_value=p, threshold=share)
+        what = f"outcome of value {value!r}"
+        tests += [(binomial_p_value(seen[outcome], rows, float(p)), what) for outcome, p in expected.items()]
+        none = max(0.0, 1 - float(sum(expected.values())))
+        tests.append((binomial_p_value(other, rows, none), "outcomes that are not stated"))
+    evidence = f"{rows} releases of each of {len(target.values)} values; least probable: {min(tests)[1]}"
+    return combined([p for p, _ in tests], evidence, alpha=alpha)
 
 
-def _law_of(subject: ValueSubject, value: Any) -> dict[Any, Any]:
-    given = subject.call("law", lambda: subject.mechanism.law(value))
+def _distribution(target: ValueTarget, value: Any) -> dict[Any, Any]:
+    if not callable(getattr(target.mechanism, "distribution", None)):
+        raise MechanismFailure("the mechanism states no distribution of its outcomes")
+    given = target.call("distribution", lambda: target.mechanism.distribution(value))
     if not isinstance(given, Mapping):
-        raise MechanismFailure(
-            f"law returned {type(given).__name__} instead of a mapping from outcomes to probabilities"
-        )
+        kind = type(given).__name__
+        raise MechanismFailure(f"distribution returned {kind} instead of a mapping from outcomes to probabilities")
     expected = {outcome_key(outcome): p for outcome, p in given.items()}
     if min(expected.values(), default=0) < 0 or abs(float(sum(expected.values())) - 1) > 1e-9:
-        raise MechanismFailure("law returned probabilities that are negative or do not sum to one")
+        raise MechanismFailure("distribution returned probabilities that are negative or do not sum to one")
     return expected
 
 
@@ -79,15 +94,114 @@ def _log_ratio(p: Any, q: Any) -> float:
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-def _binomial(count: int, of: int, p: float) -> float:
-    """Return twice the smaller tail of a binomial count."""
-    if p <= 0 or p >= 1:
-        return 1.0 if count == of * p else 0.0
-    lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0
-    return min(1.0, 2 * min(lower, upper))
+@dataclass
+class Response:
+    """Releases of the smallest and the largest number by k-ary randomised response.
+
+    Attributes:
+        target: a mechanism with ``count`` (K), ``odds`` (A, B) and ``privatize`` (list[int] -> list[int]).
+        trials: releases of each of the two numbers.
+    """
+
+    target: ValueTarget
+    trials: int
+
+    @property
+    def size(self) -> int:
+        """K, how many numbers there are."""
+        return int(self.target.mechanism.count)
+
+    @property
+    def odds(self) -> tuple[int, int]:
+        """A and B, the weights of the true number and of each other one."""
+        heavy, light = self.target.mechanism.odds
+        return heavy, light
+
+    @property
+    def inputs(self) -> list[int]:
+        return [0] * self.trials + [self.size - 1] * self.trials
+
+    def ask(self) -> Sequence[Any]:
+        """Release the inputs once more."""
+        return list(self.target.call("privatize", lambda: self.target.mechanism.privatize(self.inputs)))
+
+    @cached_property
+    def answers(self) -> Sequence[Any]:
+        return self.ask()
+
+    @property
+    def released(self) -> Sequence[int]:
+        """The releases.
+
+        Raises:
+            MechanismFailure: they are no numbers below K.
+        """
+        if len(self.answers) != len(self.inputs) or self.out_of_range:
+            raise MechanismFailure("the releases are no numbers below K")
+        return self.answers
+
+    @property
+    def out_of_range(self) -> int:
+        return sum(not (type(out) is int and 0 <= out < self.size) for out in self.answers)
+
+    @property
+    def ranks(self) -> list[int]:
+        """How far round the circle of numbers each release lies from the true one, which is 0."""
+        return [(out - true) % self.size for out, true in zip(self.released, self.inputs, strict=True)]
 
 
-def outcome_key(outcome: Any) -> Any:
-    """Return an outcome as a law's keys are compared: numbers of one place as a number."""
-    plain = hashable(outcome)
-    return plain[0] if isinstance(plain, tuple) and len(plain) == 1 else plain
+def in_range(response: Response, alpha: float) -> Finding:
+    """Are the releases numbers below K, one for each input."""
+    missing = len(response.inputs) - len(response.answers)
+    evidence = f"{response.out_of_range} of {len(response.answers)} releases out of range"
+    return Finding(failed=bool(missing or response.out_of_range), evidence=evidence)
+
+
+def odds(response: Response, alpha: float) -> Finding:
+    """Are the declared odds at most e^epsilon, as rationals."""
+    heavy, light = response.odds
+    most, unit = exact_odds(Fraction(response.target.mechanism.epsilon))
+    failed = Fraction(heavy, light) > Fraction(most, unit) * (1 + SLACK)
+    return Finding(failed=failed, evidence=f"A / B is {float(Fraction(heavy * unit, light * most)):.17g} of e^eps")
+
+
+def kept(response: Response, alpha: float) -> Finding:
+    """Is the true number kept as often as declared."""
+    heavy, light = response.odds
+    keep = heavy / (heavy + (response.size - 1) * light)
+    count, rows = response.ranks.count(0), len(response.inputs)
+    evidence = f"the true number in {count} of {rows} releases, {keep * rows:.1f} expected"
+    return combined([float(stats.binomtest(count, rows, keep).pvalue)], evidence, alpha=alpha)
+
+
+def replaced(response: Response, alpha: float) -> Finding:
+    """Are the other numbers equally likely."""
+    others = [rank - 1 for rank in response.ranks if rank]
+    bins, size = min(BINS, response.size - 1), response.size - 1
+    if bins < 2 or len(others) < 5 * bins:
+        raise MechanismFailure(f"only {len(others)} numbers were replaced: too few to test")
+    edges = [-(-place * size // bins) for place in range(bins + 1)]
+    counts = np.bincount([other * bins // size for other in others], minlength=bins)
+    shares = np.array([float(Fraction(high - low, size)) for low, high in pairwise(edges)])
+    p_value = float(stats.chisquare(counts, len(others) * shares / shares.sum()).pvalue)
+    return combined([p_value], f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
+
+
+def guessed(response: Response, alpha: float) -> Finding:
+    """Which of the two numbers was released, by which of them came out; certifies a bound on epsilon, whatever is declared."""
+    right, half = response.ranks.count(0), response.trials
+    wrong = response.released[:half].count(response.size - 1) + response.released[half:].count(0)
+    counts = GameCounts(right=right, wrong=wrong, rounds=2 * half)
+    certified = counts.certified_epsilon(delta=0.0, alpha=alpha)
+    evidence = f"the number that came out was the true one {right} times, the other of the two {wrong} times"
+    return Finding(failed=certified > response.target.epsilon, evidence=evidence, certified_epsilon=certified)
+
+
+def repeated_by_a_seed(response: Response, alpha: float) -> Finding:
+    """Do seeds of torch, NumPy or random repeat the releases."""
+    first, second = seeded(response.ask)
+    if first == second and len(response.inputs) - response.ranks.count(0) < NEARLY_ALL:
+        raise MechanismFailure("nearly every release is the true number: two equal runs mean nothing")
+    return Finding(
+        failed=first == second, evidence=f"two runs from one seed are {'equal' if first == second else 'different'}"
+    )

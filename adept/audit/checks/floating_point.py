@@ -1,4 +1,4 @@
-"""Checks of floating-point safety, for additive noise that says it is exact.
+"""Floating point: does noise that says it is exact have the bits of floats, and do NaN and Inf come through.
 
 A mechanism can be private on paper and leak through the low bits of its floats: which numbers x + noise can reach depends
 on x (Mironov 2012). These checks look at nothing else, and are kept apart from the event, which rounds such traces away.
@@ -7,24 +7,49 @@ on x (Mironov 2012). These checks look at nothing else, and are kept apart from 
 import math
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.special import bdtr
 from scipy.stats import fisher_exact
 
-from adept.audit.distinguisher.pairs import PairSample
+from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.pairs import PairSample, additive_samples
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.target.vector import Subject
-
-Floats = NDArray[np.float64]
+from adept.audit.stats.bounds import GameCounts
+from adept.audit.stats.exact_tests import combined
+from adept.audit.target.arguments import FEWEST_TRIALS
+from adept.audit.target.interface import Floats
+from adept.audit.target.vector import VectorTarget
+from adept.mechanisms.grid import NORM_ORDER
 
 MANTISSA_BITS = 53
 ODD_SHARE = 0.4  # of exact noise whose scale is at least STEPS steps of its grid
 STEPS = 4.0
-COARSE = 1e-6  # of the largest value: the finest step that is no power of two which can be told from none
+COARSE = 1e-6  # of the largest value: the finest step that is no power of two which shows
 EUCLID_VALUES = 64
+SECONDS = 1.5  # that a slow mechanism may take for float32 sums
 
 
-def grid(subject: Subject, samples: list[PairSample]) -> Finding:
+def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Is a latent with NaN or Inf released as an ordinary one.
+
+    Claim: the guarantee speaks of any two records. An output that is NaN or infinite only for such a latent separates it
+    from every other with certainty, whatever the budget. One such output is proof, no statistics.
+    """
+    rows = _not_finite(experiment.target.dim)
+    bad = int((~np.isfinite(experiment.target.release(rows))).any(axis=1).sum())
+    return Finding(failed=bad > 0, evidence=f"{bad} of {len(rows)} releases are not finite", statistic=float(bad))
+
+
+def _not_finite(dim: int) -> torch.Tensor:
+    """Return latents (6, dim) with NaN or Inf in one or all coordinates, and two whose norms overflow."""
+    rows = torch.full((6, dim), 0.1, dtype=torch.float64)
+    rows[0, 0], rows[1], rows[2, -1], rows[3, 0] = torch.nan, torch.nan, torch.inf, -torch.inf
+    rows[4], rows[5] = 1e300, -1.7e308
+    return rows
+
+
+def grid(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Are all releases multiples of one step, small enough integers for a float64 to hold exactly.
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the floats could not hold the
@@ -32,8 +57,8 @@ def grid(subject: Subject, samples: list[PairSample]) -> Finding:
     largest output over finest bit exceeds 2^53. That refutes the word ``exact``, and needs no statistics. A step that is no power
     of two, such as .01, shows in no bit: there all outputs have to be whole multiples of one number, each integer one float.
     """
-    _require_exact_law(subject)
-    values = _values(samples)
+    _require_exact_noise(experiment.target)
+    values = _values(experiment.samples)
     largest, finest = _bit_span(values)
     bits = largest - finest
     if bits > MANTISSA_BITS and (step := coarse_step(values)) is not None:
@@ -42,21 +67,21 @@ def grid(subject: Subject, samples: list[PairSample]) -> Finding:
     return Finding(failed=bits > MANTISSA_BITS, evidence=evidence, statistic=float(bits))
 
 
-def representability(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
+def representability(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Can every release of x also be reached from x': does x' + (z - x') give z back, to the last bit.
 
     Claim: on a public grid that holds both inputs the sum is exact, always. So how often it gives z back must not depend on
     the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
     An input that is no multiple of the finest bit seen is not on the grid, and proves nothing: it is left out.
     """
-    _require_exact_law(subject)
-    values = _values(samples)
+    _require_exact_noise(experiment.target)
+    values = _values(experiment.samples)
     if coarse_step(values) is not None:
         raise MechanismFailure("the step of the releases' grid is no power of two, so sums on it are rounded")
     step = 2.0 ** _bit_span(values)[1]
     tests = [
         _reachable(sample, candidate)
-        for sample in _plain(samples)
+        for sample in additive_samples(experiment.samples)
         for candidate in sample.centres
         if not np.fmod(candidate, step).any()
     ]
@@ -64,14 +89,64 @@ def representability(subject: Subject, samples: list[PairSample], *, share: floa
         raise MechanismFailure("no input lies on the grid of the releases")
     chances = [float(fisher_exact(np.array([[k, m - k] for k, m in counts])).pvalue) for counts in tests]
     (first, rows), (second, _) = tests[int(np.argmin(chances))]
-    p = min(1.0, min(chances) * len(chances))
     evidence = f"{first} of {rows} releases of x and {second} of x' can be reached from the same input"
+    return combined(chances, evidence, alpha=alpha, statistic=abs(first - second) / rows)
+
+
+def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Is an input distinguishable by whether a release can be the float32 sum of it and of some noise.
+
+    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can reach depends on the low bits of
+    x (Mironov 2012). The rule says the input from which more numbers of a release can be reached, and nothing where both are equal.
+    It is a function of the release that was fixed before any was drawn, so its counts certify as those of every other game
+    (`stats.bounds.GameCounts`), whatever the mechanism is and declares. Sums in float64 leave the same trace 2^29 times as fine,
+    which is a matter of mechanisms that say they are exact (`grid`, `lowest_bit`).
+    """
+    target = experiment.target
+    first, second = _float32_records(target)
+    trials = target.affordable(2 * experiment.trials, seconds=SECONDS) // 2
+    if trials < FEWEST_TRIALS:
+        raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} releases of each input")
+    heads = int(np.random.default_rng().binomial(2 * trials, 0.5))
+    right = wrong = 0
+    for side, rows in enumerate((heads, 2 * trials - heads)):
+        for releases in target.draw((first, second)[side], rows):
+            sums = releases.astype(np.float32)
+            if releases.shape[1] != target.dim or (sums != releases).any():
+                raise MechanismFailure("the releases are not sums of float32 numbers")
+            lead = _reached(sums, first).sum(axis=1) - _reached(sums, second).sum(axis=1)
+            lead = lead if side == 0 else -lead
+            right, wrong = right + int((lead > 0).sum()), wrong + int((lead < 0).sum())
+    counts = GameCounts(right=right, wrong=wrong, rounds=2 * trials)
+    bound = counts.certified_epsilon(delta=target.delta, alpha=alpha)
     return Finding(
-        failed=p < share, evidence=evidence, statistic=abs(first - second) / rows, p_value=p, threshold=share
+        failed=bound > target.epsilon * (1 + 1e-9),
+        evidence=f"guessed the input by which float32 sums can be reached from it, {right} right and {wrong} wrong of {2 * trials}",
+        statistic=right / (2 * trials),
+        p_value=counts.p_value(epsilon=target.epsilon, delta=target.delta),
+        threshold=alpha,
+        certified_epsilon=bound,
     )
 
 
-def lowest_bit(subject: Subject, samples: list[PairSample], *, share: float) -> Finding:
+def _float32_records(target: VectorTarget) -> torch.Tensor:
+    """Return two records (2, n) of float32 numbers, well inside the set that the claim speaks of, so that no clip changes them."""
+    records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
+    lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
+    inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
+    return inside
+
+
+def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
+    """Return where a float32 number gives each sum with the record: the nearest to the difference, or one beside."""
+    x = record.float().numpy()
+    difference = sums - x
+    beside = (np.nextafter(difference, np.float32(side)) for side in (-np.inf, np.inf))
+    reached: NDArray[np.bool_] = np.any([x + y == sums for y in (difference, *beside)], axis=0)
+    return reached
+
+
+def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Are releases odd multiples of their grid's step as often as exact noise is.
 
     Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with probability
@@ -80,28 +155,23 @@ def lowest_bit(subject: Subject, samples: list[PairSample], *, share: float) -> 
     So in the second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower tail is a p-value.
     Floats have their finest bit in few numbers only: hardly any is odd, whatever their precision. Rounded floats pass.
     """
-    _require_exact_law(subject)
-    values = _values(samples)
+    _require_exact_noise(experiment.target)
+    values = _values(experiment.samples)
     values = values[np.random.default_rng().permutation(len(values))]
     learn, count = np.array_split(values, 2)
     step = coarse_step(learn) or 2.0 ** _bit_span(learn)[1]
-    if subject.law()[1] < STEPS * step:
+    if experiment.target.noise()[1] < STEPS * step:
         raise MechanismFailure(f"the declared noise is not wider than {STEPS:g} steps of the grid that it shows")
     odd = int((np.fmod(np.round(count / step), 2) != 0).sum())
-    p = float(bdtr(odd, len(count), ODD_SHARE))
     evidence = (
         f"{odd} of {len(count)} numbers are odd multiples of the finest step seen, {step:.3g}; exact noise has half"
     )
-    return Finding(failed=p < share, evidence=evidence, statistic=odd / len(count), p_value=p, threshold=share)
-
-
-def _plain(samples: list[PairSample]) -> list[PairSample]:
-    return [sample for sample in samples if sample.pair.plain and sample.additive]
+    return combined([float(bdtr(odd, len(count), ODD_SHARE))], evidence, alpha=alpha, statistic=odd / len(count))
 
 
 def _releases(samples: list[PairSample]) -> list[Floats]:
     """Return each sample of releases once."""
-    return list({id(side): side for sample in _plain(samples) for side in sample.releases}.values())
+    return list({id(side): side for sample in additive_samples(samples) for side in sample.releases}.values())
 
 
 def _values(samples: list[PairSample]) -> Floats:
@@ -120,8 +190,8 @@ def coarse_step(values: Floats) -> float | None:
     """Return the step of which all values are multiples up to rounding, where it is no power of two; None if there is none.
 
     Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it. It has to
-    be coarse, a millionth of the values at least: to finer ones floats of any law come near. And each multiple has to be one
-    float, or its rounding would tell more than the integer.
+    be coarse, a millionth of the values at least: to finer ones all floats come near. And each multiple has to be one
+    float, or its rounding would show more than the integer.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
@@ -148,11 +218,9 @@ def _bit_span(values: Floats) -> tuple[int, int]:
     return int(exponent.max()), int(finest.min())
 
 
-def _require_exact_law(subject: Subject) -> None:
-    if subject.source != "release":
-        raise MechanismFailure("a simulation says nothing about the floats of a release")
-    subject.law()
-    if not subject.says_exact:
+def _require_exact_noise(target: VectorTarget) -> None:
+    target.noise()
+    if not target.says_exact:
         raise MechanismFailure("the mechanism does not say that its releases are exact")
 
 

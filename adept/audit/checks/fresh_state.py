@@ -1,93 +1,62 @@
-"""The first release of a mechanism: from fresh copies of it as it was given, each of which is asked once; and a copy's past.
+"""Fresh state: the first release of copies of the mechanism as it was given, and releases after one for another dimension.
 
-Claim: a mechanism that was just started, or copied to another worker, owes its first record what it owes all others. So what the
-first releases of many copies tell is a guessing game like any other (`distinguisher.choice`): a first call without noise loses
-it, and so does a generator that copies share, since the noise of one copy is then known from another's. Nor is a record owed less
-by a mechanism that was asked for something else before: a scale that was kept from there is wrong here.
+Claim: the guarantee of a mechanism that was just started, or copied to another worker, covers its first record as it covers all
+others. So the first releases of many copies are a guessing game like any other (`distinguisher.experiment`): a first call without
+noise loses it, and so does a generator that copies share, since the noise of one copy is then known from another's. Nor does a
+release before change what the guarantee covers: a scale that was kept from another dimension is wrong here.
 """
 
-import copy
 import time
-from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import torch
 
-from adept.audit.distinguisher.experiment import FEWEST_TRIALS, Arena
-from adept.audit.distinguisher.pairs import Pair, PairSample, adversarial_pairs
-from adept.audit.distinguisher.pilot import alike
+from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.pairs import adversarial_pairs
+from adept.audit.distinguisher.pilot import FEWEST, same_as_batches
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.target.vector import Subject
+from adept.audit.target.arguments import FEWEST_TRIALS
+from adept.audit.target.vector import VectorTarget
 
-TRIALS, LATER = 800, 10_000
+TRIALS, LATER_TRIALS = 800, 10_000
 SECONDS = 2.0
 FEW_ROWS = 100  # of each input after something else was asked, unless they differ from others
-NAMES = ("diagonal", "zero and random")
+PAIRS = ("diagonal", "zero and random")
 SPENT = 1.3  # releases in all over those that certify, about
 
 
-def untouched(mechanism: Any) -> Any:
-    """Return a copy of a mechanism that nobody has asked yet, or None if it cannot be copied."""
-    try:
-        return copy.deepcopy(mechanism)
-    except Exception:  # noqa: BLE001 - foreign code: whatever it raises, there is no copy
-        return None
-
-
-def first(
-    subject: Subject, original: Any, reference: Callable[[Pair], PairSample], *, trials: int, alpha: float
-) -> Finding:
-    """Guess an input from the first release of a copy.
-
-    Args:
-        subject: the mechanism under audit, which has been asked before.
-        original: an untouched copy, from which the copies are made.
-        reference: releases of a pair in batches; what first releases do not differ from needs no game (`distinguisher.pilot`).
-        trials: of the audit; far fewer are made here.
-        alpha: chance of error of the certified bound.
-    """
-    if original is None:
-        raise MechanismFailure("the mechanism cannot be copied")
+def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Guess an input from the first release of a copy of the mechanism as it was given."""
+    target = experiment.target
+    copies = target.asked_as(target.given, memoised=True)
     times = [time.perf_counter()]
     while len(times) < 5:  # the machine may be busy with something else
-        if untouched(original) is None:
-            raise MechanismFailure("the mechanism cannot be copied twice")
+        copies.fresh()
         times.append(time.perf_counter())
-    each = min(after - before for before, after in pairwise(times)) + subject.seconds_per_call
-    rows = min(TRIALS, trials, int(SECONDS / (2 * SPENT * each)))
-    if rows < FEWEST_TRIALS:
+    each = min(after - before for before, after in pairwise(times)) + target.seconds_per_call
+    trials = min(TRIALS, experiment.trials, int(SECONDS / (2 * SPENT * each)))
+    if trials < FEWEST_TRIALS:
         raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} copies in {SECONDS:g} s")
-    copies = replace(subject, mechanism=original, memoised=True, _dialect=subject.dialect)
-    pairs = _pairs(subject)
-    if found := alike(copies, pairs, reference, trials=rows, alpha=alpha):
-        return found
-    return Arena(copies, pairs, rows, alpha).finding(claim=subject.epsilon)
+    return _game(experiment, copies, trials, FEWEST, alpha)
 
 
-def afterwards(
-    subject: Subject, original: Any, reference: Callable[[Pair], PairSample], *, trials: int, alpha: float
-) -> Finding:
-    """Guess an input from the releases of a copy whose first call was of another dimension; the arguments are those of `first`.
+def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Guess an input from the releases of a copy whose first call was of another dimension.
 
-    Claim: a mechanism that takes records of any dimension owes each its claim, whatever it was asked before. So the releases of
+    Claim: a mechanism that takes records of any dimension makes its claim of each, whatever it was asked before. So the releases of
     a mechanism with a past of public records are a game like any other, and its bound errs with probability at most ``alpha``.
     """
-    asked = untouched(original)
-    if asked is None:
-        raise MechanismFailure("the mechanism cannot be copied")
-    past = replace(subject, mechanism=asked, dim=1, _declared=None, _dialect=None, _seconds={})
-    past.release(torch.zeros(1, 1, dtype=torch.float64))
-    later, pairs, trials = (
-        replace(past, dim=subject.dim, _dialect=None, _seconds={}),
-        _pairs(subject),
-        min(trials, LATER),
-    )
-    if found := alike(later, pairs, reference, trials=trials, alpha=alpha, fewest=FEW_ROWS):
-        return found
-    return Arena(later, pairs, trials, alpha).finding(claim=subject.epsilon)
+    if not experiment.target.any_dimension or experiment.target.dim == 1:
+        raise MechanismFailure("the mechanism knows one dimension only")
+    asked = experiment.target.fresh()
+    experiment.target.asked_as(asked, memoised=False).at(1).release(torch.zeros(1, 1, dtype=torch.float64))
+    later = experiment.target.asked_as(asked)
+    return _game(experiment, later, min(experiment.trials, LATER_TRIALS), FEW_ROWS, alpha)
 
 
-def _pairs(subject: Subject) -> list[Pair]:
-    return [pair for pair in adversarial_pairs(subject.dim, clip_norm=subject.clip_norm) if pair.name in NAMES]
+def _game(
+    experiment: Experiment[VectorTarget], target: VectorTarget, trials: int, fewest: int, alpha: float
+) -> Finding:
+    pairs = adversarial_pairs(target.dim, clip_norm=target.clip_norm)
+    game = experiment.with_pairs([pair for pair in pairs if pair.name in PAIRS], trials, target)
+    return same_as_batches(experiment, game, alpha=alpha, fewest=fewest) or game.refute(alpha=alpha)

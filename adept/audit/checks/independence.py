@@ -1,11 +1,11 @@
-"""Checks of how releases relate to each other: in one batch, under one seed, across forks; and of latents that are not finite.
+"""Independence: are the releases of one record independent, in one batch, after one seed, in two forked processes.
 
-Claim behind `batch`, `seed` and `fork`: if all releases of one latent are independent, then pairs of releases have one law
-wherever the two come from, and so has every function of a pair: whether the two are equal, how they point, how their
-lengths differ. Pairs from two sources, no release in two of them, are compared by exact two-sample tests
-(`stats.two_sample`), with Bonferroni's factor over functions, thresholds and distances in the batch. That is valid for
-continuous and for discrete outputs, and powerful where noise is shared, in whole or in part. Releases that are always equal give
-no evidence: that a constant is released tells nothing, and what a deterministic release tells is found by the event.
+Claim: if all releases of one record are independent, then pairs of releases have one distribution wherever the two come from, and
+so has every function of a pair: whether the two are equal, how they point, how their lengths differ. Pairs from two sources, no
+release in two of them, are compared by exact two-sample tests (`stats.exact_tests`), with Bonferroni's factor over functions,
+thresholds and distances in the batch. That is valid for continuous and for discrete outputs, and powerful where noise is shared, in
+whole or in part. Releases that are always equal are no evidence here: a constant says nothing of its record, and what a
+deterministic release says of it, the event finds.
 """
 
 import math
@@ -13,28 +13,34 @@ import multiprocessing
 import random
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.stats.two_sample import Difference, differences, most_unlike
+from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
+from adept.audit.target.interface import Floats
 from adept.audit.target.sandbox import Caller
-from adept.audit.target.vector import Subject
+from adept.audit.target.value import ValueTarget
+from adept.audit.target.vector import VectorTarget
 
-Floats = NDArray[np.float64]
 Pairs = tuple[Floats, Floats]
+AnyTarget = TypeVar("AnyTarget", VectorTarget, ValueTarget)
+Released = TypeVar("Released")
 
 ROWS = 128  # pairs that are compared after a seed and a fork
 CALL_ROWS = 3 * ROWS
 BATCH_ROWS = 2**13  # of each of two batches, where there is time
-BATCH_SECONDS = 1.5
+SECONDS = 1.5  # for either batch
 LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
+VALUE_ROWS, VALUE_CALLS, SEEDED_VALUES = 4096, 16, 512
 # A fork beside a thread that is just ending inherits its locks (OpenDP's too), and nobody opens them: let it end first.
 SETTLE_SECONDS = 0.05
 FORK_SECONDS = 10.0  # after so long without an answer, it is tried once more
@@ -44,16 +50,16 @@ class _ForkTimeout(MechanismFailure):
     """A forked worker did not answer in time."""
 
 
-def batch(subject: Subject, latent: Tensor, *, share: float) -> Finding:
-    """Do two records of one batch get noise of their own: pairs within a call against pairs between calls.
+def in_batch(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Are two releases in one batch independent: pairs within a call against pairs between calls.
 
     Pairs within are rows (i, i + lag) of the first half of one call, each row in one pair, for several lags up to a quarter of the
     call; pairs between are row i of the second half of either call. Half of the call is a lag too, with rows of the last quarter
     between.
     """
-    _not_memoised(subject)
-    rows = max(CALL_ROWS, subject.affordable(BATCH_ROWS, seconds=BATCH_SECONDS) // 4 * 4)
-    first, second = (subject.release(_repeat(latent, rows)) for _ in range(2))
+    target = without_memory(experiment)
+    rows = max(CALL_ROWS, target.affordable(BATCH_ROWS, seconds=SECONDS) // 4 * 4)
+    first, second = (target.release(_repeat(experiment, rows)) for _ in range(2))
     half = rows // 2
     between = first[half:], second[half:]
     found = []
@@ -65,58 +71,74 @@ def batch(subject: Subject, latent: Tensor, *, share: float) -> Finding:
     apart = slice(half // 2), slice(half, half + half // 2), slice(half + half // 2, None)
     halves = (first[apart[0]], first[apart[1]]), (first[apart[2]], second[apart[2]])
     found += _compared(*halves, f"rows {half} apart")
-    return most_unlike(found, share=share, what=f"{rows} rows in each of two batches")
+    return least_probable(found, f"{rows} rows in each of two batches", alpha=alpha)
 
 
-def seed(subject: Subject, latent: Tensor, *, share: float) -> Finding:
-    """Is the noise beyond the reach of seeds: two calls after the same seeds, against pairs within a call."""
-    _not_memoised(subject)
-    with global_seeds_restored():
-        first, second = (_seeded_release(subject, latent) for _ in range(2))
+def after_one_seed(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Are releases independent of the global seeds: two calls after the same seeds, against pairs within a call."""
+    target = without_memory(experiment)
+    latents = _repeat(experiment, CALL_ROWS)
+    target.release(latents)  # what a first call alone draws would shift the seeded numbers
+    first, second = seeded(lambda: target.release(latents))
     found = _compared(_between(first, second), _within(first), "after the same seed")
-    return most_unlike(found, share=share, what=f"{ROWS} pairs after the same seed, {ROWS} within one call")
+    return least_probable(found, f"{ROWS} pairs after the same seed, {ROWS} within one call", alpha=alpha)
 
 
-def fork(subject: Subject, latent: Tensor, *, share: float) -> Finding:
-    """Do two forked workers, as data loaders and servers start them, get noise of their own."""
-    _not_memoised(subject)
+def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Are the releases of two forked processes independent, as data loaders and servers start them."""
+    target = without_memory(experiment)
     if "fork" not in multiprocessing.get_all_start_methods():
         raise MechanismFailure("this platform has no fork")
-    latents = _repeat(latent, CALL_ROWS)
+    latents = _repeat(experiment, CALL_ROWS)
     try:
-        first, second = _forked_releases(subject, latents)
+        first, second = _forked_releases(target, latents)
     except _ForkTimeout:
-        first, second = _forked_releases(subject, latents)
+        first, second = _forked_releases(target, latents)
     found = _compared(_between(first, second), _within(first), "in two forked workers")
-    return most_unlike(found, share=share, what=f"{ROWS} pairs of two forked workers, {ROWS} within one")
+    return least_probable(found, f"{ROWS} pairs of two forked workers, {ROWS} within one", alpha=alpha)
 
 
-def finiteness(subject: Subject) -> Finding:
-    """Is a latent with NaN or Inf released as an ordinary one.
+def values_in_batch(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Are two outcomes in one batch independent: equal ones among pairs within a call, against pairs between calls.
 
-    Claim: the guarantee speaks of any two records. An output that is NaN or infinite only for such a latent tells it apart
-    from every other with certainty, whatever the budget. One such output is proof, no statistics.
+    The first half of each call is paired within it, for several lags, the second half with the next call's.
     """
-    rows = _not_finite(subject.dim)
-    bad = int((~np.isfinite(subject.release(rows))).any(axis=1).sum())
-    return Finding(failed=bad > 0, evidence=f"{bad} of {len(rows)} releases are not finite", statistic=float(bad))
+    target, value = without_memory(experiment), experiment.target.values[0]
+    calls = [target.codes([value] * (_value_rows(target) // VALUE_CALLS)) for _ in range(VALUE_CALLS)]
+    half, found = len(calls[0]) // 2, []
+    between = np.concatenate([a[half:] == b[half:] for a, b in zip(calls[::2], calls[1::2], strict=True)])
+    for lag in sorted({*(lag for lag in LAGS if lag < half // 2), half // 2}):
+        start = np.arange(half - lag)
+        start = start[start // lag % 2 == 0]
+        within = np.concatenate([call[start] == call[start + lag] for call in calls])
+        found.append(_equal(within, between, f"equal, {lag} apart"))
+    return least_probable(found, "pairs within batches and between batches", alpha=alpha)
 
 
-def _not_finite(dim: int) -> Tensor:
-    """Return latents (6, dim) with NaN or Inf in one or all coordinates, and two whose norms overflow."""
-    rows = torch.full((6, dim), 0.1, dtype=torch.float64)
-    rows[0, 0], rows[1], rows[2, -1], rows[3, 0] = torch.nan, torch.nan, torch.inf, -torch.inf
-    rows[4], rows[5] = 1e300, -1.7e308
-    return rows
+def values_after_one_seed(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Are outcomes independent of the global seeds: equal pairs of two calls after the same seeds, against pairs within a call."""
+    target, value = without_memory(experiment), experiment.target.values[0]
+    rows = min(_value_rows(target), SEEDED_VALUES)
+    first, second = seeded(lambda: target.codes([value] * rows))
+    half = rows // 2
+    found = [_equal(first[half:] == second[half:], first[:half:2] == first[1:half:2], "equal")]
+    return least_probable(found, "pairs after the same seed and in a call", alpha=alpha)
 
 
-def _not_memoised(subject: Subject) -> None:
-    if subject.memoised:
-        raise MechanismFailure("memoised releases of one record are equal by declaration")
+def without_memory(experiment: Experiment[AnyTarget]) -> AnyTarget:
+    """Return the target.
+
+    Raises:
+        MechanismFailure: it has a memory, so that its releases depend on each other by declaration.
+    """
+    if experiment.target.memoised:
+        raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
+    return experiment.target
 
 
-def _repeat(latent: Tensor, rows: int) -> Tensor:
-    return latent.expand(rows, -1).clone()
+def _repeat(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
+    record: Tensor = experiment.pairs[0].first
+    return record.expand(rows, -1).clone()
 
 
 def _within(call: Floats) -> Pairs:
@@ -135,7 +157,7 @@ def _compared(suspect: Pairs, reference: Pairs, where: str) -> list[Difference]:
     """
     centre = np.concatenate([*suspect, *reference]).mean(axis=0)
     found: list[Difference] = []
-    for name, function in (("equal", _equality), ("alike", _likeness), ("differing in length", _unevenness)):
+    for name, function in (("equal numbers", _equality), ("angle", _angle), ("difference in length", _unevenness)):
         ours, theirs = (function(a - centre, b - centre) for a, b in (suspect, reference))
         found += differences(ours, theirs, what=f"{where}, {name}")
     return found
@@ -146,7 +168,7 @@ def _equality(first: Floats, second: Floats) -> Floats:
     return shares
 
 
-def _likeness(first: Floats, second: Floats) -> Floats:
+def _angle(first: Floats, second: Floats) -> Floats:
     sizes = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     result: Floats = np.round((first * second).sum(axis=1) / np.maximum(sizes, 1e-300), 9)
     return result
@@ -158,23 +180,21 @@ def _unevenness(first: Floats, second: Floats) -> Floats:
     return result
 
 
-def set_global_seeds() -> None:
-    """Seed what mechanisms draw from without a thought: random, NumPy and torch."""
-    random.seed(0)
-    np.random.seed(0)
-    torch.manual_seed(0)
-
-
-def _seeded_release(subject: Subject, latent: Tensor) -> Floats:
-    set_global_seeds()
-    return subject.release(_repeat(latent, CALL_ROWS))
+def seeded(release: Callable[[], Released]) -> tuple[Released, Released]:
+    """Release twice, each time after the same seeds of random, NumPy and torch; the caller's seeds are restored."""
+    with _global_seed():
+        first = release()
+    with _global_seed():
+        return first, release()
 
 
 @contextmanager
-def global_seeds_restored() -> Iterator[None]:
-    """Leave the caller's seeds as they were."""
+def _global_seed() -> Iterator[None]:
     python, numpy, pytorch = random.getstate(), np.random.get_state(), torch.get_rng_state()
     try:
+        random.seed(0)
+        np.random.seed(0)
+        torch.manual_seed(0)
         yield
     finally:
         random.setstate(python)
@@ -182,21 +202,21 @@ def global_seeds_restored() -> Iterator[None]:
         torch.set_rng_state(pytorch)
 
 
-def _forked_releases(subject: Subject, latents: Tensor) -> list[Floats]:
+def _forked_releases(target: VectorTarget, latents: Tensor) -> list[Floats]:
     """Return the releases of two children of this process, both forked before either has released."""
     time.sleep(SETTLE_SECONDS)
     context = multiprocessing.get_context("fork")
     workers = []
     for _ in range(2):
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_release_in_child, args=(sender, subject, latents), daemon=True)
+        process = context.Process(target=_release_in_child, args=(sender, target, latents), daemon=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of any fork beside threads
             process.start()
         sender.close()
         workers.append((process, receiver))
     try:
-        return [_received(receiver, min(subject.time_limit, FORK_SECONDS)) for _, receiver in workers]
+        return [_received(receiver, min(target.time_limit, FORK_SECONDS)) for _, receiver in workers]
     finally:
         for process, receiver in workers:
             process.kill()
@@ -204,11 +224,11 @@ def _forked_releases(subject: Subject, latents: Tensor) -> list[Floats]:
             receiver.close()
 
 
-def _release_in_child(sender: Connection, subject: Subject, latents: Tensor) -> None:
+def _release_in_child(sender: Connection, target: VectorTarget, latents: Tensor) -> None:
     torch.set_num_threads(1)  # the parent's pool of threads did not survive the fork
-    subject.call = Caller(math.inf)  # no further thread: the parent watches the clock
+    target.call = Caller(math.inf)  # no further thread: the parent watches the clock
     try:
-        sender.send(subject.release(latents))
+        sender.send(target.release(latents))
     except MechanismFailure as failure:
         sender.send(str(failure))
 
@@ -224,3 +244,12 @@ def _received(receiver: Connection, seconds: float) -> Floats:
         raise MechanismFailure(f"in a forked worker, {answer}")
     result: Floats = answer
     return result
+
+
+def _value_rows(target: ValueTarget) -> int:
+    return max(256, target.affordable(VALUE_ROWS, seconds=SECONDS) // 4 * 4)
+
+
+def _equal(suspect: NDArray[np.bool_], reference: NDArray[np.bool_], what: str) -> Difference:
+    counts = int(suspect.sum()), len(suspect), int(reference.sum()), len(reference)
+    return Difference(fisher(*counts), what, *counts)

@@ -1,4 +1,4 @@
-"""Releases that name their record: because they came before, or because they lie far nearer to it than to any other.
+"""Repeated outputs: do releases name their record, since they came before, or lie far nearer to it than to any other.
 
 Releases of many records are drawn, and a rule is made of them that names a record for some releases and for most none. *Seen* is
 the rule that a release which was drawn before, for one record alone, is that record's: a mechanism whose randomness is small
@@ -23,42 +23,42 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.vector_statistics import RESOLUTION
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.bounds import clopper_pearson
-from adept.audit.target.vector import Subject
+from adept.audit.target.interface import Floats
+from adept.audit.target.vector import VectorTarget
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 RECORDS = 96
 NOBODY = -1
 FEWEST, CAUTION = 3, 1e-6  # rightly named releases that choose a rule; the chance of error of the bound that chooses it
 SMALLEST = 1e-300
-SECONDS, PATIENT = (
-    4.0,
-    2.0,
-)  # for either, where a mechanism is slow; so many times that for calls, in an audit of many trials
+SECONDS = 4.0  # for either, where a mechanism is slow
+PATIENT = 2.0  # times that for calls, in an audit of many trials
 CHUNK_CALLS, CHUNK_ROWS = 500, 4096
 CALLS, ROWS = 30_000, 120_000  # releases in calls of their own; releases of many rows a call
 
 
-def repetition(subject: Subject, *, trials: int, alpha: float) -> Finding:
+def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Name fresh releases by earlier ones: in calls of one row, where each call may be seeded, and in calls of many."""
-    if subject.delta > 0:
+    target, trials = experiment.target, experiment.trials
+    if target.delta > 0:
         raise MechanismFailure("a claim with delta forgives repetitions")
-    records = _records(subject)
+    records = _records(target)
     patient = SECONDS * max(1.0, min(PATIENT, trials / 10_000))
     found = [
         counts
         for alone, most, seconds in ((True, CALLS, patient), (False, ROWS, SECONDS))
-        for counts in _named(subject, records, min(most, 3 * trials), seconds, alone=alone)
+        for counts in _named(target, records, min(most, 3 * trials), seconds, alone=alone)
     ]
     bounds = [_bound(counts.right, counts.wrong, alpha=alpha / len(found)) for counts in found]
     bound = max(bounds)
     best = found[bounds.index(bound)]
     return Finding(
-        failed=bound > subject.epsilon * (1 + 1e-9),
+        failed=bound > target.epsilon * (1 + 1e-9),
         evidence=f"of {best.rows} releases of {RECORDS} records {best.right} {best.how} their own record's and {best.wrong} "
         "another's",
         statistic=best.right / best.rows,
@@ -86,45 +86,45 @@ def _bound(own: int, other: int, *, alpha: float) -> float:
     return max(0.0, math.log((RECORDS - 1) * lower / (1 - lower))) if 0 < lower < 1 else 0.0
 
 
-def _records(subject: Subject) -> Tensor:
+def _records(target: VectorTarget) -> Tensor:
     """Return records (m, n) inside the ball, of many directions and lengths."""
     generator = torch.Generator().manual_seed(2023)
-    directions = torch.randn(RECORDS, subject.dim, dtype=torch.float64, generator=generator)
-    sizes = torch.linspace(0.1, 1.0, RECORDS, dtype=torch.float64)[:, None] * subject.clip_norm
+    directions = torch.randn(RECORDS, target.dim, dtype=torch.float64, generator=generator)
+    sizes = torch.linspace(0.1, 1.0, RECORDS, dtype=torch.float64)[:, None] * target.clip_norm
     records: Tensor = directions * (sizes / torch.linalg.vector_norm(directions, dim=1, keepdim=True))
     return records
 
 
-def _named(subject: Subject, records: Tensor, most: int, seconds: float, *, alone: bool) -> tuple[_Counts, _Counts]:
+def _named(target: VectorTarget, records: Tensor, most: int, seconds: float, *, alone: bool) -> tuple[_Counts, _Counts]:
     """Return what either rule names of fresh releases.
 
     Half of the releases come first, and half of those are remembered. If none of the others comes back, a quarter of the hits that
-    would be counted was missed, and hardly a dozen, the fewest that convict, can be expected of all; if they are not near enough
-    either, nothing more is drawn.
+    would be counted was missed, and hardly a dozen, the fewest that refute a claim, can be expected of all; if they are not near
+    enough either, nothing more is drawn.
     """
     seen, near = _Counts("came back as"), _Counts("lay nearest by far to")
-    rows = subject.affordable(most, seconds=seconds, alone=alone) // (2 * RECORDS)
+    rows = target.affordable(most, seconds=seconds, alone=alone) // (2 * RECORDS)
     if rows < 1:
         return seen, near
     owners: dict[bytes, int] = {}
     for owner, record in enumerate(records):
-        _remember(owners, _keys(subject.sample(record, -(-rows // 2), alone=alone), subject.clip_norm), [owner])
-    nearest, first = _Nearest(subject, records), _Counts(seen.how, rows=max(1, rows // 2 * RECORDS))
+        _remember(owners, _keys(target.sample(record, -(-rows // 2), alone=alone), target.clip_norm), [owner])
+    nearest, first = _Nearest(target, records), _Counts(seen.how, rows=max(1, rows // 2 * RECORDS))
     learned = []
-    for releases, sides in _fresh(subject, records, rows // 2, alone=alone):
-        keys = _keys(releases, subject.clip_norm)
+    for releases, sides in _fresh(target, records, rows // 2, alone=alone):
+        keys = _keys(releases, target.clip_norm)
         first.add(_owners(owners, keys), sides)
         learned.append((keys, sides, *nearest(releases)))
     if not learned:
         return first, near
     sides, owned, leads = (np.concatenate([each[column] for each in learned]) for column in (1, 2, 3))
-    far = _far_enough(sides, owned, leads, epsilon=subject.epsilon)
+    far = _far_enough(sides, owned, leads, epsilon=target.epsilon)
     if not first.right and far == math.inf:
         return first, near
     for keys, own, *_ in learned:
         _remember(owners, keys, own.tolist())
-    for releases, sides in _fresh(subject, records, rows, alone=alone):
-        seen.add(_owners(owners, _keys(releases, subject.clip_norm)), sides)
+    for releases, sides in _fresh(target, records, rows, alone=alone):
+        seen.add(_owners(owners, _keys(releases, target.clip_norm)), sides)
         owned, lead = nearest(releases)
         near.add(np.where(lead >= far, owned, NOBODY), sides)
     seen.rows = near.rows = rows * RECORDS
@@ -141,24 +141,21 @@ def _owners(owners: dict[bytes, int], keys: list[bytes]) -> Integers:
     return np.array([owners.get(key, NOBODY) for key in keys])
 
 
-def _fresh(subject: Subject, records: Tensor, rows: int, *, alone: bool) -> Iterator[tuple[Floats, Integers]]:
+def _fresh(target: VectorTarget, records: Tensor, rows: int, *, alone: bool) -> Iterator[tuple[Floats, Integers]]:
     """Yield releases of records drawn at random, ``rows`` for each on average, with their records."""
-    chunk, limit = CHUNK_CALLS if alone else CHUNK_ROWS, subject.largest
+    chunk = CHUNK_CALLS if alone else CHUNK_ROWS
     for start in range(0, rows * len(records), chunk):
         sides = np.random.default_rng().integers(len(records), size=min(chunk, rows * len(records) - start))
-        fresh = subject.in_calls([records[side][None] for side in sides]) if alone else subject.release(records[sides])
-        yield (
-            np.nan_to_num(fresh, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit),
-            sides,
-        )  # as `Subject.draw`
+        fresh = target.in_calls([records[side][None] for side in sides]) if alone else target.release(records[sides])
+        yield target.finite(fresh), sides
 
 
 class _Nearest:
     """The nearest of the projected records, and by how much: ln of the second distance over the first."""
 
-    def __init__(self, subject: Subject, records: Tensor) -> None:
+    def __init__(self, target: VectorTarget, records: Tensor) -> None:
         try:
-            self.places = np.nan_to_num(subject.project(records))
+            self.places = np.nan_to_num(target.project(records))
         except MechanismFailure:  # a projection that fails has a check of its own
             self.places = records.numpy()
 

@@ -1,11 +1,11 @@
-"""Rules that guess an input from one number of a release, and two ways to choose the thresholds of a rule.
+"""Decision rules: they guess an input from one number of a release; and two ways to choose the thresholds of a rule.
 
 The best rule for many rounds speaks seldom: of the releases that choose it, a few dozen reach its thresholds, and hardly one of
 them contradicts it. To count those few is luck, and a threshold chosen by luck certifies less than it could. So there are two
 ways. `counted_rule` trusts the counts alone, and finds any leak that they show. `fitted_rule` reads the odds of the two inputs off
 a logistic curve through *all* values, and with them how often a rule further out would be right and wrong. The curve is true
 where the statistic is a privacy loss up to a factor, as for Laplace and l2 noise of any scale, declared or not. Elsewhere it
-may be far off, so the auditor certifies both rules rather than believe one.
+may be far off, so the auditor scores both rules.
 
 Nothing here has to be right. A rule is valid whatever it was chosen by, if it is scored on other releases.
 """
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 THRESHOLDS = 400
 SCREENING_THRESHOLDS = 80
 # Bounds are compared at a strict alpha: the best rule at a lax one would speak seldom, and what it certifies would scatter.
-THRESHOLD_ALPHA = 1e-3  # some thousand rules, most of them much alike
+THRESHOLD_ALPHA = 1e-3  # some thousand rules, most of them nearly the same
 SMOOTHING = 15  # thresholds on either side over which a score is averaged
 LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
 NEWTON_STEPS = 12

@@ -1,24 +1,24 @@
-"""Pairs of records on which a claim is tried, and samples of their releases.
+"""Input pairs: records between which a claim is tried, and samples of their releases.
 
-A claim of local differential privacy speaks of any two records, in any company. So the pairs are chosen where mechanisms break: at
+A claim of local differential privacy speaks of any two records, in any batch. So the pairs are chosen where mechanisms break: at
 opposite ends of the set, at two *norms*, outside the set, at zero, where latents are not finite, in another dtype; and each record
-is released among copies of itself (many releases in a call, which is fast), alone, and between others.
+is released among copies of itself (many releases in a call, which is fast), in a batch of its own, and between others.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-Floats = NDArray[np.float64]
-Statistic = Callable[[Any], Floats]
+from adept.audit.result import MechanismFailure
+from adept.audit.target.interface import Floats, Target
+from adept.errors import ConfigurationError
 
 FAR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
-COMPANY = 3  # records of a batch in which one changes
+BATCH = 3  # records of a batch in which one changes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Pair:
 
     @property
     def plain(self) -> bool:
-        """Finite float64 records among copies of themselves: what a declared law of noise speaks of."""
+        """Finite float64 records among copies of themselves: what a declaration of noise speaks of."""
         return (
             not self.alone
             and self.finite
@@ -131,7 +131,7 @@ def _odd(dim: int, clip_norm: float) -> Iterator[Pair]:
         yield Pair(name="sorted and reversed", first=random.sort().values, second=random.sort(descending=True).values)
 
 
-def lonely_pairs(given: list[Pair], *, dim: int, clip_norm: float) -> list[Pair]:
+def pairs_in_batches_of_one(given: Sequence[Pair], *, dim: int, clip_norm: float) -> list[Pair]:
     """Return the pairs whose records are released in calls of their own: the caller's, and the hard ones."""
     return [
         replace(pair, name=f"{pair.name}, alone", alone=True)
@@ -140,19 +140,77 @@ def lonely_pairs(given: list[Pair], *, dim: int, clip_norm: float) -> list[Pair]
     ]
 
 
-def company_pairs(given: list[Pair], *, dim: int, clip_norm: float) -> list[Pair]:
+def pairs_of_batches(given: Sequence[Pair], *, dim: int, clip_norm: float) -> list[Pair]:
     """Return pairs of batches that differ in one record: first, in the middle and last, small and as large as can be."""
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
     records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR * random)}
     records |= {pair.name: (pair.first, pair.second) for pair in given[:1]}
     pairs = []
-    for place in range(COMPANY):
+    for place in range(BATCH):
         for name, (first, second) in records.items():
             batches = [others.clone(), others.clone()]
             batches[0][place], batches[1][place] = first, second
-            pairs.append(Pair(name=f"{name}, row {place + 1} of {COMPANY}", first=batches[0], second=batches[1]))
+            pairs.append(Pair(name=f"{name}, row {place + 1} of {BATCH}", first=batches[0], second=batches[1]))
     return pairs
+
+
+def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[Pair]:
+    """Return the caller's pairs, numbered from 1.
+
+    Raises:
+        ConfigurationError: they are not pairs of latents (n,), or hold NaN or Inf (the auditor tries those by itself).
+    """
+    if pairs is not None and not isinstance(pairs, Sequence):
+        raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
+    return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
+
+
+def _given(number: int, pair: Any, dim: int) -> Pair:
+    try:
+        first, second = (torch.as_tensor(latent).detach().to("cpu", torch.float64) for latent in pair)
+    except (TypeError, ValueError, RuntimeError):
+        raise ConfigurationError(
+            f"pairs must each hold two latents of numbers, got something else in pair {number}"
+        ) from None
+    for latent in (first, second):
+        if latent.shape != (dim,):
+            raise ConfigurationError(
+                f"pairs must hold latents of shape ({dim},), got {tuple(latent.shape)} in pair {number}"
+            )
+        _check_finite(latent, number)
+    return Pair(name=f"given {number}", first=first, second=second, hard=True)
+
+
+def _check_finite(latent: Tensor, number: int) -> None:
+    if not latent.isfinite().all():
+        raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")
+
+
+def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[Pair] | None:
+    """Return the caller's pairs of values, numbered from 1, or None if there are none, or they are pairs of latents.
+
+    Raises:
+        ConfigurationError: they are not pairs of two different values.
+    """
+    found = []
+    for number, pair in enumerate(pairs if isinstance(pairs, Sequence) else (), start=1):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ConfigurationError(f"pairs must each hold two records, got {type(pair).__name__} as pair {number}")
+        if isinstance(pair[0], Tensor | np.ndarray | list):
+            return None
+        if pair[0] == pair[1]:
+            raise ConfigurationError(f"pairs must hold two different values, got the same twice in pair {number}")
+        found.append(Pair(name=f"given {number}", first=pair[0], second=pair[1], hard=True))
+    return found or None
+
+
+def value_pairs(values: Sequence[Any]) -> list[Pair]:
+    """Return pairs of values: each with the next and with the first, around the circle."""
+    ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
+    star = [(values[0], b) for b in values[2:]]
+    unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
+    return [Pair(name=f"{a!r} and {b!r}", first=a, second=b, hard=True) for a, b in unique]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,48 +227,29 @@ class PairSample:
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
 
 
-class Source(Protocol):
-    """What releases records: a mechanism on latents or on values, as an audit sees it."""
+def additive_samples(samples: list[PairSample]) -> list[PairSample]:
+    """Return the samples that can be read as a record, finite and of float64, plus noise.
 
-    @property
-    def epsilon(self) -> float: ...
-
-    @property
-    def delta(self) -> float: ...
-
-    @property
-    def clip_norm(self) -> float: ...
-
-    def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
-        """Yield so many releases of one record, in chunks."""
-
-    def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:
-        """Return so many releases of one record."""
-
-    def centres(self, pair: Pair) -> tuple[Floats, Floats]:
-        """Return the inputs of a pair as the claim sees them."""
-
-    def statistics(self, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-        """Yield the statistics that separate one pair, each with a name."""
-
-    def numbers(self, record: Any) -> int:
-        """Return how many numbers a release of a record holds, about."""
-
-    def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
-        """Return ``rows``, or as many as are released in so many seconds."""
+    Raises:
+        MechanismFailure: there are none.
+    """
+    plain = [sample for sample in samples if sample.pair.plain and sample.additive]
+    if not plain:
+        raise MechanismFailure("releases have another dimension than latents")
+    return plain
 
 
 @dataclass
 class Sampler:
     """Draws releases for pairs, each input once: pairs that share an input share its sample."""
 
-    source: Source
+    target: Target
     rows: int
     _drawn: dict[Any, Any] = field(default_factory=dict)
 
     def __call__(self, pair: Pair) -> PairSample:
         first, second = (self._sample(record, pair.alone) for record in (pair.first, pair.second))
-        return PairSample(pair=pair, centres=self.source.centres(pair), releases=(first, second))
+        return PairSample(pair=pair, centres=self.target.centres(pair.first, pair.second), releases=(first, second))
 
     def remember(self, sample: PairSample) -> None:
         """Take what was drawn elsewhere for the inputs of a pair."""
@@ -219,7 +258,7 @@ class Sampler:
 
     def _sample(self, record: Any, alone: bool) -> Any:
         if (key := _key(record, alone)) not in self._drawn:
-            self._drawn[key] = self.source.sample(record, self.rows, alone=alone)
+            self._drawn[key] = self.target.sample(record, self.rows, alone=alone)
         return self._drawn[key]
 
 

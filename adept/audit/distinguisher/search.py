@@ -1,8 +1,8 @@
-"""Scouting: of many records, which are released unlike the others. They make pairs that nobody would have thought of.
+"""A search for records that are released unlike the others, which make pairs that nobody would have thought of.
 
 A mechanism may treat few records in a way of their own: those whose largest number stands in one place, of a certain length, with
 so many zeros. A pair for each of them would cost too much, but to see that a record's releases scatter less than those of others,
-or lie far from them, takes a dozen. Records that stand out become pairs. Scouted releases are not counted again, so
+or lie far from them, takes a dozen. Records that stand out become pairs. The releases of the search are not counted again, so
 nothing is claimed here, and nothing has to be right.
 """
 
@@ -10,14 +10,12 @@ import math
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.pairs import Pair, adversarial_pairs
 from adept.audit.result import MechanismFailure
-from adept.audit.target.vector import Subject
-
-Floats = NDArray[np.float64]
+from adept.audit.target.interface import Floats
+from adept.audit.target.vector import VectorTarget
 
 RELEASES = 12  # of each record
 FEWEST_RELEASES = 4
@@ -29,49 +27,47 @@ CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
 TINY = 1e-12
 
 
-def every_pair(subject: Subject) -> list[Pair]:
-    """Return the pairs on which a subject is tried; a simulation promises nothing for NaN and Inf, so it is asked for none."""
-    pairs = adversarial_pairs(subject.dim, clip_norm=subject.clip_norm) + scouted_pairs(subject)
-    return pairs if subject.source == "release" else [pair for pair in pairs if pair.finite]
+def every_pair(target: VectorTarget) -> list[Pair]:
+    """Return the pairs on which a target is tried; a simulation promises nothing for NaN and Inf, so it is asked for none."""
+    pairs = adversarial_pairs(target.dim, clip_norm=target.clip_norm) + found_pairs(target)
+    return pairs if target.source == "release" else [pair for pair in pairs if pair.finite]
 
 
-def scouted_pairs(subject: Subject) -> list[Pair]:
+def found_pairs(target: VectorTarget) -> list[Pair]:
     """Return pairs of the records whose releases scatter least and most, and of those that are released farthest out; or none."""
-    if subject.memoised:
-        return []
-    records = scouted_records(subject.dim, clip_norm=subject.clip_norm)
-    inside = records[torch.linalg.vector_norm(records, dim=1) <= subject.clip_norm]
+    records = searched_records(target.dim, clip_norm=target.clip_norm)
+    inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
     for tried in (records, inside):  # a mechanism may refuse records outside its set
-        if (releases := _releases(subject, tried)) is not None:
-            return _standing_out(subject, tried, releases)
+        if (releases := _releases(target, tried)) is not None:
+            return _standing_out(target, tried, releases)
     return []
 
 
-def _releases(subject: Subject, records: Tensor) -> Floats | None:
+def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
     """Return releases (k, R, m) of all records, or None if they cannot be had, or take too long."""
     try:
-        times = subject.affordable(RELEASES * len(records), seconds=SECONDS) // len(records)
+        times = target.affordable(RELEASES * len(records), seconds=SECONDS) // len(records)
         if times < FEWEST_RELEASES:
             return None
-        return np.stack([np.nan_to_num(subject.release(records.clone())) for _ in range(times)])
+        return np.stack([np.nan_to_num(target.release(records.clone())) for _ in range(times)])
     except (MechanismFailure, ValueError):  # refused, or rows of different lengths
         return None
 
 
-def _standing_out(subject: Subject, records: Tensor, releases: Floats) -> list[Pair]:
-    releases = releases.clip(-subject.largest, subject.largest)
+def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> list[Pair]:
+    releases = releases.clip(-target.largest, target.largest)
     spread, distance = _spread(releases), np.linalg.norm(releases.mean(axis=0), axis=1)
     calm, wild, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))
     blown = records[int(_along(records, releases).argmax())]
     return [
-        Pair(name="scouted, calmest and wildest", first=calm, second=wild, hard=True),
-        Pair(name="scouted, calmest and its opposite", first=calm, second=-calm),
-        Pair(name="scouted, farthest and its opposite", first=far, second=-far),
-        Pair(name="scouted, farthest along itself and its opposite", first=blown, second=-blown),
+        Pair(name="found, calmest and wildest", first=calm, second=wild, hard=True),
+        Pair(name="found, calmest and its opposite", first=calm, second=-calm),
+        Pair(name="found, farthest and its opposite", first=far, second=-far),
+        Pair(name="found, farthest along itself and its opposite", first=blown, second=-blown),
     ]
 
 
-def scouted_records(dim: int, *, clip_norm: float) -> Tensor:
+def searched_records(dim: int, *, clip_norm: float) -> Tensor:
     """Return records (R, n): one number in each place, many lengths, so many zeros, so many signs, round constants."""
     generator = torch.Generator().manual_seed(2024)
     places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:PLACES]]

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.vector_statistics import statistics
+from adept.audit.target.interface import Floats, Statistic
 
-Floats = NDArray[np.float64]
 Array = NDArray[Any]
-Statistic = Callable[[Array], Floats]
 
 LARGEST_ALPHABET = 4096  # of whole numbers whose presence in an outcome counts as a part of it
 SIGNIFICANT = 4.0  # standard deviations by which a part's frequencies must differ to be counted
@@ -84,7 +83,7 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 def parts(outcome: Any) -> set[Hashable]:
     """Return what an outcome consists of: words, word pairs and length of a text; members of a set or tuple, with their places.
 
-    And which of them are equal: a mechanism that answers equal words alike tells where they stood, whatever the words.
+    And which of them are equal: a mechanism that answers equal words with equal ones shows where they stood, whatever the words.
     """
     if isinstance(outcome, str):
         words = outcome.split()

@@ -1,29 +1,30 @@
-"""Statistics: real functions of a release by which a rule may tell one input from another.
+"""Statistics: real functions of a release by which a decision rule may separate one input from another.
 
 Any function will do, because a rule that uses it is certified on fresh releases. These are chosen where mechanisms break: privacy
 losses of additive noise, directions that carry little noise, lengths and scales, zeros and their signs, numbers that repeat, bits
 below a grid, and outputs that were seen before. Some learn from releases that are not counted again.
 
 Statistics are rounded to a billionth of ``clip_norm``, and so is what is compared for equality. Otherwise the rounding of floats
-would tell x from x' at an atom of its law, and "certify" a leak that the mechanism does not have. Floats have checks of their own.
+would separate x from x' where many releases are equal, and "certify" a leak that the mechanism does not have. Floats have checks of
+their own (`checks.floating_point`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.distinguisher.low_digits import lowest_bits, trailing, trailing_bits
 from adept.audit.distinguisher.pairs import PairSample
-
-Floats = NDArray[np.float64]
-Statistic = Callable[[Floats], Floats]
+from adept.audit.target.interface import Floats, Statistic
 
 RESOLUTION = 1e-9  # in units of clip_norm
 BINS = 48
 SMALLEST = 1e-12  # in units of clip_norm: scales and distances below it count as zero
-ALIKE_EACH, ALIKE_ALL = 12.0, 3.0  # below these, what is about chi-square in every place is what chance makes of it
-STEPS = (2.0**-10, 2.0**-20)  # of grids, in units of clip_norm, below which a release may tell
+CHANCE_EACH, CHANCE_ALL = 12.0, 3.0  # below these, what is about chi-square in every place is what chance makes of it
+STEPS = (2.0**-10, 2.0**-20)  # of grids, in units of clip_norm, below which a release may depend on its record
+FINEST_PLACE = 6
+FINEST_BIT = 20  # about a millionth of the unit; sums in float32 end below it
+FEW = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
@@ -96,6 +97,51 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
     )
     yield "grid of the numbers", lambda z: trailing(z, unit)
     yield "binary grid of the numbers", lambda z: trailing_bits(z, unit)
+
+
+def lowest_bits(z: Floats) -> Floats:
+    """Return how many numbers of each release have their last bit set.
+
+    For opposite inputs alone: noise that is as likely as its negative gives this count the same distribution under x and -x,
+    whatever floats round, since z and -z have the same last bit. So only a bit that was put there separates them.
+    """
+    bits = np.ascontiguousarray(z).view(np.int64) & 1
+    count: Floats = bits.sum(axis=1).astype(np.float64)
+    return count
+
+
+def trailing(z: Floats, unit: float) -> Floats:
+    """Return the coarsest decimal place, from 0 to 6, below which no number of a release has digits."""
+    places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
+    for place in range(FINEST_PLACE, -1, -1):  # hardly any row, of most noise: the others need no second look
+        rows = rows[_whole(z[rows] / (unit * 10.0**-place)).all(axis=1)]
+        if not len(rows):
+            break
+        places[rows] = place
+    return places
+
+
+def trailing_bits(z: Floats, unit: float) -> Floats:
+    """Return the coarsest binary place, from 0 to `FINEST_BIT`, below which no number of a release has bits.
+
+    Sums in half precision have their last bit where the record has it: a record of zero shows finer ones. A release of which one
+    number in a few is finer than all places looks like that of any float64, and is not looked at further.
+    """
+    places = np.full(len(z), FINEST_BIT + 1.0)
+    scaled = z[:, :FEW] * (2.0**FINEST_BIT / unit)
+    rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
+    scaled = z[rows] * (2.0**FINEST_BIT / unit)
+    whole = (scaled == np.rint(scaled)).all(axis=1)
+    looked_at = whole[:, None] & (np.abs(scaled) < 2.0**62)  # beyond, a float has no bits below
+    bits = np.bitwise_or.reduce(np.where(looked_at, scaled, 0.0).astype(np.int64), axis=1)
+    lowest = np.where(bits == 0, 2.0**FINEST_BIT, (bits & -bits).astype(np.float64))
+    places[rows[whole]] = np.maximum(FINEST_BIT - np.log2(lowest[whole]), 0.0)
+    return places
+
+
+def _whole(multiples: Floats) -> NDArray[np.bool_]:
+    result: NDArray[np.bool_] = np.abs(multiples - np.round(multiples)) < 1e-6
+    return result
 
 
 def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
@@ -173,7 +219,7 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """A discriminant of where between the points of a grid each number lies, on the circle; None if the sides are alike in it."""
+    """A discriminant of where between the points of a grid each number lies, on the circle; None if the sides do not differ."""
 
     def features(z: Floats) -> Floats:
         angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)
@@ -183,7 +229,7 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
     scatter = ours.var(axis=0) / len(ours) + theirs.var(axis=0) / len(theirs)
     # About chi-square of one degree each.
     apart = np.square(ours.mean(axis=0) - theirs.mean(axis=0)) / (scatter + 1e-12)
-    if apart.max() < ALIKE_EACH and apart.mean() < 1 + ALIKE_ALL / np.sqrt(len(apart)):
+    if apart.max() < CHANCE_EACH and apart.mean() < 1 + CHANCE_ALL / np.sqrt(len(apart)):
         return None
     score = _direction(ours, theirs)
     return lambda z: score(features(z))

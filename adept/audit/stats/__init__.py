@@ -1,1 +1,1 @@
-"""Confidence bounds and tests."""
+"""Confidence bounds and exact tests, and the distributions of noise that they are exact for."""

@@ -1,7 +1,7 @@
-"""The laws of noise that a mechanism may declare, and exact tests of a sample against them.
+"""The distributions of noise that a mechanism may declare, and exact tests of a sample against them.
 
-Each law knows what it guarantees at a given distance, and pivots: functions of the noise whose distribution is known
-exactly, without an estimate, if the declared law and scale are true. They are stated for continuous noise; noise on the
+Each knows what it guarantees at a given distance, and pivots: functions of the noise whose distribution is known
+exactly, without an estimate, if the declared distribution and scale are true. They are stated for continuous noise; noise on the
 public grid of the exact mechanisms differs from it by less than 1e-11 relatively at budgets up to 100 (the grid has 2^20
 steps to the radius), which no sample of a feasible size can see.
 """
@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 NARROWEST_CAP = 3e-4
 
 
-class Law(Protocol):
-    """A law of additive noise."""
+class Noise(Protocol):
+    """A distribution of additive noise."""
 
     @property
     def order(self) -> int:
@@ -40,7 +40,7 @@ class Law(Protocol):
         """Return a statistic of noise (m, n) and its degrees of freedom: chi-square distributed if the scale is true."""
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
-        """Return p-values of Kolmogorov-Smirnov tests of noise (m, n) against the law."""
+        """Return p-values of Kolmogorov-Smirnov tests of noise (m, n) against the distribution."""
 
     def magnitude_median(self, scale: float) -> float | None:
         """Return the median of |noise| per coordinate, or None where magnitudes of coordinates are not independent."""
@@ -61,7 +61,7 @@ class Laplace:
         return 2 * float(np.abs(noise).sum()) / scale, 2 * noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
-        return [_kolmogorov(noise.ravel(), laplace(scale=scale).cdf)]
+        return [kolmogorov(noise.ravel(), laplace(scale=scale).cdf)]
 
     def magnitude_median(self, scale: float) -> float | None:
         return scale * math.log(2)
@@ -83,7 +83,7 @@ class Gaussian:
         return float(np.square(noise / scale).sum()), noise.size
 
     def shape(self, noise: Floats, scale: float) -> list[float]:
-        return [_kolmogorov(noise.ravel(), norm(scale=scale).cdf)]
+        return [kolmogorov(noise.ravel(), norm(scale=scale).cdf)]
 
     def magnitude_median(self, scale: float) -> float | None:
         return scale * float(norm.ppf(0.75))
@@ -91,7 +91,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Radial:
-    """The K-norm law in l2: density proportional to exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
+    """The K-norm distribution in l2: density proportional to exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
 
     order: ClassVar[int] = 2
 
@@ -107,43 +107,43 @@ class Radial:
         """The radius against Gamma(n, s), and one squared direction cosine a vector against Beta(1/2, (n-1)/2)."""
         rows, dim = noise.shape
         radius = np.linalg.norm(noise, axis=1)
-        tests = [_kolmogorov(radius, gamma(dim, scale=scale).cdf)]
+        tests = [kolmogorov(radius, gamma(dim, scale=scale).cdf)]
         if dim > 1:
             one = noise[np.arange(rows), np.arange(rows) % dim]
-            tests.append(_kolmogorov(np.square(one / radius), beta(0.5, (dim - 1) / 2).cdf))
+            tests.append(kolmogorov(np.square(one / radius), beta(0.5, (dim - 1) / 2).cdf))
         return tests
 
     def magnitude_median(self, scale: float) -> float | None:
         return None
 
 
-LAWS: dict[str, Law] = {"laplace": Laplace(), "gaussian": Gaussian(), "l2_norm": Radial()}
+NOISES: dict[str, Noise] = {"laplace": Laplace(), "gaussian": Gaussian(), "l2_norm": Radial()}
 
 
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
-    """Return the p-value of releases (m, n) of one latent against PrivUnit's exact law, by Kolmogorov and Smirnov.
+    """Return the p-value of releases (m, n) of one latent against PrivUnit's exact distribution, by Kolmogorov and Smirnov.
 
     Claim: the cosine T of a release with its input has P(T >= t) = p u(t) / q above the threshold g and
     1 - (1-p) (1-u(t)) / (1-q) below it, u(t) the share of the sphere beyond t, q = u(g) and p = q e^eps / (1 + (e^eps - 1) q)
-    (Bhowmick et al. 2018, Algorithm 1). All releases have length C / g, so their median length tells g.
+    (Bhowmick et al. 2018, Algorithm 1). All releases have length C / g, so g is C over their median length.
 
     Raises:
-        MechanismFailure: the cap is so narrow that rounding to the public grid would show in its law.
+        MechanismFailure: the cap is so narrow that rounding to the public grid would show in its distribution.
     """
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)
     g = min(clip_norm / max(float(np.median(length)), 1e-300), 1.0)
     if dim < 2 or 1 - g * g < NARROWEST_CAP * dim * g:
-        raise MechanismFailure("the cap is too narrow for its law to be told from rounding")
+        raise MechanismFailure("the cap is so narrow that rounding would show in its distribution")
     q = float(_beyond(np.asarray(g), dim))
     p = 1 / (1 + math.exp(-epsilon) * (1 - q) / q)
 
-    def law(t: Floats) -> Floats:
+    def below(t: Floats) -> Floats:
         beyond = _beyond(t, dim)
         return np.where(t < g, (1 - p) * (1 - beyond) / (1 - q), 1 - p * beyond / q)
 
     cosines = releases @ (centre / np.linalg.norm(centre)) / np.maximum(length, 1e-300)
-    return _kolmogorov(np.clip(cosines, -1, 1), law)
+    return kolmogorov(np.clip(cosines, -1, 1), below)
 
 
 def chi_square_lower(statistic: float, freedom: int) -> float:
@@ -157,11 +157,11 @@ def smallest_ratio(statistic: float, freedom: int) -> float:
 
 
 def _pure(loss: float, epsilon: float, delta: float) -> tuple[bool, str]:
-    # A claimed delta may cover a loss beyond epsilon; the distance alone does not tell, so this convicts pure claims only.
+    # A claimed delta may cover a loss beyond epsilon; which the distance alone does not decide: only pure claims are refuted.
     return loss <= epsilon * (1 + 1e-9) or delta > 0, f"epsilon {loss:.4g}"
 
 
-def _kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:
+def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:
     """Return 2 exp(-2 m D^2), D the Kolmogorov distance of m values: a bound on the p-value for every m (Massart 1990)."""
     below, steps = distribution(np.sort(values)), np.arange(len(values) + 1) / len(values)
     distance = float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))

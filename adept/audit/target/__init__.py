@@ -1,1 +1,1 @@
-"""What is judged, and how it is called."""
+"""What is judged, and how it is called: a mechanism on vectors or on values, a rewriter of texts, anyone's code."""

@@ -1,17 +1,13 @@
 """The arguments of an audit: whatever a caller passes, an error is one line that says what is asked for."""
 
 import math
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from adept.audit.distinguisher.experiment import FEWEST_TRIALS
-from adept.audit.distinguisher.pairs import Pair
 from adept.audit.target.vector import SOURCES
 from adept.errors import ConfigurationError
+
+FEWEST_TRIALS = 100
 
 
 def check_mechanism(mechanism: Any) -> None:
@@ -27,7 +23,13 @@ def check_mechanism(mechanism: Any) -> None:
 
 
 def check_arguments(
-    *, dim: object, trials: object, confidence: object, source: object, time_limit: object, seed: object
+    *,
+    trials: object,
+    confidence: object,
+    dim: object = 1,
+    source: object = SOURCES[0],
+    time_limit: object = 1.0,
+    seed: object = None,
 ) -> None:
     """Raise ConfigurationError unless every argument is of its kind and in its range."""
     check_whole("dim", dim, least=1)
@@ -52,35 +54,3 @@ def check_whole(name: str, value: object, *, least: int) -> None:
 
 def _number(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
-
-
-def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[Pair]:
-    """Return the caller's pairs, numbered from 1.
-
-    Raises:
-        ConfigurationError: they are not pairs of latents (n,), or hold NaN or Inf (the auditor tries those by itself).
-    """
-    if pairs is not None and not isinstance(pairs, Sequence):
-        raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
-    return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
-
-
-def _given(number: int, pair: Any, dim: int) -> Pair:
-    try:
-        first, second = (torch.as_tensor(latent).detach().to("cpu", torch.float64) for latent in pair)
-    except (TypeError, ValueError, RuntimeError):
-        raise ConfigurationError(
-            f"pairs must each hold two latents of numbers, got something else in pair {number}"
-        ) from None
-    for latent in (first, second):
-        if latent.shape != (dim,):
-            raise ConfigurationError(
-                f"pairs must hold latents of shape ({dim},), got {tuple(latent.shape)} in pair {number}"
-            )
-        _check_finite(latent, number)
-    return Pair(name=f"given {number}", first=first, second=second, hard=True)
-
-
-def _check_finite(latent: Tensor, number: int) -> None:
-    if not latent.isfinite().all():
-        raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")

@@ -1,15 +1,10 @@
-"""What a release says beside its numbers: type, dtype, shape, layout, what is attached to it, and whether there is one at all.
+"""What a release says beside its numbers: type, dtype, shape, layout, and what is attached to it or stored behind it.
 
-An object that leaves a program is more than its numbers: saving a tensor that is a view saves what lies behind the view, attributes
-are pickled, and an error message is an answer too. Each such thing is an *aspect*, a string for each record. Where two records
-differ in one, they are released again, in the order of a fair coin, and guessed by it: `GameCounts` says what that certifies. So an
-aspect that varies by itself, such as noise left in a buffer, convicts nobody, and hides no other.
+An object that leaves a program is more than its numbers: saving a tensor that is a view saves what lies behind the view, and
+attributes are pickled.
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,38 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.result import Finding, MechanismFailure
-from adept.audit.stats.bounds import GameCounts
-
-ROUNDS = 1200  # for each aspect in which records differ
-REFUSED = "answer"
-Aspects = dict[str, str]
+Metadata = dict[str, str]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A record as it is asked for, and what comes back; ``ask`` returns the release itself, or raises MechanismFailure.
-
-    Attributes:
-        must: whether the claim speaks of the record, so that refusing it is an answer like any other.
-        how: in what company it is asked for, which its aspects are named after.
-    """
-
-    ask: Callable[[], Any]
-    must: bool = False
-    how: str = ""
-
-    def aspects(self) -> Aspects:
-        """Ask once, and return what the answer says beside its numbers; nothing of a record that may be refused, and is."""
-        try:
-            released = self.ask()
-        except MechanismFailure as failure:
-            return {self.how + REFUSED: f"refused ({failure})"} if self.must else {}
-        return {self.how + name: found for name, found in {REFUSED: "a release", **aspects_of(released)}.items()}
-
-
-def aspects_of(value: Any) -> Aspects:
-    """Return every aspect of a release."""
+def metadata_of(value: Any) -> Metadata:
+    """Return everything that a release says beside its numbers, by name."""
     kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
     found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
     if isinstance(value, Tensor):
@@ -62,51 +30,6 @@ def aspects_of(value: Any) -> Aspects:
     attached = getattr(value, "__dict__", None) or {}
     found["attached"] = ", ".join(f"{name} = {_plain(thing)}" for name, thing in sorted(attached.items())) or "nothing"
     return found
-
-
-def unlike(asked: Sequence[Asked], *, epsilon: float, delta: float, alpha: float) -> Finding:
-    """Do two records differ in an aspect of their releases, always or more often than the claim allows.
-
-    The two records are the first that differ; the rule is fixed before the rounds that count, and alpha is split over the aspects.
-    """
-    seen = [(one, found) for one in asked if (found := one.aspects())]
-    if not any(len(found) > 1 for _, found in seen):
-        raise MechanismFailure("no record could be released alone")
-    names = list(dict.fromkeys(name for _, found in seen for name in found))
-    told = {name: pair for name in names if (pair := _differing(seen, name)) is not None}
-    if not told:
-        kinds = {found["kind"] for _, found in seen if "kind" in found}
-        return Finding(failed=False, evidence=f"every record comes back as {next(iter(kinds))}")
-    findings = [
-        _played(name, *pair, epsilon=epsilon, delta=delta, alpha=alpha / len(told)) for name, pair in told.items()
-    ]
-    return max(findings, key=lambda finding: finding.certified_epsilon or 0.0)
-
-
-def _differing(seen: Sequence[tuple[Asked, Aspects]], name: str) -> tuple[Asked, Asked, str, str] | None:
-    having = [(one, found[name]) for one, found in seen if name in found]
-    for one, value in having[1:]:
-        if value != having[0][1]:
-            return having[0][0], one, having[0][1], value
-    return None
-
-
-def _played(
-    name: str, first: Asked, second: Asked, value: str, other: str, *, epsilon: float, delta: float, alpha: float
-) -> Finding:
-    tally: Counter[bool] = Counter()
-    for side in np.random.default_rng().integers(2, size=ROUNDS):
-        tally[((first, second)[side].aspects().get(name) == value) == (side == 0)] += 1
-    counts = GameCounts(right=tally[True], wrong=tally[False], rounds=ROUNDS)
-    bound = counts.certified_epsilon(delta=delta, alpha=alpha)
-    return Finding(
-        failed=bound > epsilon * (1 + 1e-9),
-        evidence=f"records come back with {name} {value} or {other}: guessed by it {tally[True]} right, {tally[False]} wrong",
-        statistic=tally[True] / ROUNDS,
-        p_value=counts.p_value(epsilon=epsilon, delta=delta),
-        threshold=alpha,
-        certified_epsilon=bound,
-    )
 
 
 def _behind(value: Any) -> bytes | None:

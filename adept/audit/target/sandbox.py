@@ -3,6 +3,7 @@
 Whatever goes wrong there becomes a `MechanismFailure` with the reason, and that becomes a check that could not be judged.
 """
 
+import copy
 import gc
 import math
 import time
@@ -24,12 +25,32 @@ FEWEST_CALLS, MOST_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a
 Value = TypeVar("Value")
 _Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
 
-DIALECTS: dict[str, Callable[[Tensor], Any]] = {
+ARRAYS: dict[str, Callable[[Tensor], Any]] = {
     "torch": lambda latents: latents,
     "torch float32": lambda latents: latents.float(),
     "numpy": lambda latents: latents.numpy(),
     "numpy float32": lambda latents: latents.float().numpy(),
 }
+
+
+def fresh_copy(mechanism: Any) -> Any:
+    """Return a copy of a mechanism.
+
+    Raises:
+        MechanismFailure: it cannot be copied.
+    """
+    try:
+        return copy.deepcopy(mechanism)
+    except Exception as error:  # foreign code: whatever it raises, there is no copy
+        raise MechanismFailure(f"the mechanism cannot be copied ({type(error).__name__})") from error
+
+
+def scratch_copy(mechanism: Any) -> Any:
+    """Return what may be asked without leaving a trace in a mechanism: a copy of it, or itself where there can be none."""
+    try:
+        return fresh_copy(mechanism)
+    except MechanismFailure:
+        return mechanism
 
 
 class Caller:

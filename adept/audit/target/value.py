@@ -5,10 +5,11 @@ each: a number, a string, a bit vector, a set, a tuple. The claim is the same, a
 that guess the value from the outcome, certified on fresh outcomes. Only the statistics differ.
 """
 
-import copy
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -16,29 +17,32 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.distinguisher.pairs import Pair
-from adept.audit.distinguisher.value_statistics import Statistic, outcome_statistics
 from adept.audit.result import MechanismFailure
-from adept.audit.target.metadata import Asked
-from adept.audit.target.sandbox import Caller
+from adept.audit.target.sandbox import Caller, fresh_copy, scratch_copy
 from adept.errors import ConfigurationError
 
+Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
 LARGEST_CALL = 2**12
+PROBES = 32  # releases of each of two values whose time is taken
 VALUES = 12  # of a large alphabet, that are tried
 
 
 @dataclass
-class ValueSubject:
-    """One mechanism on values. Attributes as of `target.vector.Subject`."""
+class ValueTarget:
+    """One mechanism on values. Attributes as of `target.vector.VectorTarget`.
+
+    Attributes:
+        values: some that are released before the experiment, to take the time and to see what outcomes are.
+    """
 
     mechanism: Any
-    time_limit: float
-    call: Caller = field(init=False, repr=False)
+    time_limit: float = math.inf
+    values: Sequence[Any] = ()
+    given: Any = None
     clip_norm: float = 1.0  # the unit of numbers among outcomes
-    objects: bool | None = None  # whether outcomes are read as objects; None until it is known
-    _seconds: dict[Any, float] = field(default_factory=dict, repr=False)
+    call: Caller = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.call = Caller(self.time_limit)
@@ -56,32 +60,43 @@ class ValueSubject:
         return bool(getattr(self.mechanism, "memoised", False))
 
     @property
+    def supports(self) -> Callable[[Any, Any], float] | None:
+        found: Callable[[Any, Any], float] | None = getattr(self.mechanism, "supports", None)
+        return found
+
+    @property
     def name(self) -> str:
         return str(getattr(self.mechanism, "name", type(self.mechanism).__name__))
 
+    def fresh(self) -> Any:
+        """Return a copy of the mechanism as it was given, which nobody has asked."""
+        if self.given is None:
+            raise MechanismFailure("the mechanism cannot be copied")
+        return fresh_copy(self.given)
+
     def release(self, values: Sequence[Any]) -> Array:
         """Ask for one outcome per value, in one call; returns a numeric (B, m), or (B,) of objects."""
-        return self._read(self.call("privatize", lambda: self.mechanism.privatize(list(values))), len(values))
-
-    def asked(self, value: Any) -> list[Asked]:
-        """Return a value as it is asked for, to see what its outcome says beside itself; one of an alphabet has to be answered."""
-        must = alphabet_of(self.mechanism) is not None
-        return [Asked(lambda: self.call("privatize", lambda: self.mechanism.privatize([value])), must)]
-
-    def _read(self, released: Any, rows: int) -> Array:
-        outcomes = as_outcomes(released, rows=rows, objects=bool(self.objects))
-        if self.objects is False and outcomes.dtype == object:
+        outcomes = as_outcomes(self._ask(self.mechanism, values), rows=len(values), objects=self.objects)
+        if not self.objects and outcomes.dtype == object:
             raise MechanismFailure("privatize returned numbers at first, and then outcomes of another kind")
         return outcomes
 
+    def codes(self, values: Sequence[Any]) -> NDArray[np.int64]:
+        """Ask for one outcome per value, in one call; returns hashes, equal for equal outcomes."""
+        return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
+
+    def answer(self, value: Any) -> Any:
+        """Ask for one value, and return what the mechanism returns."""
+        return self._ask(self.fresh() if self.memoised else self.mechanism, [value])
+
+    def _ask(self, mechanism: Any, values: Sequence[Any]) -> Any:
+        return self.call("privatize", lambda: mechanism.privatize(list(values)))
+
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Array]:
-        """Yield ``rows`` outcomes of one value, in chunks; memoised ones each from a fresh copy of the mechanism."""
+        """Yield ``rows`` outcomes of one value, in chunks; of a mechanism with a memory each from a fresh copy."""
         for start in range(0, rows, LARGEST_CALL):
             count = min(LARGEST_CALL, rows - start)
-            if alone or self.memoised:
-                yield self._read(self.call("privatize", lambda c=count: self._singly(record, c)), count)  # type: ignore[misc]
-            else:
-                yield self.release([record] * count)
+            yield self._singly(record, count) if alone or self.memoised else self.release([record] * count)
 
     def sample(self, record: Any, rows: int, *, alone: bool = False) -> Array:
         """Return ``rows`` outcomes of one value."""
@@ -90,37 +105,52 @@ class ValueSubject:
             raise MechanismFailure("privatize returned rows of different lengths")
         return np.concatenate(chunks)
 
-    def _singly(self, record: Any, count: int) -> list[Any]:
-        outcomes = []
-        for _ in range(count):
-            mechanism = copy.deepcopy(self.mechanism) if self.memoised else self.mechanism
-            [outcome] = mechanism.privatize([record])
-            outcomes.append(outcome)
-        return outcomes
+    def _singly(self, record: Any, count: int) -> Array:
+        """Return outcomes of one value, each of a call of its own, all in one thread."""
 
-    def centres(self, pair: Pair) -> tuple[Array, Array]:
+        def one() -> Any:
+            [outcome] = (self.fresh() if self.memoised else self.mechanism).privatize([record])
+            return outcome
+
+        outcomes = self.call("privatize", lambda: [one() for _ in range(count)])
+        return as_outcomes(outcomes, rows=count, objects=self.objects)
+
+    def centres(self, first: Any, second: Any) -> tuple[Floats, Floats]:
         return np.zeros(0), np.zeros(0)
 
-    def statistics(self, sample: Any) -> Iterator[tuple[str, Statistic]]:
-        return outcome_statistics(sample, supports=getattr(self.mechanism, "supports", None))
+    def silent(self, releases: Any) -> bool:
+        return False
 
     def numbers(self, record: Any) -> int:
         return 1
 
     def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
         """Return ``rows``, or as many as the mechanism releases in so many seconds; fixed before any is looked at."""
-        return max(0, min(rows, int(seconds / self._seconds.get("row", 1e-6))))
+        return max(0, min(rows, int(seconds / self._probed[0])))
 
-    def measure(self, *values: Any) -> None:
-        """Take the time of a release, and learn whether outcomes are numbers of one shape."""
-        batch = [value for value in values for _ in range(32)]
-        self.release(batch[:1])
+    @property
+    def objects(self) -> bool:
+        """Are outcomes read as objects, since they are no numbers of one shape."""
+        return self._probed[1]
+
+    @cached_property
+    def _probed(self) -> tuple[float, bool]:
+        """How long an outcome takes, and whether outcomes are objects: asked of copies, which are not asked again."""
+        batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
+        copied = self.mechanism if self.given is None else self.fresh()
+
+        def release() -> Any:
+            if self.memoised:
+                return [self.fresh().privatize([value])[0] for value in batch]
+            return copied.privatize(list(batch))
+
+        outcomes = self.call("privatize", release)
         times = [time.perf_counter()]
         for _ in range(3):
-            released = self.release(batch)
+            self.call("privatize", release)
             times.append(time.perf_counter())
-        self._seconds["row"] = min(b - a for a, b in pairwise(times)) / len(batch)
-        self.objects = released.dtype == object
+        each = min(after - before for before, after in pairwise(times)) / len(batch)
+        return each, as_outcomes(outcomes, rows=len(batch), objects=False).dtype == object
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
@@ -170,10 +200,17 @@ def hashable(outcome: Any) -> Any:
             return outcome
 
 
+def outcome_key(outcome: Any) -> Any:
+    """Return an outcome as the keys of a stated distribution are compared: numbers of one place as a number."""
+    plain = hashable(outcome)
+    return plain[0] if isinstance(plain, tuple) and len(plain) == 1 else plain
+
+
 def alphabet_of(mechanism: Any) -> list[Any] | None:
     """Return values of the finite alphabet that a mechanism declares, or None: all of them, or some of a large one.
 
-    An ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or an integer ``size`` or ``count`` if it releases lists of integers.
+    An ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or an integer ``size`` or ``count`` if it releases lists of integers,
+    which a copy of it is asked.
     """
     declared = getattr(mechanism, "alphabet", None)
     if declared is None and not hasattr(mechanism, "project"):
@@ -184,9 +221,8 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
     if declared is None:
         return None
     if isinstance(declared, int):
-        return sorted(
-            {0, 1, declared - 1, declared // 2, *(i * (declared - 1) // (VALUES - 1) for i in range(VALUES))} - {-1}
-        )
+        spread = (i * (declared - 1) // (VALUES - 1) for i in range(VALUES))
+        return sorted({0, 1, declared - 1, declared // 2, *spread} - {-1})
     if not isinstance(declared, Sequence) or len(declared) < 2:
         raise ConfigurationError(f"alphabet must be an integer of at least 2 or a list of values, got {declared!r}")
     return list(declared)[: 4 * VALUES]
@@ -195,15 +231,7 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
 def _takes(mechanism: Any, values: list[Any]) -> bool:
     """Does a mechanism release these values; one with a ``size`` may also be one on latents."""
     try:
-        as_outcomes(mechanism.privatize(values), rows=len(values), objects=False)
+        as_outcomes(scratch_copy(mechanism).privatize(values), rows=len(values), objects=False)
     except Exception:  # noqa: BLE001 - foreign code: whatever it raises, these are not its records
         return False
     return True
-
-
-def value_pairs(values: Sequence[Any]) -> list[Pair]:
-    """Return pairs of values: each with the next and with the first, around the circle."""
-    ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
-    star = [(values[0], b) for b in values[2:]]
-    unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
-    return [Pair(name=f"{a!r} and {b!r}", first=a, second=b, hard=True) for a, b in unique]

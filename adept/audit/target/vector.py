@@ -1,9 +1,9 @@
-"""The mechanism under audit: what it claims, what else it declares, and its releases, drawn without trusting it."""
+"""A mechanism on vectors under audit: what it claims, what else it declares, and its releases, drawn without trusting it."""
 
-import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.distinguisher.pairs import Pair, PairSample, Statistic
-from adept.audit.distinguisher.vector_statistics import statistics
 from adept.audit.result import MechanismFailure
-from adept.audit.stats.noise import LAWS, Law
-from adept.audit.target.sandbox import DIALECTS, Caller, as_rows, cost, fitted
+from adept.audit.stats.noise import NOISES, Noise
+from adept.audit.target.reports import JointReports
+from adept.audit.target.sandbox import ARRAYS, Caller, as_rows, cost, fitted, fresh_copy
 from adept.mechanisms.grid import clip_latents
 
 Floats = NDArray[np.float64]
@@ -25,36 +24,46 @@ CALL_ELEMENTS = 2**18  # numbers asked for in one call: bounds both the memory a
 CALLS_SECONDS = 0.5  # of calls that follow each other in one thread
 LARGEST_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, are cut off there: post-processing
 MANY_NUMBERS = 2**12  # of a call of several rows whose time is taken
-JITTER = 1e-7  # in units of clip_norm: tells the records of memoised releases apart
+JITTER = 1e-7  # in units of clip_norm: by which the records of releases from fresh copies differ
+DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that name the one a mechanism knows
 
 
 @dataclass
-class Subject:
+class VectorTarget:
     """One mechanism on latents of one dimension.
 
     Attributes:
         mechanism: anything with ``epsilon`` and ``privatize``; ``delta``, ``clip``, ``clip_norm``, ``project``, ``guarantee``,
-            ``simulate`` and ``noise`` (the name of a law) are used where they exist.
+            ``simulate`` and ``noise`` (the name of a distribution) are used where they exist.
         source: "release" asks ``privatize``, "simulate" asks ``simulate``.
         time_limit: seconds that one call may take; infinite: calls run in the caller's own thread.
         generator: for ``simulate`` alone.
-        memoised: the mechanism answers a record that it has seen with its earlier release; see `draw`.
+        memoised: the mechanism has a memory: every release is drawn from a copy of ``given``, see `draw`.
+        given: the mechanism as it was given, which is copied and never asked; None if it cannot be copied.
     """
 
     mechanism: Any
     dim: int
-    source: str
-    time_limit: float
-    generator: torch.Generator
+    source: str = "release"
+    time_limit: float = math.inf
+    generator: torch.Generator = field(default_factory=torch.Generator)
     memoised: bool = False
+    given: Any = None
     call: Caller = field(init=False, repr=False)
-    _declared: Any = field(default=None, repr=False)
-    _dialect: str | None = None
-    _seconds: dict[str, float] = field(default_factory=dict, repr=False)
+    _array: str | None = field(default=None, repr=False)
     _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False)  # of a release, by its record's shape
 
     def __post_init__(self) -> None:
         self.call = Caller(self.time_limit)
+
+    def at(self, dim: int) -> "VectorTarget":
+        """Return the same mechanism at another dimension."""
+        return replace(self, dim=dim, _widths={})
+
+    def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
+        """Return another mechanism with the same claim, at the same dimension."""
+        memoised = self.memoised if memoised is None else memoised
+        return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
     @property
     def epsilon(self) -> float:
@@ -76,6 +85,21 @@ class Subject:
         return float(getattr(self.mechanism, "clip_norm", 1.0))
 
     @property
+    def supports(self) -> None:
+        """Vectors have statistics of their own."""
+        return
+
+    @property
+    def any_dimension(self) -> bool:
+        """Does the mechanism take latents of any dimension, since no attribute names one."""
+        return not any(isinstance(getattr(self.mechanism, name, None), int) for name in DIMENSIONS)
+
+    @property
+    def reports(self) -> int:
+        """How many reports of a record a release holds."""
+        return self.mechanism.reports if isinstance(self.mechanism, JointReports) else 1
+
+    @property
     def largest(self) -> float:
         """Where outputs are cut off; NaN is read as twice as much."""
         return LARGEST_OUTPUT * self.clip_norm
@@ -84,46 +108,46 @@ class Subject:
     def name(self) -> str:
         return str(getattr(self.mechanism, "name", type(self.mechanism).__name__))
 
+    @cached_property
     def guarantee(self) -> Any:
-        """Return what the mechanism declares for this dimension.
+        """What the mechanism declares for this dimension.
 
         Raises:
             MechanismFailure: it declares nothing.
         """
-        if self._declared is None:
-            self._require("guarantee")
-            self._declared = self.call("guarantee", lambda: self.mechanism.guarantee(self.dim))
-        return self._declared
+        self._require("guarantee")
+        return self.call("guarantee", lambda: self.mechanism.guarantee(self.dim))
 
     @property
     def says_exact(self) -> bool:
         """Does the mechanism say that its releases are exact arithmetic."""
-        return hasattr(self.mechanism, "guarantee") and bool(getattr(self.guarantee(), "exact", False))
+        return hasattr(self.mechanism, "guarantee") and bool(getattr(self.guarantee, "exact", False))
 
-    def law_name(self) -> str | None:
-        """Return the name of the law that the noise is declared to have; a ``noise`` that is no name declares nothing."""
+    @property
+    def noise_name(self) -> str | None:
+        """The name of the distribution that the noise is declared to have; a ``noise`` that is no name declares nothing."""
         declared = getattr(self.mechanism, "noise", None)
         return declared if isinstance(declared, str) else None
 
-    def law(self) -> tuple[Law, float]:
-        """Return the law and scale of the additive noise that the mechanism declares.
+    def noise(self) -> tuple[Noise, float]:
+        """Return the distribution and the scale of the additive noise that the mechanism declares.
 
         Raises:
             MechanismFailure: it declares none.
         """
-        law = LAWS.get(self.law_name() or "")
-        if law is None:
-            raise MechanismFailure("the mechanism declares no law of additive noise")
-        scale = getattr(self.guarantee(), "scale", None)
+        noise = NOISES.get(self.noise_name or "")
+        if noise is None:
+            raise MechanismFailure("the mechanism declares no distribution of additive noise")
+        scale = getattr(self.guarantee, "scale", None)
         if scale is None or not (math.isfinite(scale) and scale > 0):
             raise MechanismFailure(f"the mechanism declares no scale for its noise (got {scale})")
-        return law, float(scale)
+        return noise, float(scale)
 
     def project(self, latents: Tensor) -> Floats:
         """Map latents (B, n) into the set that the claim speaks of: with the mechanism's ``project``, or by its declared clip."""
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
-        to = DIALECTS[self.dialect]
+        to = ARRAYS[self.array]
         projected = as_rows(
             self.call("project", lambda: self.mechanism.project(to(latents))), rows=len(latents), what="project"
         )
@@ -131,65 +155,82 @@ class Subject:
             raise MechanismFailure(f"project returned shape {projected.shape} for latents {tuple(latents.shape)}")
         return projected
 
-    def centres(self, pair: Pair) -> tuple[Floats, Floats]:
-        """Return the projected inputs of a pair, flat; zero where the projection gives no number."""
-        batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (pair.first, pair.second)])
+    def centres(self, first: Tensor, second: Tensor) -> tuple[Floats, Floats]:
+        """Return two projected inputs, flat, once for each report; zero where the projection gives no number."""
+        batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (first, second)])
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
-        return flat[0], flat[1]
-
-    def statistics(self, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-        """Yield the statistics that separate one pair, each with a name."""
-        return statistics(sample, clip_norm=self.clip_norm)
+        return np.tile(flat[0], self.reports), np.tile(flat[1], self.reports)
 
     def numbers(self, record: Tensor) -> int:
         """Return how many numbers the release of a record, or of a batch, holds."""
-        return record.numel()
+        return record.numel() * self.reports
 
     @property
-    def dialect(self) -> str:
+    def array(self) -> str:
         """The arrays that the mechanism takes, found by trying: tensors or NumPy, of float64 or float32.
 
         Raises:
             MechanismFailure: it takes none of them, for the reason that it gave the first.
         """
-        if self._dialect is None:
-            probe, reasons = torch.full((2, self.dim), 0.1 * self.clip_norm, dtype=torch.float64), []
-            for name in DIALECTS if self.source == "release" else ("torch",):
-                try:
-                    self._rows(probe, name)
-                except MechanismFailure as failure:
-                    reasons.append(failure)
-                else:
-                    self._dialect = name
-                    break
+        if self._array is None:
+            self._array = self._found_array()
+        return self._array
+
+    def _found_array(self) -> str:
+        probe, reasons = torch.full((2, self.dim), 0.1 * self.clip_norm, dtype=torch.float64), []
+        for name in ARRAYS if self.source == "release" else ("torch",):
+            try:
+                as_rows(self._ask(self._scratch, ARRAYS[name](probe)), rows=2, what=self.source)
+            except MechanismFailure as failure:
+                reasons.append(failure)
             else:
-                raise reasons[0]
-        return self._dialect
+                return name
+        raise reasons[0]
+
+    @property
+    def _scratch(self) -> Any:
+        """What may be asked without leaving a trace: a copy of the mechanism as it was given, if there can be one."""
+        return self.mechanism if self.given is None else fresh_copy(self.given)
+
+    def fresh(self) -> Any:
+        """Return a copy of the mechanism as it was given, which nobody has asked.
+
+        Raises:
+            MechanismFailure: there can be none.
+        """
+        if self.given is None:
+            raise MechanismFailure("the mechanism cannot be copied")
+        return fresh_copy(self.given)
 
     def release(self, latents: Tensor) -> Floats:
-        """Ask for one release per row of latents (B, n), in one call; returns (B, m), as `as_rows` reads it."""
-        return self._rows(latents, self.dialect)
+        """Ask for one release per row of latents (B, n), in one call; returns (B, m), as `as_rows` reads it.
+
+        A mechanism with a memory is asked for each row in a copy of its own.
+        """
+        if self.memoised:
+            return self.in_calls([row[None] for row in latents])
+        return self._rows(latents, self.mechanism)
 
     def answer(self, latents: Tensor) -> Any:
         """Ask for releases in one call, and return what the mechanism returns."""
-        return self._raw(latents.clone(), self.dialect)
+        asked = self.fresh() if self.memoised else self.mechanism
+        return self._ask(asked, ARRAYS[self.array](latents.clone()))
 
-    def _rows(self, latents: Tensor, dialect: str) -> Floats:
-        return as_rows(self._raw(latents, dialect), rows=len(latents), what=self.source)
+    def _rows(self, latents: Tensor, mechanism: Any) -> Floats:
+        return as_rows(self._ask(mechanism, ARRAYS[self.array](latents)), rows=len(latents), what=self.source)
 
-    def _raw(self, latents: Tensor, dialect: str) -> Any:
-        """Return what the mechanism returns."""
+    def _ask(self, mechanism: Any, latents: Any) -> Any:
+        """Return what a mechanism returns."""
         if self.source == "simulate":
             self._require("simulate")
-            return self.call("simulate", lambda: self.mechanism.simulate(latents, self.generator))
-        given = DIALECTS[dialect](latents)
-        return self.call("privatize", lambda: self.mechanism.privatize(given))
+            return self.call("simulate", lambda: mechanism.simulate(latents, self.generator))
+        return self.call("privatize", lambda: mechanism.privatize(latents))
 
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, in chunks (b, m) of bounded size, as finite numbers, m as it was first.
 
-        NaN, infinite and missing numbers become large ones: post-processing. Memoised releases are drawn each from a copy of
-        its own, of a record of its own, `JITTER` apart: what bounds the releases of any records bounds their mixture.
+        NaN, infinite and missing numbers become large ones: post-processing. A mechanism with a memory is asked for each release in
+        a copy of its own, for a record of its own, `JITTER` apart: what bounds the releases of any records bounds their mixture.
 
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), released once for each
@@ -197,7 +238,7 @@ class Subject:
             rows: how many releases.
             alone: whether a latent (n,) is released in calls of one row each.
         """
-        limit, together = self.largest, record.ndim == 1 and not alone and not self.memoised
+        together = record.ndim == 1 and not alone and not self.memoised
         batch = record[None] if record.ndim == 1 else record
         size = CALL_ELEMENTS // self.dim if together else CALLS_SECONDS / max(self.seconds_per_call, 1e-6)
         largest = max(1, min(int(size), CALL_ELEMENTS // batch.numel()))
@@ -205,7 +246,16 @@ class Subject:
             count = min(largest, rows - start)
             released = self.release(batch.expand(count, -1).clone()) if together else self.in_calls([batch] * count)
             released = fitted(released, self._widths.setdefault(tuple(record.shape), released.shape[1]))
-            yield np.nan_to_num(released, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
+            yield self.finite(released)
+
+    def finite(self, releases: Floats) -> Floats:
+        """Return releases as finite numbers: NaN and what is beyond `largest` become large ones."""
+        limit = self.largest
+        return np.nan_to_num(releases, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
+
+    def silent(self, releases: Floats) -> bool:
+        """Is every number of these releases, as `finite` reads them, NaN."""
+        return bool((releases > self.largest).all())
 
     def sample(self, record: Tensor, rows: int, *, alone: bool = False) -> Floats:
         """Return ``rows`` releases (rows, m) of one record, as `draw` reads it."""
@@ -213,28 +263,26 @@ class Subject:
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
         """Release batches, each in a call of its own, one after the other in one thread; returns (calls, B * m)."""
-        dialect = self.dialect
-        here = replace(self, time_limit=math.inf, _dialect=dialect)  # no further thread for each call
+        here = replace(self, time_limit=math.inf, _array=self.array)  # no further thread for each call
 
         def one(batch: Tensor) -> Floats:
             if not self.memoised:
-                return here._rows(batch.clone(), dialect).ravel()
-            fresh = replace(here, mechanism=copy.deepcopy(self.mechanism))
+                return here._rows(batch.clone(), self.mechanism).ravel()
             jitter = torch.from_numpy(np.random.default_rng().random(tuple(batch.shape)))
-            return fresh._rows(batch + JITTER * self.clip_norm * jitter, dialect).ravel()
+            return here._rows(batch + JITTER * self.clip_norm * jitter, self.fresh()).ravel()
 
         return self.call("privatize", lambda: np.stack([one(batch) for batch in batches]))
 
-    @property
+    @cached_property
     def seconds_per_call(self) -> float:
         """How long a call of one row takes, measured once."""
-        return self._measured("call", 1)
+        return self._seconds(1)
 
-    @property
+    @cached_property
     def seconds_per_row(self) -> float:
         """How much longer each further row of a call takes, and no less than its share of the longest call."""
         rows = max(4, min(64, MANY_NUMBERS // self.dim))
-        call = self._measured("rows", rows)
+        call = self._seconds(rows)
         return max(1e-9, (call - self.seconds_per_call) / (rows - 1), call * self.dim / CALL_ELEMENTS)
 
     def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
@@ -242,12 +290,11 @@ class Subject:
         each = self.seconds_per_call if alone or self.memoised else self.seconds_per_row
         return max(0, min(rows, int(seconds / each)))
 
-    def _measured(self, what: str, rows: int) -> float:
-        if what not in self._seconds:
-            latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)
-            here = replace(self, time_limit=math.inf, _dialect=self.dialect)
-            self._seconds[what] = self.call("privatize", lambda: cost(lambda: here.in_calls([latents])))
-        return self._seconds[what]
+    def _seconds(self, rows: int) -> float:
+        """Return how long a call of so many rows takes, of a copy that is not asked for anything else."""
+        latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)
+        timed = replace(self, time_limit=math.inf, mechanism=self._scratch, _array=self.array)
+        return self.call("privatize", lambda: cost(lambda: timed.in_calls([latents])))
 
     def _require(self, method: str) -> None:
         if not callable(getattr(self.mechanism, method, None)):

@@ -1,4 +1,4 @@
-"""Bounds and laws against other computations of the same numbers; nothing here is random but where it says so."""
+"""Bounds and distributions of noise against other computations of the same numbers; nothing here is random but where it says so."""
 
 import math
 
@@ -9,7 +9,7 @@ from scipy.stats import binom, binomtest
 
 from adept.audit import GameCounts, clopper_pearson, epsilon_lower_bound
 from adept.audit.stats.bounds import game_lower_bound, gaussian_delta
-from adept.audit.stats.noise import LAWS, cap_p_value, chi_square_lower
+from adept.audit.stats.noise import NOISES, cap_p_value, chi_square_lower
 from adept.mechanisms import PrivUnit
 from adept.mechanisms.gaussian import analytic_scale
 
@@ -91,12 +91,12 @@ def test_the_classical_gaussian_formula_fails_at_epsilon_10() -> None:
 def test_the_scale_test_sees_the_originals_error_in_one_vector() -> None:
     """The original's noise is 8 times too small at n = 64; its median is tested here, so nothing is random."""
     noise = np.full((1, 64), math.log(2))
-    size, freedom = LAWS["laplace"].size(noise, 8.0)
+    size, freedom = NOISES["laplace"].size(noise, 8.0)
     assert chi_square_lower(size, freedom) < 1e-12
 
 
-def test_the_law_of_the_cap_is_seen_at_another_epsilon() -> None:
-    """PrivUnit's own releases have the law of its budget and not of another; the first line fails with probability 1e-9."""
+def test_the_distribution_of_the_cap_is_seen_at_another_epsilon() -> None:
+    """PrivUnit's own releases have its budget's distribution and no other's; the first line fails with probability 1e-9."""
     mechanism, x = PrivUnit(epsilon=4.0), np.eye(8)[0]
     releases = mechanism.privatize(torch.from_numpy(x).expand(5000, -1)).numpy()
     assert cap_p_value(releases, x, epsilon=4.0, clip_norm=1.0) > 1e-9

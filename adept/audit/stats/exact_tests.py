@@ -1,11 +1,11 @@
-"""Exact tests of two samples: are they of one law. Valid for every sample size, for continuous and for discrete numbers."""
+"""Exact tests: have two samples one distribution, has a count its probability. Valid for every sample size, discrete or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import bdtr, bdtrc, gammaln
 
 from adept.audit.result import Finding
 
@@ -52,7 +52,7 @@ def differences(
 ) -> list[Difference]:
     """Compare two samples of numbers at quantiles of both together.
 
-    Claim: if all numbers are independent and of one law, then given the pooled numbers every choice of which ones are the
+    Claim: if all numbers are independent and of one distribution, then given the pooled numbers every choice of which ones are the
     first sample's is equally likely. A threshold that is a function of the pooled numbers is fixed then, so the counts
     beyond it are hypergeometric, and Fisher's test is exact.
     """
@@ -64,14 +64,24 @@ def differences(
     return found
 
 
-def most_unlike(found: list[Difference], *, share: float, what: str) -> Finding:
-    """Return what several tests find together: a failure where the smallest p-value, times their number, is below ``share``."""
+def binomial_p_value(count: int, of: int, p: float) -> float:
+    """Return twice the smaller tail of ``count`` ~ Binomial(of, p): a two-sided p-value."""
+    if p <= 0 or p >= 1:
+        return 1.0 if count == of * p else 0.0
+    lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0
+    return min(1.0, 2 * min(lower, upper))
+
+
+def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Finding:
+    """Return what several tests find together: they fail where the smallest p-value, times their number, is below ``alpha``."""
+    p = min(1.0, min(p_values) * len(p_values))
+    return Finding(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
+
+
+def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Finding:
+    """Return what several comparisons find together."""
     least = min(found, key=lambda difference: difference.p_value)
-    p = min(1.0, least.p_value * len(found))
-    return Finding(
-        failed=p < share,
-        evidence=f"{what}; most unlike: {least}",
-        statistic=least.ours / max(1, least.ours_of),
-        p_value=p,
-        threshold=share,
+    evidence = f"{what}; least probable: {least}"
+    return combined(
+        [each.p_value for each in found], evidence, alpha=alpha, statistic=least.ours / max(1, least.ours_of)
     )

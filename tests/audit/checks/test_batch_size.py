@@ -8,8 +8,9 @@ import torch
 from audit.asking import failed_of
 from torch import Tensor
 
-from adept.audit.checks.batch_size import Placed, sizes
-from adept.audit.target.vector import Subject
+from adept.audit.checks.batch_size import Placed, any_size
+from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.target.vector import VectorTarget
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit
 
 CONFIDENCE = 1 - 1e-9
@@ -36,14 +37,13 @@ class BareMiddle(L1Laplace):
 
 
 @pytest.mark.parametrize("kind", [BareRemainder, BareMiddle])
-def test_a_row_without_noise_in_batches_of_one_size_is_convicted(kind: type[L1Laplace]) -> None:
-    assert failed_of({"sizes"}, kind(epsilon=2.0), dim=4, trials=500, confidence=CONFIDENCE) == {"sizes"}
+def test_a_row_without_noise_in_batches_of_one_size_is_found(kind: type[L1Laplace]) -> None:
+    assert failed_of({"batch size"}, kind(epsilon=2.0), dim=4, trials=500, confidence=CONFIDENCE) == {"batch size"}
 
 
 @pytest.mark.parametrize("mechanism", [L1Laplace(epsilon=2.0), PrivUnit(epsilon=4.0), Codebook(epsilon=4.0)])
 def test_where_no_row_is_calm_no_game_is_played(mechanism: object) -> None:
-    subject = Subject(mechanism, dim=8, source="release", time_limit=60.0, generator=torch.Generator())
-    found = sizes(subject, trials=2_000, alpha=1 - CONFIDENCE)
+    found = any_size(Experiment(VectorTarget(mechanism, dim=8), lambda _: [], 2_000), 1 - CONFIDENCE)
     assert not found.failed
     assert found.certified_epsilon is None
     assert "calmer than most" in found.evidence
@@ -51,7 +51,7 @@ def test_where_no_row_is_calm_no_game_is_played(mechanism: object) -> None:
 
 @pytest.mark.parametrize("kind", ["tensor", "array"])
 def test_the_rest_of_the_batch_is_the_same_for_every_record(kind: str) -> None:
-    """Also where a mechanism writes into what it is given: else a row would tell of the records before it."""
+    """Also where a mechanism writes into what it is given: else a row would depend on the records before it."""
 
     class WritesIntoItsInput:
         epsilon, rest = 1.0, set[float]()

@@ -46,12 +46,12 @@ def test_a_sound_rewriter_passes_the_replay_and_is_left_unchanged() -> None:
 
 
 @pytest.mark.parametrize("kind", [defects.LengthFromInput, defects.LengthFromBatch])
-def test_length_taken_from_the_input_or_its_batch_is_convicted_by_the_replay(kind: type[defects.FakeRewriter]) -> None:
+def test_length_taken_from_the_input_or_its_batch_is_found_by_the_replay(kind: type[defects.FakeRewriter]) -> None:
     result = audit.replay(kind(SqrtNLaplace(epsilon=1.0)), TEXTS)
     assert result.checks[0].verdict is Verdict.FAILED
 
 
-def test_a_rewriter_that_samples_cannot_be_replayed_and_is_not_accused() -> None:
+def test_a_rewriter_that_samples_cannot_be_replayed() -> None:
     with pytest.raises(NotJudged, match="samples"):
         audit.replay(defects.Sampling(SqrtNLaplace(epsilon=1.0)), TEXTS)
 

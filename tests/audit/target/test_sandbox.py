@@ -14,7 +14,7 @@ from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.target.sandbox import Caller, cost, fitted
-from adept.audit.target.vector import CALL_ELEMENTS, Subject
+from adept.audit.target.vector import CALL_ELEMENTS, VectorTarget
 
 DEAR = 0.01  # seconds of processor time
 
@@ -109,7 +109,5 @@ class Costly:
 
 def test_calls_that_cost_the_same_whatever_their_rows_are_paid_for_too() -> None:
     """Of the longest calls, a hundred are affordable in a second; rows that seem to cost nothing would be as many as one likes."""
-    subject = Subject(
-        Costly(), dim=1024, source="release", time_limit=60.0, generator=torch.Generator(), memoised=False
-    )
-    assert 0 < subject.affordable(10**9, seconds=100 * DEAR) <= 100 * CALL_ELEMENTS / 1024
+    target = VectorTarget(Costly(), dim=1024)
+    assert 0 < target.affordable(10**9, seconds=100 * DEAR) <= 100 * CALL_ELEMENTS / 1024

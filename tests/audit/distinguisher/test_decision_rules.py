@@ -72,7 +72,7 @@ def test_values_to_which_no_curve_fits_give_a_rule_all_the_same(first: Floats, s
 
 
 def errors(*, reuse: bool, games: int = GAMES, alpha: float = 0.2) -> int:
-    """Return how many games certify more than the true epsilon, which is 0: both inputs have the same law."""
+    """Return how many games certify more than the true epsilon, which is 0: both inputs have one distribution."""
     generator, wrong = np.random.default_rng(4), 0
     for _ in range(games):
         first, second = generator.normal(0, 1, (2, 200))

@@ -1,4 +1,4 @@
-"""Claims about the audit of descriptions: sound ones pass, each planted defect is convicted by the check that names it.
+"""k-ary response: no violation is found in sound ones, and each planted defect by the check that names it.
 
 Each audit of a sound mechanism errs with probability 1e-9; 4 of them.
 """
@@ -31,7 +31,7 @@ class Overstated(Generous):
 
 
 class Near(Description):
-    """Lies near the truth."""
+    """Replaces a number by one near it."""
 
     def privatize(self, descriptions):
         released = super().privatize(descriptions)
@@ -65,15 +65,15 @@ def failed(mechanism: Description) -> set[str]:
 
 
 @pytest.mark.parametrize(("epsilon", "size"), [(1.0, 2), (2.0, 5), (4.0, None), (8.0, 2**100)])
-def test_a_sound_mechanism_is_not_accused(epsilon: float, size: int | None) -> None:
+def test_no_violation_is_found_in_a_sound_mechanism(epsilon: float, size: int | None) -> None:
     assert not failed(Description(epsilon=epsilon, size=size))
 
 
 @pytest.mark.parametrize(
     ("defect", "check"),
-    [(Generous, "truth"), (Overstated, "odds"), (Near, "lies"), (Seeded, "seed"), (Loud, "range")],
+    [(Generous, "kept numbers"), (Overstated, "odds"), (Near, "replaced numbers"), (Seeded, "seed"), (Loud, "range")],
 )
-def test_each_defect_is_convicted_by_its_check(defect: type[Description], check: str) -> None:
+def test_each_defect_is_found_by_its_check(defect: type[Description], check: str) -> None:
     assert check in failed(defect(epsilon=2.0, size=40))
 
 
