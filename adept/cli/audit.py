@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from adept import audit
-from adept.audit import AuditResult, Claim, NotJudged
+from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.cli.app import execute
 from adept.cli.console import progress, show_table, write_dict
 from adept.data.files import new_directory
@@ -49,7 +50,9 @@ class AuditConfig:
     alphabet: int | None = None
     """K, for anyone's mechanism on the numbers 0 to K-1."""
     memoised: bool = False
-    """Declare that anyone's mechanism answers a record with the release that it gave before."""
+    """Declare that anyone's mechanism has a memory: it answers a record with its earlier release, or its budget runs out."""
+    reports: int = 1
+    """Reports of one record that are released and judged together, against so many times epsilon (memoised: against epsilon)."""
 
     # --- How
     trials: int = 10_000
@@ -62,6 +65,8 @@ class AuditConfig:
     """Of source=simulate; releases have no seed."""
     output_dir: str | None = None
     """A new directory for result.json; null: the result is only shown."""
+    verbose: bool = False
+    """Show the table of checks, and what was not looked at, after the verdict."""
 
     def __post_init__(self) -> None:
         if self.target not in TARGETS:
@@ -75,8 +80,8 @@ class AuditConfig:
 def run(config: AuditConfig) -> list[AuditResult]:
     """Audit; raises AdeptError for what the user can mend, and when nothing could be judged."""
     directory = new_directory(config.output_dir) if config.output_dir else None
-    with progress(f"auditing {config.foreign or config.mechanism.kind.name}") as told:
-        outcomes = [_outcome(audited) for audited in _audits(config, told)]
+    with progress(f"auditing {config.foreign or config.mechanism.kind.name}") as advance:
+        outcomes = [_outcome(audited) for audited in _audits(config, advance)]
     results = [outcome.result if isinstance(outcome, NotJudged) else outcome for outcome in outcomes]
     if directory:
         write_dict(_summary(results), directory / "result.json")
@@ -92,11 +97,11 @@ def _outcome(audited: Callable[[], AuditResult]) -> AuditResult | NotJudged:
         return failure
 
 
-def _audits(config: AuditConfig, told: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+def _audits(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
     if config.target == "rewriter" and config.foreign is None:
-        return _audits_of_rewriter(config, told)
+        return _audits_of_rewriter(config, advance)
     mechanism = foreign(config) if config.foreign else config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
-    return [lambda: _audit_mechanism(mechanism, config, told)]
+    return [lambda: _audit_mechanism(mechanism, config, advance)]
 
 
 def foreign(config: AuditConfig) -> Claim:
@@ -132,9 +137,11 @@ def foreign(config: AuditConfig) -> Claim:
 
 
 def _audit_mechanism(
-    mechanism: Any, config: AuditConfig, told: Callable[[int, int], None], *, dim: int | None = None
+    mechanism: Any, config: AuditConfig, advance: Callable[[int, int], None], *, dim: int | None = None
 ) -> AuditResult:
-    if isinstance(mechanism, Description):
+    if config.reports != 1:
+        mechanism = JointReports(mechanism, reports=config.reports)
+    elif isinstance(mechanism, Description):
         return audit.run_description(mechanism, trials=config.trials, confidence=config.confidence)
     texts = config.target == "rewriter" and config.foreign is not None
     return audit.run(
@@ -145,7 +152,7 @@ def _audit_mechanism(
         confidence=config.confidence,
         source=config.source,
         seed=config.seed,
-        progress=told,
+        progress=advance,
     )
 
 
@@ -154,7 +161,7 @@ def _hard(texts: list[str]) -> tuple[str, str]:
     return max(texts, key=len), min(texts, key=len)
 
 
-def _audits_of_rewriter(config: AuditConfig, told: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+def _audits_of_rewriter(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
     """Three audits of one pipeline: of its mechanism, of text to text by guessing, and of the path past the latent by replay."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
@@ -162,7 +169,7 @@ def _audits_of_rewriter(config: AuditConfig, told: Callable[[int, int], None]) -
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism)
     first, second = _hard(config.texts)
     return [
-        lambda: _audit_mechanism(mechanism, config, told, dim=sizes.latent_dim),
+        lambda: _audit_mechanism(mechanism, config, advance, dim=sizes.latent_dim),
         lambda: audit.guessing_game(rewriter, first, second, trials=config.trials, confidence=config.confidence),
         lambda: audit.replay(rewriter, config.texts),
     ]
@@ -179,7 +186,7 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
 
 
 def status(results: list[AuditResult]) -> int:
-    """Exit status 1 says that a violation is certified."""
+    """Exit status 1 says that a violation was found."""
     return int(any(result.violated for result in results))
 
 
@@ -192,23 +199,29 @@ def foreign_overrides(arguments: list[str]) -> list[str]:
     ]
 
 
+def show(results: list[AuditResult], *, verbose: bool) -> None:
+    """Print the verdict and its strongest evidence, then how much was looked at; all checks where ``verbose``."""
+    sys.stdout.write(f"{max(results, key=lambda result: (result.violated, result.certified_epsilon)).sentence}\n")
+    checks = [check for result in results for check in result.checks]
+    count = Counter(check.verdict for check in checks)
+    unseen = list(dict.fromkeys(line for result in results for line in result.not_looked_at))
+    if verbose:
+        rows = [row for result in results for row in result.rows()]
+        show_table("", list(rows[0]), [list(row.values()) for row in rows])
+        sys.stdout.writelines(f"Not looked at: {line}\n" for line in unseen)
+    else:
+        sys.stdout.write(
+            f"Of {len(checks)} checks {count[Verdict.FAILED]} failed and {count[Verdict.UNJUDGED]} could not be judged; "
+            f"verbose=true shows them, and what was not looked at.\n"
+        )
+
+
 def main() -> int:
     """Run ``adept audit`` from ``sys.argv``."""
 
     def command(config: AuditConfig) -> list[AuditResult]:
         results = run(config)
-        rows = [row for result in results for row in result.rows()]
-        first = results[0]
-        show_table(
-            f"{first.mechanism}, claimed epsilon {first.claimed_epsilon:g}",
-            list(rows[0]),
-            [list(row.values()) for row in rows],
-        )
-        violated, certified = status(results), max(result.certified_epsilon for result in results)
-        verdict = "VIOLATED: the claim is refuted" if violated else "not refuted, which is no proof"
-        sys.stdout.write(f"{verdict}; certified epsilon at least {certified:.3g}, confidence {config.confidence:g}\n")
-        unseen = dict.fromkeys(line for result in results for line in result.not_looked_at)
-        sys.stdout.write("".join(f"not looked at: {line}\n" for line in unseen))
+        show(results, verbose=config.verbose)
         return results
 
     sys.argv = foreign_overrides(sys.argv)

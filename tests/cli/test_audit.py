@@ -23,14 +23,17 @@ def test_the_original_is_refuted_with_status_1(adept_here: Run, tmp_path: Path) 
     assert result["violated"] is True
     assert 0 < result["certified_epsilon"] <= 4
     assert {check["name"] for check in result["checks"]} >= {"sensitivity", "event", "scale", "seed", "fork"}
-    assert "VIOLATED" in done.stdout
+    assert done.stdout.startswith("Violation found: the claim of original, epsilon 1, is refuted by the check ")
+    assert len(done.stdout.splitlines()) == 2
 
 
 def test_a_sound_mechanism_ends_with_status_0(adept_here: Run) -> None:
     # The confidence makes a false alarm a one in 1e9 event.
     done = adept_here("audit", "mechanism=l1", "epsilon=1", "dim=3", "trials=200", "confidence=0.999999999")
     assert done.returncode == 0, done.stderr
-    assert "not refuted" in done.stdout
+    assert done.stdout.startswith(
+        "No violation found, which is no proof of the claim of l1, epsilon 1; strongest evidence, "
+    )
 
 
 def test_a_whole_rewriter_is_audited_by_guessing_and_by_replay(adept_here: Run, tiny_run: Path, tmp_path: Path) -> None:
@@ -101,9 +104,13 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Non
 
 def test_anyones_mechanism_is_audited_by_its_module_and_attribute(adept_here: Run, mine: Callable[[str], None]) -> None:
     mine("2 * x.shape[1] / self.epsilon")
-    done = adept_here("audit", "mechanism=mine:Mine", "epsilon=1", "dim=2", "trials=500", "confidence=0.999999999")
+    sure = "trials=500", "confidence=0.999999999"
+    done = adept_here("audit", "mechanism=mine:Mine", "epsilon=1", "dim=2", *sure, "verbose=true")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "not looked at: events that happen" in done.stdout
+    assert "batch neighbours" in done.stdout
+    assert "Not looked at: rare total failures" in done.stdout
+    done = adept_here("audit", "mechanism=mine:Mine", "epsilon=1", "dim=2", *sure, "reports=3")
+    assert done.stdout.startswith("No violation found, which is no proof of the claim of 3 reports of Mine, epsilon 3;")
     done = adept_here("audit", "mechanism=mine:Coin", "epsilon=1", "alphabet=3", "trials=2000")
     assert done.returncode == 1, done.stdout + done.stderr
     done = adept_here("audit", "mechanism=mine:shout", "epsilon=1", "target=rewriter", "trials=500")
