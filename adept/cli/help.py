@@ -3,7 +3,6 @@
 import re
 import shutil
 import textwrap
-from itertools import groupby
 
 from adept.cli.options import config_directory, mechanism_options, options, typed_as
 from adept.cli.source import REQUIRED, Field
@@ -26,8 +25,12 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
         "\n".join(f"  {line}" for line in usage(command)),
         NOTE.format(command=command),
     ]
-    for heading, group in groupby(fields, key=lambda field: field.heading):
-        parts.append("\n".join([*([heading] if heading else []), *(_entry(field, width) for field in group)]))
+    headings = dict.fromkeys(
+        field.heading for field in sorted(fields, key=lambda field: "." in field.name)
+    )  # nested ones last
+    for heading in headings:
+        entries = [_entry(field, width) for field in fields if field.heading == heading]
+        parts.append("\n".join([heading, *entries] if heading else entries))
     return "\n\n".join(parts) + "\n"
 
 

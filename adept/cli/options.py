@@ -27,7 +27,7 @@ def options(command: str) -> list[Field]:
         place = next((i for i, field in enumerate(found) if field.name.split(".")[0] == group), len(found))
         if place < len(found) and found[place].name == group:
             found[place] = replace(
-                found[place], sentence=f"{found[place].sentence.rstrip('.')}: {choice}", default=default
+                found[place], sentence=f"{found[place].sentence.rstrip('.')}: {choice}", default=default, kind="group"
             )
         else:
             heading = found[place].heading if place < len(found) else "A recipe, which sets several options"

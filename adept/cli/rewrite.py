@@ -4,7 +4,7 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from omegaconf import MISSING
@@ -13,12 +13,11 @@ from adept.cli.app import execute
 from adept.cli.console import progress
 from adept.cli.process import signalled
 from adept.cli.summary import summary
-from adept.data.corpus import Columns
 from adept.data.files import STANDARD_STREAM
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
 from adept.models.network.decoding import DecodingConfig
-from adept.release.columns import ReleaseOptions
+from adept.release.columns import FileOptions, ReleaseOptions
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.publication import STATEMENT
@@ -30,7 +29,7 @@ from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
 
 @dataclass
-class RewriteConfig(Columns):
+class RewriteConfig(FileOptions):
     """Configuration of ``adept rewrite``."""
 
     # --- Files
@@ -38,14 +37,8 @@ class RewriteConfig(Columns):
     """The file to rewrite: jsonl, csv, txt or parquet, also gzipped; a pattern such as 'logs/*.jsonl'; - is standard input."""
     output: str = MISSING
     """The file to write, in the same format; nothing is overwritten; - is standard output."""
-    format: str | None = None
-    """Format of standard input and output: jsonl | csv | txt."""
     statement: str | None = None
     """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
-    card: bool = False
-    """Also write a data set card, OUTPUT.card.md."""
-    keep_columns: list[str] = field(default_factory=list)
-    """Further columns that are copied as they are, and so not private; all others are dropped."""
 
     # --- Budget and mechanism
     epsilon: float | None = None
@@ -64,35 +57,18 @@ class RewriteConfig(Columns):
     """Release by a model that was trained on private text, which no epsilon covers."""
 
     # --- Labels
-    labels: str = "copy"
-    """What becomes of labels: copy (not private) | joint (the model writes them) | joint_response (one symbol with the text) |
-    randomized_response (a budget of their own) | drop."""
     label_epsilon: float | None = None
     """Budget of labels=randomized_response, spent beside epsilon."""
     label_set: list[str] | None = None
     """The public labels that randomised ones are drawn from; null: those that the model knows."""
 
     # --- Texts
-    samples: int = 1
-    """Rewrites of each record, all from its one release: they cost no further budget."""
     batch_size: int = BATCH_SIZE
     """Records that are rewritten at a time."""
 
     # --- Persons
-    person_column: str | None = None
-    """The column that says who contributed a record; it is not written."""
-    max_records_per_person: int | None = None
-    """At most so many records of one person are accepted; a person's total is this many times epsilon."""
     epsilon_per: str = "record"
     """Whose budget epsilon is: record | person (each of a person's records gets an equal share)."""
-
-    # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
-    shuffle: bool = False
-    """Write the records in an order that nobody knows, when all are released."""
-    shuffled_records: int | None = None
-    """You declare that a party you trust shuffles so many records before anyone reads the file."""
-    central_delta: float | None = None
-    """Delta of the guarantee for shuffled records; null: 1e-6, or a tenth of one over their number if that is less."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
@@ -104,13 +80,6 @@ class RewriteConfig(Columns):
     key: str | None = None
     """File of the secret key of the digests in journal and ledger; null: ~/.config/adept/key."""
 
-    # --- Where it runs
-    engine: str = "local"
-    """Where records are released: local | ray (a cluster, or processes on this machine)."""
-    workers: int | None = None
-    """Processes of engine=ray; null: one for each CPU of the cluster."""
-    flush_every: int | None = None
-    """Records after which standard output is flushed; null: after each batch."""
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
 
@@ -185,26 +154,11 @@ class _Once:
 
 
 def _options(config: RewriteConfig, budget: Budget, rewriter: Rewriter) -> ReleaseOptions:
-    """What of the file reaches the output."""
+    """What of the file reaches the output, with the mechanism of its labels."""
+    given = {option.name: getattr(config, option.name) for option in fields(FileOptions)}
     randomised = config.labels == "randomized_response"
-    return ReleaseOptions(
-        text_column=config.text_column,
-        label_column=config.label_column,
-        labels=config.labels,
-        label_response=label_response(budget, config.label_set or rewriter.tokenizer.labels) if randomised else None,
-        keep_columns=config.keep_columns,
-        samples=config.samples,
-        format=config.format,
-        person_column=config.person_column,
-        max_records_per_person=config.max_records_per_person,
-        card=config.card,
-        flush_every=config.flush_every,
-        shuffle=config.shuffle,
-        shuffled_records=config.shuffled_records,
-        central_delta=config.central_delta,
-        engine=config.engine,
-        workers=config.workers,
-    )
+    response = label_response(budget, config.label_set or rewriter.tokenizer.labels) if randomised else None
+    return ReleaseOptions(**given, label_response=response)
 
 
 def _key(config: RewriteConfig) -> bytes | None:

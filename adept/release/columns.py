@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from adept.data.corpus import find_label_column, text_of
+from adept.data.corpus import Columns, find_label_column, text_of
 from adept.data.files import Record
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
@@ -21,52 +21,52 @@ RELEASED = ("randomized_response", "joint_response")  # treatments that randomis
 ENGINES = ("local", "ray")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReleaseOptions:
-    """What of a file is rewritten, and what else may reach the output.
+@dataclass(kw_only=True)
+class FileOptions(Columns):
+    """Columns of the files that are read."""
 
-    Attributes:
-        text_column: the column that is rewritten.
-        label_column: None stands for "intent" where there is one.
-        labels: "copy" (not private), "joint" (the decoder writes the label from the same latent), "joint_response" (one
-            symbol with the text, see ``JointResponse``), "randomized_response" (its own budget, see ``label_response``) or "drop".
-        label_response: the mechanism for labels=randomized_response; that of labels=joint_response comes with the rewriter.
-        keep_columns: columns that are copied as they are, and so not private.
-        samples: rewrites of each record, from its one released latent.
-        format: of standard input and output.
-        flush_every: records after which standard output is flushed; None: after each batch.
-        shuffle: write the records in an order that nobody knows, when every one is released; keeps all rows in memory.
-        shuffled_records: N, how many records a trusted party shuffles before anyone reads the file: the user's declaration.
-        central_delta: at which the central guarantee is stated; None stands for 1e-6, or a tenth of 1 / n if that is less.
-        person_column: who contributed a record; checked, not written.
-        max_records_per_person: public bound m; a person with more records is refused.
-        card: write a dataset card, ``OUTPUT.card.md``.
-        engine: where releases are drawn: "local", in this process, or "ray", on a cluster (``adept.release.cluster``).
-        workers: processes of a cluster; None: one for each CPU that it has.
-    """
-
-    text_column: str = "text"
-    label_column: str | None = None
-    labels: str = "copy"
-    label_response: RandomizedResponse | JointResponse | None = None
-    keep_columns: list[str] = field(default_factory=list)
-    samples: int = 1
+    # --- Files
     format: str | None = None
-    person_column: str | None = None
-    max_records_per_person: int | None = None
+    """Format of standard input and output: jsonl | csv | txt."""
     card: bool = False
-    flush_every: int | None = None
+    """Also write a data set card, OUTPUT.card.md."""
+    keep_columns: list[str] = field(default_factory=list)
+    """Further columns that are copied as they are, and so not private; all others are dropped."""
+
+    # --- Labels
+    labels: str = "copy"
+    """What becomes of labels: copy (not private) | joint (the model writes them) | joint_response (one symbol with the text) |
+    randomized_response (a budget of their own) | drop."""
+
+    # --- Texts
+    samples: int = 1
+    """Rewrites of each record, all from its one release: they cost no further budget."""
+
+    # --- Persons
+    person_column: str | None = None
+    """The column that says who contributed a record; it is not written."""
+    max_records_per_person: int | None = None
+    """At most so many records of one person are accepted; a person's total is this many times epsilon."""
+
+    # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
+    """Write the records in an order that nobody knows, when all are released; all rows are kept in memory."""
     shuffled_records: int | None = None
+    """You declare that a party you trust shuffles so many records before anyone reads the file."""
     central_delta: float | None = None
+    """Delta of the guarantee for shuffled records; null: 1e-6, or a tenth of one over their number if that is less."""
+
+    # --- Where it runs
     engine: str = "local"
+    """Where records are released: local | ray (a cluster, or processes on this machine)."""
     workers: int | None = None
+    """Processes of engine=ray; null: one for each CPU of the cluster."""
+    flush_every: int | None = None
+    """Records after which standard output is flushed; null: after each batch."""
 
     def __post_init__(self) -> None:
         if self.labels not in LABEL_TREATMENTS:
             raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
-        if self.labels == "randomized_response" and self.label_response is None:
-            raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
         if self.engine not in ENGINES:
             raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
         for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records", "workers"):
@@ -78,6 +78,22 @@ class ReleaseOptions:
             raise ConfigurationError(
                 "person_column and max_records_per_person must be given together: add the other one"
             )
+
+
+@dataclass(kw_only=True)
+class ReleaseOptions(FileOptions):
+    """What of a file is rewritten, and what else may reach the output.
+
+    Attributes:
+        label_response: the mechanism for labels=randomized_response; that of labels=joint_response comes with the rewriter.
+    """
+
+    label_response: RandomizedResponse | JointResponse | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.labels == "randomized_response" and self.label_response is None:
+            raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
 
     @property
     def shuffled(self) -> bool:

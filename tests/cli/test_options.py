@@ -1,10 +1,11 @@
 """Help reads options from the source of the configurations: it says what the classes say, of every option, at once."""
 
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,45 @@ def test_values_are_written_as_they_would_be_typed() -> None:
 
 def test_a_misspelt_command_is_answered_with_the_nearest_one(adept_here: Run) -> None:
     assert "did you mean rewrite?" in adept_here("rewrit", "--help").stderr
+
+
+ELSEWHERE = {"format", "epsilon_per", "classifier", "source", "epsilon"}  # refused when they are used
+
+
+def holders(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, type[Any]]]:
+    """A configuration and those inside it, with what their options begin with."""
+    yield prefix, schema
+    for part in fields(schema):
+        if is_dataclass(part.default_factory):
+            yield from holders(part.default_factory, f"{prefix}{part.name}.")  # type: ignore[arg-type]
+
+
+def choices_in(sentence: str) -> list[str]:
+    """The choices of a sentence such as ``What happens: copy (not private) | drop.``"""
+    first, *others = sentence.split(" | ")
+    return [re.sub(r" \(.*", "", first).split()[-1], *(re.split(r"[ .;,]", other)[0] for other in others)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_choices_that_help_names_are_those_that_are_accepted(command: str) -> None:
+    schema = getattr(importlib.import_module(f"adept.cli.{command}"), f"{command.capitalize()}Config")
+    classes, groups_ = dict(holders(schema)), groups(command)
+    for option in options(command):
+        group, _, name = option.name.rpartition(".")
+        choices = choices_in(option.sentence)
+        if len(choices) < 2 or option.name in groups_ or name in ELSEWHERE:
+            continue
+        kind = classes[f"{group}." if group else ""]
+        assert [choice for choice in choices if choice not in refusal(kind, **{name: "nonsense"})] == [], option.name
+        assert [choice for choice in choices if "must be one of" in refusal(kind, **{name: choice})] == [], option.name
+
+
+def refusal(kind: type[Any], /, **given: str) -> str:
+    """What a configuration says against some values; nothing where it takes them."""
+    if "output_dir" in kind.__dataclass_fields__:
+        given["output_dir"] = "x"
+    try:
+        kind(**given)
+    except ConfigurationError as error:
+        return str(error)
+    return ""
