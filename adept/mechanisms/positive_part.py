@@ -19,7 +19,8 @@ SLACK r^n n y v / r, and to SLACK r^n (1 + |n ln phi|) for exponential and logar
 value it is (a + b)^n - a^n with |b| <= P, the tilted mass of the positive values, and |a| + P <= r: that changes by at most
 n P r^(n-1) times the same sum, with y for the arguments in b. All this is added term by term. What is cut off beyond y = Y is at
 most e^((theta^2 - Y^2) h^2 / 2) / Y times the power at y = 0. M - 1, a sum of p_j (e^(theta x_j) - 1), is taken larger by SLACK
-times the sum of their sizes. Where M is below 2^-5, so that 1 / M is not right to SLACK, Chernoff's E[S+] <= M^n / theta stands.
+times the sum of their sizes; below 1/2, M is the sum of the chance of zero and all p_j e^(theta x_j), none of them negative, and
+taken larger by 4 SLACK M. Where M^n or e^theta is beyond the range of floats, Chernoff's E[S+] <= M^n / theta stands.
 """
 
 import math
@@ -34,7 +35,7 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 SLACK = 2.0**-40
-SMALLEST_MOMENT, LARGEST_TILT, UNDERFLOW = 2.0**-5, 500.0, 700.0
+LARGEST_TILT, UNDERFLOW = 500.0, 700.0
 REACH, DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
 SMOOTHING, CUT, MOST_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
 RARE, RARELY = (
@@ -43,22 +44,23 @@ RARE, RARELY = (
 )  # n ln(1 + P / a) and ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
 
 
-def mean_positive_part(chances: Floats, values: Floats, *, copies: int) -> float:
+def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: int) -> float:
     """Return an upper bound on E[(X_1 + ... + X_n)+].
 
     Args:
-        chances: of the values; what is missing to one is the chance of zero.
+        chances: of the values, each right to SLACK.
         values: none of them zero, the largest 1.
+        zero: the chance of zero, right to SLACK: what the others leave.
         copies: n, at least 1.
     """
-    tilted = _Sum(chances, values, copies, _balance(chances, values))
+    tilted = _Sum(chances, values, zero, copies, _balance(chances, values))
     values = np.maximum(values, -tilted.reach)
-    tilted = _Sum(chances, values, copies, _balance(chances, values))
+    tilted = _Sum(chances, values, zero, copies, _balance(chances, values))
     scale = tilted.deviation / math.sqrt(tilted.share)
     tilt = max(tilted.tilt, min(1.0, 1 / scale))
     period = REACH * (tilted.deviation + scale) + DECAY / tilt
     smoothing = SMOOTHING * min(1 / tilt, tilted.upward / math.sqrt(tilted.share))
-    return _Sum(chances, values, copies, tilt).bound(step=2 * math.pi / period, smoothing=smoothing)
+    return _Sum(chances, values, zero, copies, tilt).bound(step=2 * math.pi / period, smoothing=smoothing)
 
 
 def _balance(chances: Floats, values: Floats) -> float:
@@ -79,12 +81,14 @@ class _Sum:
     Attributes:
         chances: of the values of X.
         values: of X.
+        zero: the chance of zero.
         copies: n.
         tilt: theta.
     """
 
     chances: Floats
     values: Floats
+    zero: float
     copies: int
     tilt: float
 
@@ -95,11 +99,14 @@ class _Sum:
     @cached_property
     def moment(self) -> float:
         """M."""
-        return 1.0 + float(self._growth.sum())
+        near = 1.0 + float(self._growth.sum())
+        return near if near > 0.5 else self.zero + float(self.chances @ np.exp(self.tilt * self.values))
 
     @cached_property
     def log_total(self) -> float:
         """n ln M, from above."""
+        if self.moment <= 0.5:
+            return self.copies * (math.log(self.moment) + 4 * SLACK)
         return self.copies * math.log1p(float((self._growth + SLACK * np.abs(self._growth)).sum()))
 
     @cached_property
@@ -140,7 +147,7 @@ class _Sum:
     def bound(self, *, step: float, smoothing: float) -> float:
         """The sum over y = 0, step, 2 step, ..., with its errors."""
         total = math.exp(max(-UNDERFLOW, min(self.log_total, UNDERFLOW)))
-        if self.moment < SMALLEST_MOMENT or self.tilt >= LARGEST_TILT or self.log_total < -UNDERFLOW:
+        if self.tilt >= LARGEST_TILT or self.log_total < -UNDERFLOW:
             return total / self.tilt  # Chernoff: s <= e^(theta s) / theta
         smoothing = max(smoothing, CUT / (MOST_TERMS * step))
         places = step * np.arange(math.ceil(CUT / (smoothing * step)) + 1, dtype=np.float64)

@@ -159,7 +159,7 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
         return 0.0
     chances, values, unit = _law(draws, epsilon=epsilon)
     alone = unit * float(chances @ np.maximum(values, 0.0)) * (1 + SLACK)
-    bound = unit * mean_positive_part(chances, values, copies=records) / records
+    bound = unit * mean_positive_part(chances, values, zero=_no_blanket(draws), copies=records) / records
     floor = (1 - FLOORS_OFF) * _floor(draws, records=records, epsilon=epsilon)
     return max(LEAST, bound if floor <= bound < alone else alone)
 
@@ -176,13 +176,18 @@ def _law(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, floa
     return chances[values != 0], (values + SLACK * np.abs(values))[values != 0] / unit, unit
 
 
+def _no_blanket(draws: Sequence[Draw]) -> float:
+    """1 - g, without cancellation."""
+    none = 0.0
+    for draw in draws:
+        none += (1 - none) * draw.top * math.expm1(draw.epsilon) / draw.weight
+    return none
+
+
 def _floor(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
     """What delta is at least: the larger one of the two floors."""
-    blanket, none = 1.0, 0.0  # g and 1 - g
-    for draw in draws:
-        blanket *= draw.size / draw.weight
-        none += (1 - none) * draw.top * math.expm1(draw.epsilon) / draw.weight
-    alone = math.log1p(-blanket) if blanket < 0.5 else math.log(none)
+    blanket = math.prod(draw.size / draw.weight for draw in draws)
+    alone = math.log1p(-blanket) if blanket < 0.5 else math.log(_no_blanket(draws))
     together = math.fsum(draw.kept for draw in draws)
     left = math.expm1(math.fsum((epsilon, *(-draw.epsilon for draw in draws))))  # e^c / A - 1
     return -left * math.exp(together + (records - 1) * max(alone, together))
