@@ -39,6 +39,10 @@ class Rate:
         """Return the rate of ``successes`` in so many independent rounds."""
         if not 0 < confidence < 1:
             raise ConfigurationError(f"confidence must be between 0 and 1, got {confidence}")
+        if not 0 <= successes <= trials or trials < 1:
+            raise ConfigurationError(
+                f"successes must be from 0 to the trials, at least one, got {successes} of {trials}"
+            )
         low, high = clopper_pearson(successes, trials, alpha=(1 - confidence) / 2)
         return cls(successes / trials, float(low), float(high), trials, confidence)
 
@@ -59,11 +63,12 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     Summed over g, with pi_g <= kappa throughout: s <= kappa e^eps / (1 - kappa) (1 - s) + delta / (1 - kappa). Solve for s.
     QED.
     """
-    _check(kappa=kappa, delta=delta)
-    if kappa == 1:
-        return 1.0
-    shrunk = math.exp(-epsilon)
-    return min(1.0, (kappa + delta * shrunk) / (kappa + (1 - kappa) * shrunk)) if kappa or delta else 0.0
+    _check(epsilon, kappa=kappa, delta=delta)
+    if kappa in (0, 1):
+        return float(kappa or delta)
+    power = epsilon + math.log(kappa)  # of kappa e^eps, which may overflow where neither factor is negligible
+    top, shrunk = math.exp(min(0.0, power)), math.exp(min(0.0, -power))
+    return min(1.0, (top + delta * shrunk) / (top + (1 - kappa) * shrunk))
 
 
 def several_guesses(guesses: int, candidates: int, *, epsilon: float) -> float:
@@ -82,9 +87,9 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
     Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)). Proof: the definition for the event "says yes" under x
     against x', and for "says no" under x' against x (Wasserman and Zhou 2010; Kairouz, Oh and Viswanath 2015, Theorem 2.1).
     """
-    _check(false_positives=false_positives, delta=delta)
-    high = math.exp(min(epsilon, 700.0)) * false_positives + delta
-    return min(1.0, high, 1 - math.exp(-epsilon) * (1 - delta - false_positives))
+    _check(epsilon, false_positives=false_positives, delta=delta)
+    high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0  # e^eps alone overflows
+    return min(1.0, high + delta, -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + false_positives))
 
 
 def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
@@ -94,11 +99,13 @@ def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
     slope e^eps and through (1 - delta, 1) with slope e^-eps meet on the falling diagonal, and above both lies twice a triangle
     of base 1 - delta and height (1 - delta) / (1 + e^eps), halved.
     """
-    _check(delta=delta)
+    _check(epsilon, delta=delta)
     return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))
 
 
-def _check(**shares: float) -> None:
+def _check(epsilon: float, **shares: float) -> None:
+    if not epsilon >= 0:
+        raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
     for name, value in shares.items():
         if not 0 <= value <= 1:
             raise ConfigurationError(f"{name} must be between 0 and 1, got {value}")

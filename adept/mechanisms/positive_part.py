@@ -5,7 +5,7 @@ For theta > 0 put f(x) = e^(theta x) E[(S + U - x)+]. Its Fourier transform is E
 as the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's formula the sum of f over the multiples of any T is
 1 / T times the sum of the transform over the multiples of 2 pi / T. All terms of the first sum are positive and f(0) is one of
 them; so the second, a sum of E[e^(z X)]^n over some 10^4 places, is an *upper bound*, whatever theta, T and h are. They decide how
-close it is. theta makes zero the mean of S under the weights e^(theta S); T is so long that hardly anything comes round; h is a
+close it is. theta makes the largest term, at y = 0, as small as it can be; T is so long that hardly anything comes round; h is a
 hundredth of what counts. Values so low that the others hardly ever make up for them are moved up to a limit, which only adds.
 
 Outcomes without one positive X add nothing to E[S+]. Where they are likely they are left out, or they would drown the others: from
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 SLACK = 2.0**-40
-LARGEST_TILT, UNDERFLOW = 500.0, 700.0
+SMALLEST_TILT, LARGEST_TILT, UNDERFLOW = 1e-12, 500.0, 700.0
 REACH, DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
 SMOOTHING, CUT, MOST_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
 RARE, RARELY = (
@@ -53,25 +53,21 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
         zero: the chance of zero, right to SLACK: what the others leave.
         copies: n, at least 1.
     """
-    tilted = _Sum(chances, values, zero, copies, _balance(chances, values))
-    values = np.maximum(values, -tilted.reach)
-    tilted = _Sum(chances, values, zero, copies, _balance(chances, values))
-    scale = tilted.deviation / math.sqrt(tilted.share)
-    tilt = max(tilted.tilt, min(1.0, 1 / scale))
-    period = REACH * (tilted.deviation + scale) + DECAY / tilt
-    smoothing = SMOOTHING * min(1 / tilt, tilted.upward / math.sqrt(tilted.share))
-    return _Sum(chances, values, zero, copies, tilt).bound(step=2 * math.pi / period, smoothing=smoothing)
+    values = np.maximum(values, -_saddle(chances, values, zero, copies).reach)
+    tilted = _saddle(chances, values, zero, copies)
+    return tilted.bound(step=2 * math.pi / tilted.period, smoothing=tilted.smoothing)
 
 
-def _balance(chances: Floats, values: Floats) -> float:
-    """The theta >= 0 at which X e^(theta X) has mean zero; zero where its mean is not negative."""
+def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
+    """The sum under the weights that make E[e^(theta S); some X > 0] / theta^2 smallest: there S has the mean 2 / theta."""
 
-    def mean(theta: float) -> float:
-        return float((chances * np.exp(theta * values)) @ values)
+    def excess(log_tilt: float) -> float:
+        tilted = _Sum(chances, values, zero, copies, math.exp(log_tilt))
+        return tilted.mean * tilted.tilt - 2
 
-    if mean(0.0) >= 0:
-        return 0.0
-    return float(brentq(mean, 0.0, LARGEST_TILT)) if mean(LARGEST_TILT) > 0 else LARGEST_TILT
+    ends = math.log(SMALLEST_TILT), math.log(LARGEST_TILT)
+    root = brentq(excess, *ends, xtol=1e-3) if excess(ends[1]) > 0 else ends[1]
+    return _Sum(chances, values, zero, copies, math.exp(root))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,35 +110,48 @@ class _Sum:
         """m_j: the tilted chances."""
         return np.asarray(self.chances * np.exp(self.tilt * self.values) / self.moment)
 
-    @property
+    @cached_property
     def _above(self) -> NDArray[np.bool_]:
         return np.asarray(self.values > 0)
 
-    @property
+    @cached_property
     def gain(self) -> float:
         """P, relative to M."""
         return float(self.masses[self._above].sum())
 
-    @property
+    @cached_property
     def share(self) -> float:
-        """The tilted chance that some X is positive, roughly."""
-        return -math.expm1(-self.copies * self.gain)
+        """The tilted chance that some X is positive."""
+        return -math.expm1(self.copies * math.log1p(-min(self.gain, 1 - SLACK)))
 
-    @property
-    def deviation(self) -> float:
-        """The tilted standard deviation of S, its mean being zero."""
-        return math.sqrt(self.copies * float(self.masses @ self.values**2))
+    @cached_property
+    def mean(self) -> float:
+        """The tilted mean of S where some X is positive."""
+        weighted = self.masses * self.values
+        rate = float(weighted[~self._above].sum()) / (1 - min(self.gain, 1 - SLACK))  # of the others' mean
+        return self.copies * (rate + (float(weighted[self._above].sum()) - self.gain * rate) / self.share)
 
-    @property
+    @cached_property
     def upward(self) -> float:
-        """What the positive values contribute to it."""
-        return math.sqrt(self.copies * float(self.masses[self._above] @ self.values[self._above] ** 2))
+        """The root mean square of what the positive values contribute there."""
+        return math.sqrt(self.copies * float(self.masses[self._above] @ self.values[self._above] ** 2) / self.share)
 
     @property
     def reach(self) -> float:
         """What the positive values hardly ever make up for."""
-        mean = self.copies * float(self.masses[self._above] @ self.values[self._above])
+        mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + REACH * (self.upward + 1)
+
+    @property
+    def period(self) -> float:
+        """T."""
+        downward = self.copies * float(self.masses[~self._above] @ self.values[~self._above] ** 2)
+        return REACH * 2 * math.sqrt(self.upward**2 + downward) + DECAY / self.tilt
+
+    @property
+    def smoothing(self) -> float:
+        """h."""
+        return SMOOTHING * min(1 / self.tilt, self.upward)
 
     def bound(self, *, step: float, smoothing: float) -> float:
         """The sum over y = 0, step, 2 step, ..., with its errors."""

@@ -11,6 +11,7 @@ rewrites and tested on clean text is not bounded by `best_guess`: it learns from
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from adept.errors import ConfigurationError
 
@@ -108,7 +109,8 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     weights = sorted(prior, reverse=True)
     if not weights or not 0 < sum(weights) < math.inf or not min(weights) >= 0:
         raise ConfigurationError(f"prior must be non-negative, finite and not all zero, got {list(prior)}")
-    sums = (sum(weights[:j]) / sum(weights) / _crowd(j, epsilon) for j in range(1, len(weights) + 1))
+    whole = sum(weights)
+    sums = (part / whole / _crowd(j, epsilon) for j, part in enumerate(accumulate(weights), 1))
     return min(1.0, max(sums))
 
 

@@ -1,7 +1,9 @@
 """No attack exceeds its bound, and some mechanism attains each of them."""
 
 import math
+import time
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -60,3 +62,45 @@ def test_a_rate_refutes_a_bound_with_its_whole_interval_alone() -> None:
     assert Rate.of(0, 10, confidence=0.9).low == 0.0
     with pytest.raises(ConfigurationError, match="confidence must be between 0 and 1"):
         Rate.of(1, 2, confidence=1.0)
+
+
+ENDS = (0.0, 1e-300, 1e-3, 1.0, 40.0, 600.0, 745.0, 1e6, 1e308)
+SHARES = (0.0, 5e-324, 1e-300, 1e-17, 1e-6, 0.3, 1 - 2.0**-53, 1.0)
+
+
+@pytest.mark.parametrize("epsilon", ENDS)
+@pytest.mark.parametrize("delta", [0.0, 1e-300, 1e-6, 0.5, 1.0])
+def test_bounds_at_their_ends_are_those_of_seven_hundred_digits(epsilon: float, delta: float) -> None:
+    """e^eps overflows, its inverse underflows, and either may meet a share that is as far from one."""
+    with mpmath.workdps(700):
+        odds, forgiven = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(delta)
+        for share in map(mpmath.mpf, SHARES):
+            enough = 1 if share == 1 else min(1, (share * odds + forgiven) / (share * odds + 1 - share))
+            power = min(1, odds * share + forgiven, 1 - (1 - forgiven - share) / odds)
+            given = {"epsilon": epsilon, "delta": delta}
+            assert good_enough(float(share), **given) == pytest.approx(float(enough), rel=1e-12, abs=1e-307)
+            assert membership_power(float(share), **given) == pytest.approx(float(power), rel=1e-12, abs=1e-307)
+        area = 1 - (1 - forgiven) ** 2 / (1 + odds)
+        assert membership_auc(epsilon=epsilon, delta=delta) == pytest.approx(float(area), rel=1e-12)
+
+
+def test_a_large_epsilon_does_not_bound_a_tiny_rate_of_false_alarms() -> None:
+    """e^700 stood for every larger epsilon: a bound of .1 where the truth is 1."""
+    assert membership_power(1e-305, epsilon=800.0) == membership_power(1e-305, epsilon=math.inf) == 1.0
+    assert good_enough(0.0, epsilon=800.0, delta=0.1) == good_enough(0.0, epsilon=math.inf, delta=0.1) == 0.1
+
+
+def test_a_prior_over_a_million_records_takes_no_time() -> None:
+    start = time.perf_counter()
+    assert best_guess([1.0] * 10**6, epsilon=2.0) == pytest.approx(math.exp(2) / (math.exp(2) + 10**6 - 1))
+    assert time.perf_counter() - start < 30
+
+
+@pytest.mark.parametrize("call", [good_enough, membership_power])
+def test_a_budget_or_a_share_out_of_range_is_refused(call) -> None:
+    for given in ({"epsilon": -1.0}, {"epsilon": math.nan}, {"epsilon": 1.0, "delta": 1.5}):
+        with pytest.raises(ConfigurationError, match=r"must be"):
+            call(0.5, **given)
+    for successes, trials in ((1, 0), (3, 2), (-1, 2)):
+        with pytest.raises(ConfigurationError, match="successes must be from 0 to the trials"):
+            Rate.of(successes, trials, confidence=0.9)

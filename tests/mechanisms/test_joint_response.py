@@ -8,6 +8,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 
+import mpmath
 import pytest
 import torch
 
@@ -166,3 +167,23 @@ def test_what_is_no_pair_of_a_finite_alphabet_is_refused() -> None:
         JointResponse.of(PrivUnit(epsilon=8.0), LABELS)
     with pytest.raises(ConfigurationError, match="labels must be at least two"):
         JointResponse.of(Description(epsilon=8.0), ["fare"])
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 64.0, 600.0])
+@pytest.mark.parametrize("labels", [2, 1000])
+def test_what_each_half_tells_alone_is_never_too_small_at_the_ends_of_the_budget(epsilon: float, labels: int) -> None:
+    """In sixty digits, for two outcomes and for 2^120, one heavy symbol and all but one codeword."""
+    names = tuple(map(str, range(labels)))
+    for mechanism in (
+        Description(epsilon=epsilon, size=2),
+        Description(epsilon=epsilon, size=2**120),
+        LearnedCodebook(epsilon=epsilon),
+        LearnedCodebook(epsilon=epsilon, size=64, top=63),
+    ):
+        joint = JointResponse.of(mechanism, names)
+        (heavy, light), size, top = joint.odds, joint.text.count, joint.top
+        with mpmath.workdps(60):
+            text = mpmath.log(mpmath.mpf(heavy + (labels - 1) * light) / (labels * light))
+            label = mpmath.log(mpmath.mpf(top * heavy + (size - top) * light) / (size * light))
+        assert text <= joint.text_epsilon <= min(epsilon, float(text) * (1 + 1e-9) + 1e-9)
+        assert label <= joint.label_epsilon <= min(epsilon, float(label) * (1 + 1e-9) + 1e-9)

@@ -98,7 +98,7 @@ def large_file(rng: random.Random) -> tuple[Draw, int, float]:
             return draw, records, central
 
 
-@pytest.mark.parametrize(("first", "count"), [(0, 6), pytest.param(6, 320, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("first", "count"), [(0, 30), pytest.param(30, 600, marks=pytest.mark.slow)])
 def test_large_files_have_the_number_of_sixty_digits(first: int, count: int) -> None:
     rng = random.Random(3)
     for draw, records, central in [large_file(rng) for _ in range(first + count)][first:]:

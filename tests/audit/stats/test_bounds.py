@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -24,6 +25,33 @@ def test_clopper_pearson_agrees_with_scipys_exact_interval(successes: int, trial
 def test_clopper_pearson_keeps_its_digits_at_a_tiny_alpha() -> None:
     _, upper = clopper_pearson(0, 1000, alpha=1e-30)
     assert float(upper) == pytest.approx(-math.expm1(math.log(1e-30) / 1000), rel=1e-9)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 100, 10**6])
+@pytest.mark.parametrize("alpha", [0.05, 1e-10, 1e-50, 1e-300])
+def test_clopper_pearson_errs_no_more_often_than_alpha_at_its_ends(trials: int, alpha: float) -> None:
+    """In sixty digits. Near one a float's spacing counts: 999,999 of 10^6 at 1e-10 erred a tenth more often."""
+    with mpmath.workdps(60):
+        for count in {0, 1, min(2, trials), max(0, trials - 2), trials - 1, trials}:
+            lower, upper = (mpmath.mpf(float(end)) for end in clopper_pearson(count, trials, alpha=alpha))
+            assert at_least(count, trials, lower) <= alpha * (1 + 1e-9)
+            assert at_least(trials - count, trials, 1 - upper) <= alpha * (1 + 1e-9)
+
+
+def at_least(count: int, trials: int, chance: mpmath.mpf) -> mpmath.mpf:
+    """P[K >= count]; zero where the bound is trivial."""
+    if chance in (0, 1) or not count:
+        return mpmath.mpf(0)
+    return mpmath.betainc(count, trials - count + 1, 0, chance, regularized=True)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 1e-3, 1.0, 40.0, 600.0])
+@pytest.mark.parametrize("ratio", [1e-6, 1e-3, 0.3, 1.0, 30.0, 1e3])
+def test_gaussian_delta_at_its_ends_is_that_of_sixty_digits(epsilon: float, ratio: float) -> None:
+    with mpmath.workdps(120):
+        half, moved = mpmath.mpf(ratio) / 2, mpmath.mpf(epsilon) / mpmath.mpf(ratio)
+        exact = mpmath.ncdf(half - moved) - mpmath.exp(mpmath.mpf(epsilon)) * mpmath.ncdf(-half - moved)
+    assert gaussian_delta(ratio, sigma=1.0, epsilon=epsilon) == pytest.approx(float(exact), rel=1e-8, abs=1e-300)
 
 
 def test_an_event_never_seen_certifies_about_ln_of_the_trials_over_3_7() -> None:

@@ -1,0 +1,71 @@
+"""The best attack's success is the sum over all outcomes, in fractions, at the ends of every budget."""
+
+from fractions import Fraction
+
+import pytest
+import torch
+
+from adept.attacks.likelihood import known
+from adept.attacks.optimum import best_success
+from adept.mechanisms import Description, LearnedCodebook
+from adept.mechanisms.noise import exact_odds
+from adept.rewriting.descriptions import packed
+
+EPSILONS = (1e-3, 1.0, 40.0, 600.0)
+CASES = [  # numbers, prior, classes: one record, all alike, classes that share numbers, a prior of one record alone
+    ([3], [1.0], [0]),
+    ([2, 2, 2], [0.5, 0.25, 0.25], [0, 1, 2]),
+    ([2, 2, 2], [0.5, 0.25, 0.25], [0, 0, 0]),
+    ([0, 1, 2, 2], [0.125, 0.5, 0.125, 0.25], [0, 1, 0, 1]),
+    ([0, 1, 2, 3], [0.0, 1.0, 0.0, 0.0], [0, 1, 2, 3]),
+]
+
+
+def enumerated(
+    heavy: list[list[int]], prior: list[float], classes: list[int], *, size: int, epsilon: float
+) -> Fraction:
+    """sum over v of max over c of the sum of pi_x Q(v|x) over the x of class c."""
+    odds = exact_odds(Fraction(epsilon))
+    total = len(heavy[0]) * odds[0] + (size - len(heavy[0])) * odds[1]
+    won = Fraction(0)
+    for outcome in range(size):
+        shares = dict.fromkeys(classes, Fraction(0))
+        for near, mass, group in zip(heavy, prior, classes, strict=True):
+            shares[group] += Fraction(mass) * odds[outcome not in near] / total
+        won += max(shares.values())
+    return won
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("size", [4, 50])
+@pytest.mark.parametrize(("numbers", "prior", "classes"), CASES)
+def test_of_descriptions(epsilon: float, size: int, numbers: list[int], prior: list[float], classes: list[int]) -> None:
+    candidates = known(Description(epsilon=epsilon, size=size), packed(numbers))
+    found = best_success(candidates, torch.tensor(prior), torch.tensor(classes))
+    exact = enumerated([[number] for number in numbers], prior, classes, size=size, epsilon=epsilon)
+    assert found == pytest.approx(float(exact), rel=1e-12)
+    assert found is not None
+    assert found <= 1
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("top", [1, 3, 7])
+def test_of_codewords(epsilon: float, top: int) -> None:
+    latents = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
+    mechanism = LearnedCodebook(epsilon=epsilon, codewords=torch.eye(8)[:, :4] + 0.1, top=top)
+    candidates = known(mechanism, latents)
+    heavy = candidates.views[0].tolist()
+    prior, classes = [0.25, 0.25, 0.125, 0.125, 0.125, 0.125], [0, 1, 2, 0, 1, 2]
+    exact = enumerated(heavy, prior, classes, size=8, epsilon=epsilon)
+    found = best_success(candidates, torch.tensor(prior), torch.tensor(classes))
+    assert found == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_of_more_symbols_than_can_be_enumerated(epsilon: float) -> None:
+    """K = 2^120, two equally likely records: (1 / W) (A + (K - 1) / 2 + ...) in fractions."""
+    candidates = known(Description(epsilon=epsilon, size=2**120), packed([1, 2**119]))
+    heavy, light = exact_odds(Fraction(epsilon))
+    exact = Fraction(2 * heavy + (2**120 - 2) * light, 2 * (heavy + (2**120 - 1) * light))
+    found = best_success(candidates, torch.tensor([0.5, 0.5]), torch.tensor([0, 1]))
+    assert found == pytest.approx(float(exact), rel=1e-12)
