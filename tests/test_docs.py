@@ -25,6 +25,7 @@ from tiny import Run, tiny_config
 from adept.__main__ import COMMANDS
 from adept.cli import audit, train
 from adept.cli.app import config_directory, register_mechanisms, typed
+from adept.cli.help import help_text
 from adept.cli.removed import REMOVED
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
@@ -106,6 +107,8 @@ def check(words: list[str]) -> None:
             pass
         case ["adept", command] if command in COMMANDS:
             pass  # the command's name in a sentence
+        case ["adept", command, *arguments] if "--help" in arguments:
+            assert help_text(command, COMMANDS[command], arguments)
         case ["adept", *_]:
             assert words[1] in COMMANDS, words
             compose_line(words)
