@@ -1,6 +1,6 @@
 """What can go wrong, told apart by who can mend it.
 
-Everything here derives from :class:`AdeptError`: the user can mend it, the message says how, and a command ends with exit
+Everything here derives from ``AdeptError``: the user can mend it, the message says how, and a command ends with exit
 status 2. Any other exception that leaves a command is a bug of ours (exit status 70).
 """
 

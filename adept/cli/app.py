@@ -156,7 +156,7 @@ def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, boo
 
 
 def typed(config: DictConfig, schema: type[Config]) -> Config:
-    """Return the composed configuration as an instance of its dataclass, the mechanism as a :class:`MechanismChoice`."""
+    """Return the composed configuration as an instance of its dataclass, the mechanism as a ``MechanismChoice``."""
     OmegaConf.set_struct(config, False)
     mechanism = config.pop("mechanism", None)
     result = OmegaConf.to_object(config)

@@ -60,7 +60,7 @@ class Symbols(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRandomizer(ABC):
-    """What randomises one record's text, by its latent (:class:`Mechanism`) or by a number (``Description``).
+    """What randomises one record's text, by its latent (``Mechanism``) or by a number (``Description``).
 
     Whoever only states, counts or keeps releases reads no more of a mechanism than stands here.
 

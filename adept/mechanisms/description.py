@@ -37,12 +37,12 @@ LARGEST_SIZE = 2**120
 class Description(SymbolRandomizer):
     """Pure eps-LDP release of one integer in {0, .., K-1}, for any two records, in exact arithmetic.
 
-    A sibling of :class:`~adept.mechanisms.base.Mechanism` for finite alphabets: the same contract, with lists of integers for
+    A sibling of ``Mechanism`` for finite alphabets: the same contract, with lists of integers for
     tensors of latents. No table is kept, so that K = 2^100 costs what K = 2 costs.
 
     Attributes:
         epsilon: budget in nats, from 1e-3 to 600.
-        size: K, from 2 to 2^120; by default :func:`best_size`, which reads the budget alone.
+        size: K, from 2 to 2^120; by default ``best_size``, which reads the budget alone.
 
     Raises:
         ConfigurationError: a field is out of range.
@@ -96,7 +96,7 @@ class Description(SymbolRandomizer):
         return "the record's own description"
 
     def beside(self, labels: int) -> "Description":
-        """Return this mechanism with :func:`joint_size` descriptions, unless their number was set."""
+        """Return this mechanism with ``joint_size`` descriptions, unless their number was set."""
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def choose(self, descriptions: Sequence[int], ranks: Sequence[int]) -> list[int]:

@@ -49,7 +49,7 @@ class JointResponse:
 
     Attributes:
         mechanism: what releases the text: a learned codebook or a description, whose epsilon is the budget of the *pair*. Its size
-            and heavy codewords, where they are not set, follow from the budget and the number of labels (:attr:`text`).
+            and heavy codewords, where they are not set, follow from the budget and the number of labels (``text``).
         labels: the public label set, two or more, all different. A set read off private data would itself be a leak.
 
     Raises:
@@ -182,14 +182,14 @@ class JointResponse:
         return list(product(sorted({0, last // 2, last}), (self.labels[0], self.labels[-1])))
 
     def privatize(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Release records that *are* outcomes, by their numbers, and labels: what an audit asks of :meth:`release`."""
+        """Release records that *are* outcomes, by their numbers, and labels: what an audit asks of ``release``."""
         numbers = [number for number, _ in symbols]
         ranks, labels = self._drawn([label for _, label in symbols])
         return list(zip(self.text.choose_symbols(numbers, ranks), labels, strict=True))
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """The law of :meth:`privatize` for one symbol, as an audit reads it; None where it is too long to be written down."""
+        """The law of ``privatize`` for one symbol, as an audit reads it; None where it is too long to be written down."""
         return self._law if self.size <= WRITTEN_DOWN else None
 
     def _law(self, symbol: Symbol) -> dict[Symbol, Fraction]:

@@ -123,7 +123,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return "its nearest codeword" if self.heavy == 1 else f"one of its {self.heavy} nearest codewords"
 
     def beside(self, labels: int) -> Self:
-        """Return this mechanism with :func:`joint_codewords` codewords and so many heavy ones, unless their numbers were set."""
+        """Return this mechanism with ``joint_codewords`` codewords and so many heavy ones, unless their numbers were set."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
         top = self.top or max(1, min(round(SHARE * size * labels / (odds + 1)), size // 2))

@@ -82,7 +82,7 @@ def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]], *, precision: s
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write float32 tensors into a safetensors file, in a precision that :func:`read_tensors` reads.
+    """Write float32 tensors into a safetensors file, in a precision that ``read_tensors`` reads.
 
     Raises:
         ModelError: a value is too large for the precision.

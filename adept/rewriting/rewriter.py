@@ -37,7 +37,7 @@ class Rewriter(Shared):
         model: the autoencoder.
         tokenizer: the one that was saved with the model.
         mechanism: what randomises the latent, whose set must fit the model's clip and whose radius must be the model's; or what
-            randomises the description that the model's codec makes of the text; or a :class:`JointResponse`, which releases text
+            randomises the description that the model's codec makes of the text; or a ``JointResponse``, which releases text
             and label as one symbol: every record then needs its label, and each text comes with a released one.
         decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
@@ -49,7 +49,7 @@ class Rewriter(Shared):
         mechanism: what randomises the text, with the model's codewords.
         joint: what randomises text and label as one symbol; None where the text is released alone.
         coding: how records become what the mechanism randomises, and texts are written from what it released.
-        measurement: made by :meth:`for_measurement`: what it writes serves to measure and is never handed out.
+        measurement: made by ``for_measurement``: what it writes serves to measure and is never handed out.
 
     Raises:
         ModelError: the model was trained for a clip that the mechanism cannot use, or lacks what the mechanism randomises.

@@ -50,7 +50,7 @@ class Shared:
         return cls(model, tokenizer, mechanism=mechanism, **options)
 
     def save_pretrained(self, directory: str | Path) -> None:
-        """Write the model directory that :meth:`from_pretrained` loads, with its card; the mechanism is not part of it."""
+        """Write the model directory that ``from_pretrained`` loads, with its card; the mechanism is not part of it."""
         self.model.save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")

@@ -13,7 +13,7 @@ that public hashes choose; so that
 - every number has a text, and numbers drawn at random write texts about as likely as those that K numbers pay for;
 - to find the number of a text is to look, attempt by attempt, whether the point of its cell lies in its part, and whether the
   number that the cell belongs to has passed over all its earlier points;
-- what :meth:`TextCode.number` finds, :meth:`TextCode.write` writes as that text: both read the same points.
+- what ``number`` finds, ``write`` writes as that text: both read the same points.
 
 Where texts of a band are a share a of all that is written, a number takes 1/a attempts, and a text of probability p is that of
 n p / a numbers out of the band's n: as if it were 1/a times as likely. On real text a is a twentieth. Without the network, so many
