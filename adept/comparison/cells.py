@@ -14,7 +14,6 @@ from adept.comparison.families import Family, family_of
 from adept.comparison.results import (
     ALTERNATIVES,
     DESCRIBED,
-    GRAMMAR,
     JOINT_RESPONSE,
     LATENTS,
     LOOKUP,
@@ -33,7 +32,6 @@ from adept.mechanisms import BY_NAME, Description, LearnedCodebook
 
 LOGISTIC = "logistic"  # the classifier of latents
 IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing, so that a classifier reads every one of them
-GRAMMAR_TEXTS = 6000  # where topics were learned from the grammar's labels
 PUBLIC_RECORDS = (50, 100, 200, 400, 800, 1600, 3200)  # labelled public texts: what a break-even is read from
 
 
@@ -42,7 +40,7 @@ class Cell:
     """The recipe of one row, its seed aside.
 
     Attributes:
-        mechanism: a mechanism's name, or what stands in its place: ``none``, ``grammar_only``, ``public_only``,
+        mechanism: a mechanism's name, or what stands in its place: ``none``, ``public_only``,
             ``public_<records>``, ``lookup``, or one of ``ALTERNATIVES``.
         budget: the claimed epsilon of text and label together; None where there is none.
         decoder: what reads the release; None for text as it is.
@@ -66,7 +64,6 @@ class Cell:
 def cells(config: CompareConfig) -> list[Cell]:
     """Return every row's recipe: the text itself, the baselines, then model by model its references and its mechanisms."""
     found = [Cell(NONE, None, None, classifier) for classifier in config.classifiers]
-    found += [Cell(GRAMMAR, None, None, classifier) for classifier in config.classifiers] * bool(grammar_texts(config))
     found += baselines(config) if config.baselines else []
     found += alternatives(config) if config.alternatives else []
     families = {family_of(name, config.training): None for name in config.mechanisms}
@@ -75,12 +72,6 @@ def cells(config: CompareConfig) -> list[Cell]:
             found += _readings(config, family, mechanism, budget)
         found += prompted(config, family) if config.alternatives else []
     return found
-
-
-def grammar_texts(config: CompareConfig) -> int:
-    """Return how many utterances of the bundled grammar topics were learned from: what its own labels do stands beside them."""
-    content = config.training.content
-    return content.grammar_texts or (GRAMMAR_TEXTS if content.kind == "air_travel" else 0)
 
 
 def samples_of(config: CompareConfig, cell: Cell) -> int:

@@ -16,7 +16,6 @@ from adept.models.training.config import TrainerConfig, TrainingConfig
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
 PROTOCOLS = ("disjoint", PAPER)
 LABELS = ("copy", JOINT_RESPONSE, "randomized_response")
-SUPERVISED = "labels"  # the kind of content that reads the public half's labels
 
 
 @dataclass

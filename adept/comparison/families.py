@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adept.comparison.config import SUPERVISED, CompareConfig
+from adept.comparison.config import CompareConfig
 from adept.data.corpus import Corpus
 from adept.mechanisms import BY_NAME, Codebook, L1Laplace
 from adept.models.network.autoencoder import TrainingData
@@ -34,7 +34,7 @@ def family_of(name: str, training: TrainingConfig) -> Family:
 
 
 def trained(family: Family, config: CompareConfig, *, public: Corpus, validation: Corpus, run: Path, seed: int) -> Path:
-    """Train a family's model in ``run``, or find it there; only ``labels`` content lets it see the public labels.
+    """Train a family's model in ``run``, or find it there, without the public labels.
 
     Where there is a model already, it serves every family that its clip allows, and the public half is left unread.
     """
@@ -52,9 +52,8 @@ def trained(family: Family, config: CompareConfig, *, public: Corpus, validation
             mechanism=lambda epsilon: noise(epsilon=epsilon, clip_norm=config.model.clip_norm),
             seed=seed,
         )
-        seen = public if family.content == SUPERVISED else Corpus(public.texts)
         from adept.models.training.run import train_model  # a trainer takes seconds to import
 
-        train_model(seen, Corpus(validation.texts), spec, output_dir=run)
+        train_model(Corpus(public.texts), Corpus(validation.texts), spec, output_dir=run)
         (run / "done").touch()
     return run / MODEL

@@ -10,7 +10,6 @@ from typing import Any
 from adept.mechanisms.guarantee import json_number
 
 NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
-GRAMMAR = "grammar_only"  # the bundled grammar with its own labels: no record is read
 REFERENCES = ("identity", "random")  # with ``none`` the rows between which every mechanism lies
 LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"  # decoders
 JOINT_RESPONSE = "joint_response"  # labels that are one symbol with the text; references have theirs as they are then

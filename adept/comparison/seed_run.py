@@ -8,12 +8,11 @@ from typing import Any
 
 from adept.comparison import quality
 from adept.comparison.alternatives import alternative
-from adept.comparison.cells import Cell, cells, grammar_texts, samples_of
+from adept.comparison.cells import Cell, cells, samples_of
 from adept.comparison.config import PAPER
 from adept.comparison.decoders import read, released, write
 from adept.comparison.results import (
     ALTERNATIVES,
-    GRAMMAR,
     JOINT_RESPONSE,
     LATENTS,
     LOOKUP,
@@ -24,7 +23,6 @@ from adept.comparison.results import (
 )
 from adept.comparison.store import Written
 from adept.comparison.trial import Trial, family_in
-from adept.data import air_travel
 from adept.data.corpus import Corpus, hold_out
 from adept.evaluation.classifiers import Evaluation, evaluate, evaluate_latents
 from adept.evaluation.nearest import LINEAR_DIM
@@ -54,17 +52,13 @@ def row_of(trial: Trial, cell: Cell) -> Row:
 
 
 def _text_row(trial: Trial, cell: Cell) -> Row:
-    """A classifier on text as it is: the private records, public ones with their labels, or the bundled grammar's."""
+    """A classifier on text as it is: the private records, or public ones with their labels."""
     evaluation = evaluate(_text_of(trial, cell), trial.test, classifier=cell.classifier, seed=trial.seed)
     row = _row(trial, cell, evaluation, epsilon=math.inf if cell.mechanism == NONE else 0.0)
     return replace(row, label_epsilon=None, labels="copy", samples=1)
 
 
 def _text_of(trial: Trial, cell: Cell) -> Corpus:
-    if cell.mechanism == GRAMMAR:
-        size = grammar_texts(trial.config)
-        said = air_travel.generate(seed=0, train=size, validation=1, test=1, balanced=True)["train"]
-        return Corpus([one.text for one in said], [one.intent for one in said])
     if cell.mechanism in (NONE, PUBLIC):
         return trial.private if cell.mechanism == NONE else trial.public
     share = (_public_records(cell) or 0) / len(trial.public)

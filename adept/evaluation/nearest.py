@@ -1,20 +1,55 @@
-"""A latent without a network: TF-IDF, 16 singular directions, whitened, on the sphere.
+"""A latent without a network: TF-IDF of words and word pairs, 16 singular directions, whitened, on the sphere.
 
 Answered with the nearest public utterances (``adept.models.network.public_texts``), it is the baseline that an encoder has to beat.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from adept.data.corpus import Corpus
-
-if TYPE_CHECKING:
-    from adept.models.training.content import Encoder
+from adept.errors import DataError
 
 LINEAR_DIM = 16
+MANY, SHARED = 500, 3  # texts from which on a word must stand in so many of them
+
+Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 
 
-def linear_latents(public: Corpus, *, seed: int) -> "Encoder":
-    """Return the linear encoder fitted on public text: N texts to unit vectors (N, 16)."""
-    from adept.models.training.content import fit_content  # scikit-learn takes seconds to import
+def linear_latents(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
+    """Return the linear encoder fitted on public text: N texts to unit vectors (N, dim).
 
-    return fit_content(public, kind="words", dim=LINEAR_DIM, seed=seed)
+    The directions are the first singular ones after the mean one, each with the same variance (whitened), so that equal noise on
+    all directions costs each topic the same; those that the text does not support are zero, and a text without a known word
+    becomes the first axis.
+
+    Raises:
+        DataError: the text has no words, or no two different texts.
+    """
+    from sklearn.decomposition import TruncatedSVD  # takes seconds to import
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.preprocessing import normalize
+
+    texts = public.texts
+    features = TfidfVectorizer(
+        ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\S+", min_df=SHARED if len(texts) >= MANY else 1
+    )
+    try:
+        matrix = features.fit_transform(texts)
+    except ValueError:
+        raise DataError("public text must have words, got texts without any: set baselines=false") from None
+    found = min(dim + 1, *(size - 1 for size in matrix.shape))
+    if found < 2:
+        raise DataError(f"public text must have different texts, got {len(texts)}: set baselines=false")
+    decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
+    scores = decomposition.transform(matrix)
+    mean, scale = scores.mean(axis=0), np.maximum(scores.std(axis=0), 1e-9)
+
+    def encode(others: Sequence[str]) -> NDArray[np.float64]:
+        whitened = ((decomposition.transform(features.transform(others)) - mean) / scale)[:, 1:]
+        vectors = np.pad(whitened, ((0, 0), (0, dim - whitened.shape[1])))
+        vectors[~vectors.any(axis=1), 0] = 1.0
+        return np.asarray(normalize(vectors), dtype=np.float64)
+
+    return encode

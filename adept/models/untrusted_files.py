@@ -120,15 +120,6 @@ def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int
         return {name: file.get_tensor(name) for name in held}
 
 
-def tensor_names(path: Path) -> list[str]:
-    """Return the names of the tensors in a safetensors file, all of which must be numbers."""
-    with _opened(path) as file:
-        names = list(file.keys())
-    if not all(name.isdecimal() and len(name) < 10 for name in names):
-        raise corrupt(path, "names that are no numbers")
-    return names
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """Open a safetensors file of an acceptable size; its header is bounded before it is read."""

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from adept.comparison.results import GRAMMAR, LOOKUP, REFERENCES
+from adept.comparison.results import LOOKUP, REFERENCES
 from adept.mechanisms.guarantee import words
 from adept.report.table import KEPT, MAJORITY, METRICS, at, budgets, curves, levels, of, texts
 from adept.studies.figures import COLOURS, INK, drawing, legend, log_axis
@@ -170,7 +170,6 @@ def _level_looks(*, several: bool) -> dict[str, Look]:
         "none": Look("none", INK, width=1.2),
         "redaction": Look("redaction (no guarantee)", INK, (0, (6, 2, 1, 2)), 1.0),
         "public_only": Look("public_only", INK, ":", 1.2),
-        GRAMMAR: Look(GRAMMAR, INK, "-.", 1.2),
         "identity": Look(f"identity{each}", GREY, width=1.2),
         "random": Look(f"random{each}", GREY, ":", 1.6),
         MAJORITY: Look(MAJORITY, "#bbb", "-.", 1.2),

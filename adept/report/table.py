@@ -23,7 +23,6 @@ from adept.comparison.quality import OTHER
 from adept.comparison.results import (
     ALTERNATIVES,
     DESCRIBED,
-    GRAMMAR,
     LATENTS,
     LOOKUP,
     LSTM,
@@ -202,7 +201,7 @@ def reference(lines: pd.DataFrame, curve: pd.DataFrame, name: str) -> Any:
 def levels(lines: pd.DataFrame, metric: str) -> dict[str, Estimate]:
     """The levels that every curve is read against: the references, of each model where there are several, and the majority."""
     chosen, result = texts(lines), {}
-    for name in ("none", REDACTED, "public_only", GRAMMAR, *REFERENCES):
+    for name in ("none", REDACTED, "public_only", *REFERENCES):
         found = chosen[chosen.mechanism == name]
         for line in found.itertuples():
             result[name if len(found) == 1 else f"{name} ({line.model})"] = getattr(line, metric)

@@ -117,6 +117,14 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
             f"{REWRITE} epsilon=8 adapt_share=.1",
             "adapt_share must be left out, as adept no longer has it: adapt the model",
         ),
+        (
+            "train training.content.kind=classes output_dir={nowhere}",
+            "training.content.kind=classes must be left out, as adept no",
+        ),
+        (
+            "train training.content.spread=1 output_dir={nowhere}",
+            "training.content.spread must be left out, as adept no longer",
+        ),
         ("compare ++denoise=true output_dir={nowhere}", "denoise must be left out, as adept no longer has it"),
         ("compare epsilons=8 output_dir={nowhere}", "epsilons must be a list: write epsilons=[...]"),
         (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),

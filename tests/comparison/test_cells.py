@@ -1,16 +1,12 @@
 """A configuration is a list of recipes, and a row leads back to its own."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 from made_rows import BASE, made
 
-from adept.comparison import seed_run
 from adept.comparison.cells import PUBLIC_RECORDS, Cell, baselines, cells
 from adept.comparison.config import CompareConfig
 from adept.comparison.families import Family
-from adept.data.air_travel import INTENTS
-from adept.models.training.config import ContentConfig, TrainingConfig
 
 CONFIG = CompareConfig(mechanisms=["l1", "sqrt_n", "learned_codebook"], epsilons=[2.0, 8.0], output_dir="x")
 
@@ -38,18 +34,6 @@ def test_baselines_train_on_public_labels_only_where_there_is_a_public_half() ->
     names = [cell.mechanism for cell in baselines(config) if cell.classifier == "lstm"]
     assert names == ["public_only", *(f"public_{records}" for records in PUBLIC_RECORDS), "lookup", "lookup"]
     assert {cell.mechanism for cell in baselines(replace(config, protocol="paper"))} == {"lookup"}
-
-
-def test_a_classifier_of_the_grammar_stands_wherever_the_grammar_was_used() -> None:
-    """It reads no record: as many of the grammar's utterances as the topics were learned from, with its own labels."""
-    assert "grammar_only" not in {cell.mechanism for cell in cells(replace(CONFIG, baselines=True))}
-    used = replace(CONFIG, training=TrainingConfig(content=ContentConfig(kind="words", grammar_texts=40)))
-    [cell] = [cell for cell in cells(used) if cell.mechanism == "grammar_only"]
-    corpus = seed_run._text_of(SimpleNamespace(config=used), cell)  # type: ignore[arg-type]
-    assert len(corpus) == 40
-    assert set(corpus.labels or []) == set(INTENTS)
-    taught = replace(CONFIG, training=TrainingConfig(content=ContentConfig(kind="air_travel")))
-    assert "grammar_only" in {cell.mechanism for cell in cells(taught)}
 
 
 def test_latents_have_a_classifier_of_their_own() -> None:

@@ -22,7 +22,7 @@ from adept.evaluation.classifiers import Evaluation
 from adept.models.network.autoencoder import ModelConfig
 from adept.models.network.decoding import DecodingConfig
 from adept.models.training import run as model_training
-from adept.models.training.config import ContentConfig, TrainerConfig, TrainingConfig
+from adept.models.training.config import TrainerConfig, TrainingConfig
 from adept.rewriting.rewriter import Rewriter
 
 COLUMNS = (
@@ -365,7 +365,7 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
     assert set(texts["lstm"]["labels"]) <= set(own)
 
 
-def test_only_supervised_content_sees_the_public_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_trained_without_the_public_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Corpus] = []
 
     def stopped(train: Corpus, *_: object, **__: object) -> None:
@@ -373,11 +373,9 @@ def test_only_supervised_content_sees_the_public_labels(tmp_path: Path, monkeypa
         raise KeyboardInterrupt
 
     monkeypatch.setattr(model_training, "train_model", stopped)
-    for kind in ("words", "labels"):
-        training = TrainingConfig(content=ContentConfig(kind=kind))
-        with pytest.raises(KeyboardInterrupt):
-            compare(config(tmp_path / kind, mechanisms=["learned_codebook"], training=training))
-    assert [corpus.labels is None for corpus in seen] == [True, False]
+    with pytest.raises(KeyboardInterrupt):
+        compare(config(tmp_path / "run", mechanisms=["learned_codebook"]))
+    assert [corpus.labels is None for corpus in seen] == [True]
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
 def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int], *, seed: int) -> dict[str, int]:
     """The class of each known word: one of a class for every few words, by its neighbours in the texts."""
     from adept.models.language_model.word_classes import (
-        company_classes,  # learning alone needs scikit-learn, slow to import
+        word_classes,  # learning alone needs scikit-learn, slow to import
     )
 
     count = min(LARGEST_CLASSES, len(known) // WORDS_PER_CLASS)
@@ -84,5 +84,5 @@ def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int]
     kept = set(known)
     rows = [[word if word in kept else UNKNOWN for word in text] for text in texts]
     weights = np.sqrt([*counts, 1])
-    found = company_classes(rows, [*known, UNKNOWN], weights=weights, seed=seed, count=count, starts=1)
+    found = word_classes(rows, [*known, UNKNOWN], weights=weights, count=count, seed=seed)
     return {word: found[word] for word in known}

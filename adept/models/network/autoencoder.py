@@ -18,24 +18,17 @@ from torch import Tensor, nn
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.grid import NORM_ORDER, clip_latents
 from adept.models.codec.codec import Codec
-from adept.models.codec.files import DESCRIPTION, load_codec, save_codec
+from adept.models.codec.files import load_codec, save_codec
 from adept.models.network.config import ModelConfig, TrainingData
 from adept.models.network.recurrence import Dropout, read, rough
 from adept.models.tokenizer.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
 from adept.models.topics.encoder import TOPICS, TopicEncoder
-from adept.models.untrusted_files import (
-    check_whole,
-    corrupt,
-    printable,
-    read_json,
-    read_tensors,
-    tensor_names,
-    write_tensors,
-)
+from adept.models.untrusted_files import check_whole, corrupt, printable, read_json, read_tensors, write_tensors
 
 __all__ = ["Autoencoder", "ModelConfig", "TrainingData"]
 
 FORMAT_VERSION = 1
+DECLARED = ("model", "vocabulary_size", "clip", "labels", "training_data", "codebooks", "codec")
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 MOST_CODEBOOKS, LARGEST_CODEBOOK = 20, 1 << 16
 
@@ -53,7 +46,7 @@ class Autoencoder(nn.Module):
 
     Attributes:
         codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
-        codec: puts any text into a whole number and back, without the network; None in models of before there was one.
+        codec: puts any text into a whole number and back, without the network; None until it is learned.
     """
 
     def __init__(
@@ -180,11 +173,11 @@ class Autoencoder(nn.Module):
         precision = model.config.precision
         shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
         model.load_state_dict(read_tensors(directory / WEIGHTS, shapes, precision=precision), assign=True)
-        if sizes := _codebook_sizes(model, description, directory):
+        if sizes := _codebook_sizes(description["codebooks"], directory / CONFIG):
             shapes = {f"{k}": (k, model.config.latent_dim) for k in sizes}
             named = read_tensors(directory / CODEBOOKS, shapes, precision=precision)
             model.codebooks = {int(k): words for k, words in named.items()}
-        if description.get("codec", (directory / DESCRIPTION).exists()):  # of before it was declared: as it was found
+        if description["codec"]:
             model.codec = load_codec(directory)
         return model.eval()
 
@@ -197,6 +190,10 @@ def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) 
                 f"{path} has format {printable(description['format_version'])}, "
                 f"this version reads {FORMAT_VERSION}: train again"
             )
+        if missing := [field for field in DECLARED if field not in description]:
+            raise corrupt(path, f"no {missing[0]}")
+        if not isinstance(description["codec"], bool):
+            raise corrupt(path, "codec must be true or false")
         if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
             raise corrupt(path, f"unknown sizes {sorted(unknown)}")
         check_whole(FIRST_LABEL, LARGEST_VOCABULARY + MOST_LABELS, vocabulary_size=description["vocabulary_size"])
@@ -215,18 +212,12 @@ def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) 
         raise corrupt(path, type(error).__name__) from None
 
 
-def _codebook_sizes(model: Autoencoder, description: dict[str, Any], directory: Path) -> list[int]:
-    """Return the sizes of the codebooks that must be there: those declared, so that a lost file is no other mechanism.
-
-    Directories of before the declaration have what training wrote: codebooks unless the clip is l1.
-    """
-    if "codebooks" not in description:
-        return [] if model.clip == "l1" else sorted(map(int, tensor_names(directory / CODEBOOKS)))
-    sizes = description["codebooks"]
+def _codebook_sizes(sizes: Any, path: Path) -> list[int]:
+    """Return the declared sizes of the codebooks, which must all be there: a lost file must not become another mechanism."""
     try:
         check_whole(0, MOST_CODEBOOKS, codebooks=len(sizes))
         for size in sizes:
             check_whole(2, LARGEST_CODEBOOK, codebooks=size)
     except (ConfigurationError, TypeError) as error:
-        raise corrupt(directory / CONFIG, str(error)) from None
+        raise corrupt(path, str(error)) from None
     return list(sizes)

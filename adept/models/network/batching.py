@@ -3,15 +3,13 @@
 import math
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from adept.models.tokenizer.tokenizer import PAD
-
-Item = tuple[list[int], Tensor | None]
 
 
 def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
@@ -49,22 +47,10 @@ class LengthBatchSampler(Sampler[list[int]]):
         return iter(length_batches(self.lengths, batch_size=self.batch_size, seed=seed))
 
 
-def token_loader(
-    rows: list[list[int]], *, batch_size: int, seed: int | None = None, targets: Tensor | None = None
-) -> DataLoader[Item]:
-    """Return a loader of token batches (B, T), bucketed by length and reshuffled each epoch where a seed is given.
-
-    With ``targets`` (N, ...), one for each row, a batch is the pair of tokens (B, T) and the rows' targets (B, ...).
-    """
-    items: list[Item] = list(zip(rows, [None] * len(rows) if targets is None else targets, strict=True))
+def token_loader(rows: list[list[int]], *, batch_size: int, seed: int | None = None) -> DataLoader[list[int]]:
+    """Return a loader of token batches (B, T), bucketed by length and reshuffled each epoch where a seed is given."""
     sampler = LengthBatchSampler([len(row) for row in rows], batch_size=batch_size, seed=seed)
-    return DataLoader(cast("Dataset[Item]", items), batch_sampler=sampler, collate_fn=_collate)
-
-
-def _collate(items: list[Item]) -> Tensor | tuple[Tensor, Tensor]:
-    tokens = pad([row for row, _ in items])
-    targets: list[Any] = [target for _, target in items if target is not None]
-    return (tokens, torch.stack(targets)) if targets else tokens
+    return DataLoader(cast("Dataset[list[int]]", rows), batch_sampler=sampler, collate_fn=pad)
 
 
 def pad(rows: list[list[int]], *, length: int | None = None) -> Tensor:

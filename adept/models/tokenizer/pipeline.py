@@ -23,7 +23,6 @@ PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
 FIRST_LABEL = len(SPECIAL_TOKENS)  # label tokens, where there are any, come right after the special ones
 LABEL_TOKEN = "[LABEL={}]"
-END_OF_WORD = "</w>"  # in subwords of characters, as models of version 0.1 have them
 BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for each
 CONTROL = normalizers.Replace(Regex(r"\p{C}"), " ")
 PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
@@ -70,14 +69,6 @@ def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
     return backend
 
 
-def _of_characters(*, lowercase: bool) -> tokenizers.Tokenizer:
-    """Subwords of characters, as models of version 0.1 have them: what holds none of theirs is unknown."""
-    backend = build(TokenizerConfig(lowercase=lowercase))
-    backend.model = models.BPE(unk_token=SPECIAL_TOKENS[UNKNOWN], end_of_word_suffix=END_OF_WORD)
-    backend.decoder = decoders.BPEDecoder(suffix=END_OF_WORD)
-    return backend
-
-
 def load(path: Path) -> tokenizers.Tokenizer:
     """Load a tokenizer file that differs from ours in its words alone.
 
@@ -102,7 +93,7 @@ def _words(content: dict[str, Any]) -> dict[str, int]:
     special = [token["content"] for token in content["added_tokens"]]
     for lowercase in (True, False):
         kinds = [build(TokenizerConfig(kind=kind, lowercase=lowercase)) for kind in ("word", "bpe")]
-        for ours in (*kinds, _of_characters(lowercase=lowercase)):
+        for ours in kinds:
             ours.add_special_tokens(special[: FIRST_LABEL + MOST_LABELS])
             expected = json.loads(ours.to_str())
             expected["model"] |= {

@@ -15,8 +15,7 @@ from adept.models.topics.encoder import TOPICS
 
 ACCELERATORS = ("auto", "cpu", "gpu")
 CHECKPOINTS, MODEL = "checkpoints", "model"
-KINDS = ("none", "topics", "words", "classes", "labels", "air_travel")
-UNSUPERVISED = ("words", "classes")
+KINDS = ("none", TOPICS)
 
 
 @dataclass
@@ -24,33 +23,17 @@ class ContentConfig:
     """How much a latent is to say what its utterance is about."""
 
     kind: str = "auto"
-    """What latents are trained to say: auto (topics for learned_codebook and description, else none) | none | topics | words |
-    classes | labels | air_travel."""
+    """What a latent says: none (what the decoder needs) | topics | auto: topics for learned_codebook and description."""
     topics: int = 400
     """Topics at most, and one for every eight public texts."""
-    weight: float = 5.0
-    """Weight of one minus the cosine between latent and topic vector, beside the reconstruction loss."""
-    spread: float = 1.5
-    """The decoder's latents are blurred by up to this many of their lengths, as codewords are."""
     lexicon: bool = False
     """Read unknown words as known ones, and let topics know what words mean: for text of many domains."""
-    grammar_texts: int = 0
-    """Unlabelled utterances of the bundled grammar beside the public text, for text about travel."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("auto", *KINDS):
             raise ConfigurationError(f"training.content.kind must be one of auto, {', '.join(KINDS)}, got {self.kind}")
-        if self.grammar_texts and self.kind not in ("auto", *UNSUPERVISED):
-            raise ConfigurationError(
-                f"training.content.grammar_texts needs kind {' or '.join(UNSUPERVISED)}, got {self.kind}: it is text without labels"
-            )
         if self.topics < 2:
             raise ConfigurationError(f"training.content.topics must be at least 2, got {self.topics}")
-        for name in ("weight", "spread", "grammar_texts"):
-            if not 0 <= getattr(self, name) < 1e6:
-                raise ConfigurationError(
-                    f"training.content.{name} must be at least 0 and finite, got {getattr(self, name)}"
-                )
 
 
 @dataclass

@@ -20,8 +20,7 @@ from adept.models.network.public_texts import text_codebooks
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import MEANT, TOPICS, supported_topics
-from adept.models.training.config import CHECKPOINTS, MODEL, ContentConfig, FitResult
-from adept.models.training.content import fit_content
+from adept.models.training.config import CHECKPOINTS, MODEL, FitResult
 from adept.models.training.resuming import BEST, TrainSpec, continued, origin_of
 from adept.models.training.task import AutoencoderTask
 from adept.models.training.trainer import make_trainer, quiet_lightning
@@ -106,9 +105,8 @@ def fit(
     spec, done = continued(spec, train, resume, model)
     config, sizes = spec.training, model.config
     rows, unseen = (encode_corpus(tokenizer, corpus, max_length=sizes.max_length) for corpus in (train, validation))
-    first, second = _targets(train, validation, config.content, dim=sizes.latent_dim, seed=spec.seed)
-    loader = token_loader(rows, targets=first, batch_size=config.batch_size, seed=spec.seed)
-    judge = token_loader(unseen, targets=second, batch_size=4 * config.batch_size)
+    loader = token_loader(rows, batch_size=config.batch_size, seed=spec.seed)
+    judge = token_loader(unseen, batch_size=4 * config.batch_size)
     checkpoint, last = (
         ModelCheckpoint(output_dir / CHECKPOINTS, name, monitor=monitor, enable_version_counter=False)
         for name, monitor in (
@@ -133,17 +131,6 @@ def fit(
         records_per_second=epochs * len(rows) / seconds,
         seconds=seconds,
     )
-
-
-def _targets(
-    train: Corpus, validation: Corpus, config: ContentConfig, *, dim: int, seed: int
-) -> tuple[Tensor | None, Tensor | None]:
-    """Content vectors (N, n) of the training and the validation text, fitted on the former."""
-    if config.kind in ("auto", "none", TOPICS):
-        return None, None
-    encode = fit_content(train, kind=config.kind, dim=dim, seed=seed, grammar_texts=config.grammar_texts)
-    first, second = (torch.from_numpy(encode(corpus.texts)).to(torch.float32) for corpus in (train, validation))
-    return first, second
 
 
 def _codebooks(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:

@@ -22,8 +22,7 @@ BESIDE = 8  # codewords around a latent that its text may be written from in tra
 class AutoencoderTask(lightning.LightningModule):
     """Reconstruct tokens from their latent; ``mechanism(epsilon)`` builds the one whose noise the decoder is to live with.
 
-    Where batches bring topic vectors the latent is also to point along them, and the decoder learns from blurred latents. Where
-    the model has codebooks already, because its encoder was fitted before, the decoder learns from codewords.
+    Where the model has codebooks already, because its encoder was fitted before, the decoder learns from codewords.
     """
 
     def __init__(
@@ -39,41 +38,29 @@ class AutoencoderTask(lightning.LightningModule):
         self.config = config
         self.mechanism = mechanism if config.epsilon is not None else None
 
-    def training_step(self, batch: Tensor | tuple[Tensor, Tensor]) -> Tensor:
+    def training_step(self, batch: Tensor) -> Tensor:
         return self._loss(batch, "train_loss")
 
-    def validation_step(self, batch: Tensor | tuple[Tensor, Tensor], batch_idx: int) -> None:
+    def validation_step(self, batch: Tensor, batch_idx: int) -> None:
         """The same draws in every epoch, which are compared: the best one is not the one that drew the easiest codewords."""
         with torch.random.fork_rng():
             torch.manual_seed(batch_idx)
             self._loss(batch, "validation_loss")
 
-    def _loss(self, batch: Tensor | tuple[Tensor, Tensor], name: str) -> Tensor:
-        """Cross-entropy in nats per token, END included, and the weighted distance from any topic vectors."""
-        tokens, targets = batch if isinstance(batch, tuple | list) else (batch, None)
-        latents = self.model.encode(self._hide_labels(tokens))
-        logits = self.model(self._noisy(latents, content=targets is not None), tokens)
+    def _loss(self, tokens: Tensor, name: str) -> Tensor:
+        """Cross-entropy in nats per token, END included."""
+        logits = self.model(self._noisy(self.model.encode(self._hide_labels(tokens))), tokens)
         loss = nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
-        if targets is not None:
-            loss = loss + self.config.content.weight * (1 - nn.functional.cosine_similarity(latents, targets)).mean()
         self.log(name, loss, on_epoch=True, on_step=False, batch_size=int((tokens != PAD).sum()), prog_bar=True)
         return loss
 
-    def _noisy(self, latents: Tensor, *, content: bool) -> Tensor:
-        """Latents as the decoder is to meet them: under the mechanism's noise, or about as far from a record as a codeword is."""
-        if self.mechanism is not None:
-            low, high = map(math.log, self.config.budgets)
-            epsilon = math.exp(low + (high - low) * torch.rand(()).item())
-            return self.mechanism(epsilon).simulate(latents, None)
-        if self.model.codebooks:
-            return self._codewords(latents)
-        if not content:
-            return latents
-        length = latents.norm(dim=1, keepdim=True)
-        spread = self.config.content.spread * torch.rand_like(length) * length
-        blurred = latents + spread * torch.randn_like(latents) / latents.shape[1] ** 0.5
-        rescaled: Tensor = blurred * (length / blurred.norm(dim=1, keepdim=True).clamp(min=1e-9))
-        return rescaled
+    def _noisy(self, latents: Tensor) -> Tensor:
+        """Latents as the decoder is to meet them: under the mechanism's noise, or as codewords."""
+        if self.mechanism is None:
+            return self._codewords(latents) if self.model.codebooks else latents
+        low, high = map(math.log, self.config.budgets)
+        epsilon = math.exp(low + (high - low) * torch.rand(()).item())
+        return self.mechanism(epsilon).simulate(latents, None)
 
     def _codewords(self, latents: Tensor) -> Tensor:
         """A codeword for each latent, out of a codebook drawn at random: mostly the nearest, sometimes one beside it.

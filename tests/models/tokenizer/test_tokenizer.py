@@ -8,10 +8,9 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-import tokenizers
 
 from adept.errors import ConfigurationError, ModelError
-from adept.models.tokenizer.pipeline import END_OF_WORD, PUNCTUATION
+from adept.models.tokenizer.pipeline import PUNCTUATION
 from adept.models.tokenizer.tokenizer import END, PAD, SPECIAL_TOKENS, START, UNKNOWN, Tokenizer, TokenizerConfig
 
 TEXTS = ["show flights to Boston", "show flights to Denver, please", "flights from st. louis to boston."] * 3
@@ -78,18 +77,6 @@ def test_subwords_without_a_byte_are_refused_and_those_of_version_0_1_are_read(
     path.write_text(json.dumps(content), "utf-8")
     with pytest.raises(ModelError, match="a byte without a token"):
         Tokenizer.from_pretrained(tmp_path)
-    old = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="[UNK]", end_of_word_suffix=END_OF_WORD))
-    old.normalizer, old.decoder = subwords._backend.normalizer, tokenizers.decoders.BPEDecoder(suffix=END_OF_WORD)
-    old.pre_tokenizer = Tokenizer.train(TEXTS)._backend.pre_tokenizer
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=200, special_tokens=SPECIAL_TOKENS, end_of_word_suffix=END_OF_WORD, show_progress=False
-    )
-    old.train_from_iterator(TEXTS, trainer)
-    old.save(str(path), pretty=False)
-    loaded = Tokenizer.from_pretrained(tmp_path)
-    rows = loaded.encode(["flights to loston, 東"], max_length=40)
-    assert rows[0][-2] == UNKNOWN
-    assert loaded.decode(rows) == ["flights to loston,"]
 
 
 def test_rare_words_are_cut_and_unknown_words_become_one_token() -> None:

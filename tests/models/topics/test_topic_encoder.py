@@ -146,7 +146,7 @@ def test_a_decoder_learns_from_codewords_near_its_text() -> None:
     words, latents = torch.nn.functional.normalize(torch.randn(6064, 8), dim=1).split([64, 6000])
     model.codebooks = {64: words}
     task = AutoencoderTask(model, TrainingConfig())
-    met = task._noisy(2 * latents, content=False)
+    met = task._noisy(2 * latents)
     itself = (met == 2 * latents).all(dim=1)
     assert abs(float(itself.float().mean()) - 0.5) < 8 * 0.5 / 6000**0.5  # a false alarm in 1e15
     met, latents = met[~itself], latents[~itself]
