@@ -22,8 +22,9 @@ What was drawn and lost, because the run died before it was on the disk, nobody 
 values drawn, such draws cost nothing. If it did (a disk that is filled up by long texts), keeping only what survives would be a
 selection by the output, which can at worst double the epsilon of those records; nothing here lets a value decide.
 
-An entry holds what was drawn and nothing of a record: written texts, and randomised or written labels. Copied labels and kept
-columns are read from the input again. The file has mode 0600 and goes when the output is complete.
+An entry holds what was drawn and nothing of a record: written texts, and randomised or written labels; where this run shuffles, the
+releases themselves, as no text is written before all are there (``adept.release.shuffling``). Copied labels and kept columns are
+read from the input again. The file has mode 0600 and goes when the output is complete.
 """
 
 import fcntl

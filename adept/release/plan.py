@@ -9,18 +9,18 @@ from typing import Any
 from adept.data.files import STANDARD_STREAM, Record, file_format
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import cluster, facts
-from adept.release.batches import PlainBatches
+from adept.release.batches import Batches, PlainBatches, ShuffledBatches
 from adept.release.cluster import Part
 from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
 from adept.release.inputs import Inputs
 from adept.release.journal import Entry
 from adept.release.publication import Publication
-from adept.release.shuffling import Batches, ShuffledBatches, check_shuffling, shuffled
+from adept.release.shuffling import check_shuffling, shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
 # What an interrupted release may be continued without, or with another value: nothing that was drawn depends on it.
-FREE = ("label_response", "flush_every", "card", "engine", "workers", "shuffle", "shuffled_records", "central_delta")
+FREE = ("label_response", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Plan:
     def batches(self) -> Batches:
         """What turns records into rows."""
         plain = PlainBatches(self.rewriter, self.label_column, self.options)
-        return ShuffledBatches(plain, self.options.samples) if self.options.shuffle else plain
+        return ShuffledBatches(plain) if self.options.shuffle else plain
 
     def drawn(self, batches: Batches, parts: Iterator[Part]) -> Iterator[tuple[Part, Entry]]:
         """Draw for every part, which begins with its batch of records, here or on a cluster."""
@@ -153,7 +153,7 @@ def plan_release(
             f"got {options.labels}: give open_rewriter the public labels, or none"
         )
     options = replace(options, label_response=rewriter.joint or options.label_response)
-    check_shuffling(rewriter.mechanism, target, options, dim=rewriter.model.config.latent_dim)
+    check_shuffling(rewriter, target, options)
     records = inputs.records()
     first = next(records)
     label_column = None if written == "txt" else find_label(first, options)

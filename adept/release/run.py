@@ -12,13 +12,14 @@ from pathlib import Path
 
 from adept.data.files import Record
 from adept.errors import AdeptError, DataError, Interrupted
+from adept.release.batches import Batches
 from adept.release.journal import Entry, Journal
 from adept.release.ledger import Ledger, claim_rows
 from adept.release.output import open_output
 from adept.release.plan import Plan
 from adept.release.publication import PARTIAL, Publication
 from adept.release.secret import Prefix, row_digest
-from adept.release.shuffling import Batches, Groups
+from adept.release.shuffling import Groups
 from adept.release.statement import PrivacyStatement
 from adept.release.wording import card
 
@@ -129,9 +130,10 @@ class Run:
                 written += len(batch)
                 if self.progress:
                     self.progress(written)
-            if rows := list(batches.last_rows()):
-                self.journal.sync()
+            for rows in batches.last_rows():
                 output.write(rows)
+                if self.progress:
+                    self.progress(written)
         self.journal.sync()
         return output.sha256()
 

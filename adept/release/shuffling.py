@@ -1,26 +1,43 @@
 """Records whose order is forgotten: on this machine (``shuffle=true``), or by a trusted party, as the user declares.
 
-The proof is that of ``adept.mechanisms.shuffling``. It asks of a file that everything which is written from one record's release
-stays together and is moved as one, that nothing else about the record is in its rows (no kept columns), and that nobody reads
-the file in its old order: neither the rows nor the journal, which is removed when the file is complete. Where labels are
-copied, only records with the same label are mixed, so the label with the fewest records decides; and where fewer records than
-the file's are said to be shuffled together, nobody knows how many of them have one label, and each stands alone.
+What shuffling adds is proved in ``adept.mechanisms.shuffling`` of a function of the *unordered* releases and of coins that nobody
+can guess.
+
+*Claim*: a shuffled file is such a function; where labels are copied, of the unordered pairs of release and label. *Proof*, for
+``shuffle=true``. Every record is released before any text is written. Then the releases, each with the label that goes with it, are
+permuted by the operating system's entropy, so that their new order is a function of the unordered ones and of those coins. What
+writes the texts (the codec, the decoder, its pools of texts, batches and rounding) is given the releases in their new order and
+nothing else. A run that is resumed permutes again, by other coins, which is one more such function of the same releases.
+
+For ``shuffled_records=N`` rows are written in the old order, and somebody else moves them. Each row is written by one function
+of its record's release, of coins of its own, and of pools that are alike for all: (1) words, and places in pools, are drawn from
+the operating system's entropy, by no generator that has a seed or a state (``adept.models.network.decoding``,
+``adept.rewriting.pool``); (2) no number that decides about a text is rounded by its place in a batch
+(``adept.models.network.rounding``), except those that say which of several candidates fits best, which are refused; (3) the
+texts of a pool do not depend on who asks for them. So the rows, moved, are what moved releases would have been written as. QED.
+
+Without shuffling none of this is needed: whatever is computed from a record's release costs nothing, seeded or not.
+
+Nothing else about a record may be in its rows (kept columns are refused), and nobody may read its release in the old order. The
+journal has it, in the order of the input: a file of the user who runs the release (mode 0600), beside the output, that is removed
+when the output is complete, as any file is: its blocks may stay on the disk. Whoever reads it is bound by the local guarantee
+alone.
+
+Where labels are copied, only records with the same label are mixed, so the label with the fewest records decides; and where fewer
+records than the file's are said to be shuffled together, nobody knows how many of them have one label, and each stands alone.
 """
 
-import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from adept.data.files import STANDARD_STREAM, Record
 from adept.errors import ConfigurationError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.shuffling import central_epsilon, draws_of
-from adept.release.batches import PlainBatches
 from adept.release.columns import ReleaseOptions
-from adept.release.journal import Entry
+from adept.rewriting.rewriter import Rewriter
 
 DELTA, SHARE = 1e-6, 0.1  # the usual central delta: at most this, and at most this share of 1 / n
 
@@ -60,7 +77,7 @@ class Shuffled:
         )
 
 
-def check_shuffling(mechanism: LocalRandomizer, target: str, options: ReleaseOptions, *, dim: int) -> None:
+def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) -> None:
     """Refuse what the proof does not cover.
 
     Raises:
@@ -68,7 +85,7 @@ def check_shuffling(mechanism: LocalRandomizer, target: str, options: ReleaseOpt
     """
     if not options.shuffled:
         return
-    draws_of(mechanism, dim=dim, labels=options.response)
+    draws_of(rewriter.mechanism, dim=rewriter.model.config.latent_dim, labels=options.response)
     if options.keep_columns:
         raise ConfigurationError(
             "keep_columns must be empty for shuffled records: a kept column can tell the order again"
@@ -77,6 +94,11 @@ def check_shuffling(mechanism: LocalRandomizer, target: str, options: ReleaseOpt
         raise ConfigurationError(
             f"max_records_per_person must be 1 for shuffled records, got {options.max_records_per_person}: "
             "leave the others out, or do without shuffling"
+        )
+    if not options.shuffle and rewriter.decoding.candidates > 1:
+        raise ConfigurationError(
+            f"decoding.candidates must be 1 for shuffled_records, got {rewriter.decoding.candidates}: which one fits best may "
+            "depend on the old order, by rounding"
         )
     if options.shuffle and target == STANDARD_STREAM:
         raise ConfigurationError(
@@ -121,33 +143,3 @@ class Groups:
     def smallest(self) -> int:
         """The size of the smallest group; 0 for no records."""
         return min(self._counts.values(), default=0)
-
-
-class ShuffledBatches:
-    """Nothing is written before every record is released; then all rows of a record together, in an order that nobody knew.
-
-    The permutation is uniform, from the operating system's entropy, and kept nowhere. Rows stay in memory until then. A run that is
-    killed has shown nothing; one that resumes draws another permutation, of the same releases.
-    """
-
-    def __init__(self, batches: PlainBatches, samples: int) -> None:
-        self._batches, self._samples = batches, samples
-        self._rows: list[list[Record]] = []
-
-    def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records."""
-        return self._batches.draw(batch)
-
-    def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Nothing yet: the rows of each record are kept for the end."""
-        rows = self._batches.rows(batch, entry)
-        self._rows += iter(lambda: list(islice(rows, self._samples)), [])
-        return iter(())
-
-    def last_rows(self) -> Iterator[Record]:
-        """Every record's rows."""
-        secrets.SystemRandom().shuffle(self._rows)
-        return (row for rows in self._rows for row in rows)
-
-
-Batches = PlainBatches | ShuffledBatches

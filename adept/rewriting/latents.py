@@ -23,8 +23,6 @@ from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
 from adept.rewriting.pool import Pools, texts_of
 
-FEWEST_ROWS, LOGITS = 256, 1 << 20  # written at once: small products are slow, many logits take much memory
-
 
 class LatentCoding(Coding):
     """A model's encoder and decoder.
@@ -88,23 +86,18 @@ class LatentCoding(Coding):
         return self._decoded(released.repeat_interleave(samples, dim=0))
 
     def _decoded(self, released: Tensor) -> list[Pair]:
-        return [pair for part in torch.split(released, self.batch_size) for pair in self._decoded_part(part)]
-
-    def _decoded_part(self, released: Tensor) -> list[Pair]:
-        """Decode one pair from each latent."""
-        generator = torch.Generator(next(self.model.parameters()).device)
-        generator.seed()
-        at_once = max(FEWEST_ROWS, LOGITS // self.model.vocabulary_size)
-        parts = (self.fittest(part, generator).tolist() for part in torch.split(released, at_once))
+        """Decode one pair from each latent, as many at a time as go through the model at once."""
+        device = next(self.model.parameters()).device
+        parts = (self.fittest(part.to(device)).tolist() for part in torch.split(released, self.batch_size))
         rows = [row for part in parts for row in part]
         labels = self.tokenizer.decode_labels(rows) if self.labels else [None] * len(rows)
         return list(zip(self.tokenizer.decode(rows), labels, strict=True))
 
-    def fittest(self, released: Tensor, generator: torch.Generator) -> Tensor:
+    def fittest(self, released: Tensor) -> Tensor:
         """Write token ids (B, T): of as many candidates as are asked for, the one that fits the released latent best."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
-        tokens = self._writer(latents, self.decoding, generator)
+        tokens = self._writer(latents, self.decoding)
         if count == 1:
             return tokens
         best = self._fit(latents, tokens).reshape(-1, count).argmax(dim=1)

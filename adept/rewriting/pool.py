@@ -1,13 +1,13 @@
 """Pools: where releases repeat, every codeword has a number of texts, and its records draw from them.
 
-*Claim*: a pool may be written one text at a time, when it is first drawn, and what comes out has the same law as if all of it had
-been written before. *Proof*: the texts of a codeword are drawn independently of each other, from one law that the codeword alone
-decides, and which of them a record gets is decided by a draw that never looks at a text. So it does not matter when a text is
-written, and one that nobody draws need not be written at all. QED. All of it reads released codewords alone: post-processing,
-which costs no budget.
+*Claim*: a pool may be written one text at a time, when it is first drawn, and what comes out has the same distribution as if it had
+been written before. *Proof*: the texts of a codeword are drawn independently of each other, from one distribution that the codeword
+alone decides, and which of them a record gets is decided by a draw that never looks at a text. So it does not matter when a text
+is written, and one that nobody draws need not be written at all. QED. All of it reads released codewords alone: post-processing,
+which costs no budget. All draws are the operating system's, so that no seed tells which record came first.
 """
 
-import random
+import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -73,7 +73,7 @@ class Pools:
 
     def _places(self, samples: int) -> list[int]:
         whole, rest = divmod(samples, self.size)
-        return [*range(self.size)] * whole + random.sample(range(self.size), rest)
+        return [*range(self.size)] * whole + secrets.SystemRandom().sample(range(self.size), rest)
 
 
 def resolved(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:

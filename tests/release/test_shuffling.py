@@ -1,18 +1,30 @@
 """Shuffled records: the order is forgotten, the statement says what that adds and on what conditions, and the rest is refused."""
 
+import base64
 import json
+import random
+import secrets
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
+from adept.data.files import Record
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.mechanisms.shuffling import Draw, central_epsilon
+from adept.models.network import decoding
+from adept.models.network.decoding import DecodingConfig
+from adept.release import plan
+from adept.release.batches import ShuffledBatches
 from adept.release.columns import ReleaseOptions
 from adept.release.file import preview_file, release_file
+from adept.release.journal import Entry
 from adept.release.shuffling import shuffled
+from adept.rewriting.descriptions import packed
 from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)
@@ -145,3 +157,122 @@ def test_a_shuffled_release_that_was_interrupted_is_continued(
     assert sum(drawn) == 60 + 10
     assert Counter(row["intent"] for row in rows(output)) == Counter(LABELS)
     assert (statement.records, statement.to_json()["shuffled_smallest"]) == (60, 20)
+
+
+def written_from(
+    rewriter: Rewriter, releases: torch.Tensor, source: Path, output: Path, options: ReleaseOptions
+) -> list[str]:
+    """The lines of a file whose records are released as given, in that order."""
+    rest = iter(torch.split(releases, rewriter.batch_size))
+    rewriter.__dict__["release"] = lambda *_: next(rest)
+    try:
+        release_file(rewriter, str(source), str(output), options=options)
+    finally:
+        del rewriter.__dict__["release"]
+    return output.read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [ReleaseOptions(shuffle=True, labels="drop", samples=2), ReleaseOptions(shuffled_records=60, labels="drop")],
+)
+def test_files_of_equal_unordered_releases_are_equal_but_for_their_order(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path, options: ReleaseOptions
+) -> None:
+    rewriter.batch_size = 7
+    releases = packed([number % 23 for number in range(60)])
+    files = [
+        written_from(rewriter, releases[order], numbered, tmp_path / f"{place}.jsonl", options)
+        for place, order in enumerate((torch.arange(60), torch.arange(60).flip(0)))
+    ]
+    assert sorted(files[0]) == sorted(files[1])
+    assert len(set(files[0])) > 10
+
+
+class Known(torch.Generator):
+    """A generator whose seed a reader has found."""
+
+    def seed(self) -> int:
+        self.manual_seed(7)
+        return 7
+
+
+def sampled(topic_run: Path, pool: int) -> Rewriter:
+    decoding = DecodingConfig(strategy="sample", pool=pool, temperature=2.0)
+    return Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=6.0), decoding=decoding)
+
+
+def placed(topic_run: Path, pool: int, numbered: Path, tmp_path: Path, options: ReleaseOptions) -> int:
+    """How many of 60 rows a reader puts back who knows every release and the seed of every generator that has one.
+
+    All releases are the same codeword, so that rows differ by what was drawn after it. The reader writes them from the seed in the
+    old order, and looks for the text that each row ought to have; copied labels, one a record, tell whether it is the right one.
+    """
+    files = []
+    for place, asked in enumerate((options, replace(options, shuffle=False, shuffled_records=60))):
+        rewriter = sampled(topic_run, pool)
+        releases = (rewriter.mechanism.codewords[:1] * rewriter.mechanism.clip_norm).expand(60, -1)
+        random.seed(7)
+        torch.manual_seed(7)
+        files.append(written_from(rewriter, releases, numbered, tmp_path / f"{pool} {place}.jsonl", asked))
+    assert len(set(files[0])) == 60
+    return len(set(files[0]) & set(files[1]))
+
+
+@pytest.fixture
+def told_apart(tmp_path: Path) -> Path:
+    path = tmp_path / "apart.jsonl"
+    path.write_text("".join(json.dumps({"text": "fare", "intent": f"{i}"}) + "\n" for i in range(60)), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("pool", [0, 40])
+@pytest.mark.parametrize("options", [ReleaseOptions(shuffle=True), ReleaseOptions(shuffled_records=60)])
+def test_whoever_knows_every_seed_puts_no_row_back(
+    topic_run: Path,
+    told_apart: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: ReleaseOptions,
+    pool: int,
+) -> None:
+    """Texts of two runs are drawn apart, so that hardly one is the same; with the seeds of generators all 60 were."""
+    monkeypatch.setattr(torch, "Generator", Known)
+    assert placed(topic_run, pool, told_apart, tmp_path, options) < 12
+
+
+def seeded(count: int) -> torch.Tensor:
+    return torch.rand(count, dtype=torch.float64)
+
+
+class WrittenBefore(ShuffledBatches):
+    """Texts are written in the old order, and moved afterwards."""
+
+    def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
+        released = torch.frombuffer(bytearray(base64.b64decode(entry["releases"])), dtype=torch.float32)
+        written = self._batches.write(released.reshape(len(batch), -1), None)
+        self.moved = getattr(self, "moved", [])
+        self.moved += self._batches.rows(batch, written)
+        return iter(())
+
+    def last_rows(self) -> Iterator[list[Record]]:
+        secrets.SystemRandom().shuffle(self.moved)
+        yield self.moved
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_draws_from_a_seed_are_noticed_before_the_permutation_and_harmless_after_it(
+    topic_run: Path, told_apart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    """After it a row is found where the permutation leaves it in its place: 12 of 60 with a probability below 1 / 12!."""
+    monkeypatch.setattr(decoding, "fresh_uniform", seeded)
+    monkeypatch.setattr(plan, "ShuffledBatches", WrittenBefore if before else ShuffledBatches)
+    found = placed(topic_run, 0, told_apart, tmp_path, ReleaseOptions(shuffle=True))
+    assert found == 60 if before else found < 12
+
+
+def test_candidates_are_refused_where_somebody_else_shuffles(topic_run: Path, numbered: Path, tmp_path: Path) -> None:
+    decoding = DecodingConfig(strategy="sample", candidates=3)
+    rewriter = Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=6.0), decoding=decoding)
+    with pytest.raises(ConfigurationError, match=r"decoding\.candidates must be 1 for shuffled_records, got 3"):
+        release_file(rewriter, str(numbered), str(tmp_path / "o.jsonl"), options=ReleaseOptions(shuffled_records=60))

@@ -53,4 +53,5 @@ def test_what_counts_entries_sees_those_of_a_cache(tiny_run: Path) -> None:
     rewriter.release([""])
     before = entries(rewriter)
     rewriter.tokenizer.synonyms["bostan"] = "boston"
-    assert grown(before, entries(rewriter)) == {".tokenizer.synonyms": 1}
+    ((place, size),) = grown(before, entries(rewriter)).items()
+    assert (place.endswith("tokenizer.synonyms"), size) == (True, 1)

@@ -49,7 +49,7 @@ class Band(NamedTuple):
 
 
 class TextCode:
-    """The code of one model with K = ``size`` numbers, for one record or one number: what it read on the way ends with it.
+    """The code of one model with K = ``size`` numbers, for one record or for released numbers: what it read ends with it.
 
     Raises:
         ValueError: ``size`` is below 1.

@@ -16,9 +16,9 @@ one its very words.
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 
-Nor does the time of a record depend on another one: what describing a record or writing a number remembers on the way ends with it,
-and every table is made before the first record is read. If it were kept, a record that repeats an earlier one would take a third of
-the time, and a number that its record was described as a tenth: time would tell whether a release is the truth.
+Nor does the time of a record depend on another one: what is remembered on the way ends with the record, or with the released
+numbers that are written together, and every table is made before the first record is read. If it were kept, a record that repeats
+an earlier one would take a third of the time, and a number that its record was described as a tenth: time would tell the truth.
 """
 
 import math
@@ -199,7 +199,8 @@ class Codec:
                 raise ConfigurationError(
                     f"descriptions must be integers from 0 to {size - 1}, got another value in record {row}"
                 )
-        return [text_of(sized.write(number)) for number in descriptions]
+        code = sized.code()  # shared by numbers that are all released
+        return [text_of(sized.write(number, code)) for number in descriptions]
 
     def _sized(self, size: int) -> "_Sized":
         if size < 2:
@@ -232,7 +233,7 @@ class _Sized:
             self._find_candidates(codec.weigh, size)
 
     def code(self) -> TextCode:
-        """The code of the numbers behind the first ones, for one record or one number."""
+        """The code of the numbers behind the first ones, for one record or for released numbers."""
         return TextCode(self.model, self.coded)
 
     def _find_candidates(self, weigh: Weights, size: int) -> None:
@@ -245,7 +246,7 @@ class _Sized:
             number = place if pool == size else code.number(code.spans(words))
             if number is not None:
                 written[number] = tuple(words)
-        written = written or {0: tuple(self.write(0))}
+        written = written or {0: tuple(self.write(0, code))}
         self.numbers, self.shelf = list(written), Shelf(list(written.values()), weigh)
 
     def _affordable(self, pool: int) -> int:
@@ -253,8 +254,8 @@ class _Sized:
         letters = sum(A_WORD + len(word) for words in self.code().spread(PROBES) for word in words)
         return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
 
-    def write(self, number: int) -> Sequence[str]:
-        return self.shelf[number] if number < self.first else self.code().write(number - self.first)
+    def write(self, number: int, code: TextCode) -> Sequence[str]:
+        return self.shelf[number] if number < self.first else code.write(number - self.first)
 
 
 def _likely(

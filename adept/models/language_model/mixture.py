@@ -117,10 +117,10 @@ class WordModel:
 
 
 class Reading:
-    """Texts read word by word under a model: the candidates of one record, or the text of one number.
+    """Texts read word by word under a model: the candidates of one record, or the texts of released numbers.
 
-    It remembers the beginnings that it met, and ends with that record or number: the model itself remembers nothing, so that the
-    time of a record does not depend on other records, nor that of a release on whether it is what its record was described as.
+    It remembers the beginnings that it met, and the model remembers nothing, so that the time of a record does not depend on other
+    records, nor that of a release on whether it is what its record was described as.
     """
 
     def __init__(self, model: WordModel) -> None:

@@ -1,15 +1,19 @@
 """How text is written from a released latent, which costs no budget, being post-processing of it.
 
-The decoder chooses its words greedily or by sampling, or a release is answered with the public texts nearest to it.
+The decoder chooses its words greedily or by sampling, or a release is answered with the public texts nearest to it. What is drawn
+comes from the operating system: whoever found a generator's seed could tell at which place of a file a text was written, and a
+shuffled file has to hide that (``adept.release.shuffling``).
 """
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import check_positive
+from adept.mechanisms.noise import fresh_words
 
 
 @dataclass
@@ -44,7 +48,7 @@ class DecodingConfig:
             raise ConfigurationError(f"decoding.pool must be at least 0, got {self.pool}")
 
 
-def choose(logits: Tensor, decoding: DecodingConfig, generator: torch.Generator | None) -> Tensor:
+def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
     """Choose the next word (B,) from logits (B, V)."""
     if decoding.strategy != "sample":
         return logits.argmax(dim=1)
@@ -58,10 +62,10 @@ def choose(logits: Tensor, decoding: DecodingConfig, generator: torch.Generator 
         ordered, order = probabilities.sort(dim=1, descending=True)
         beyond = ordered.cumsum(dim=1) - ordered >= decoding.top_p  # the word that crosses the line stays
         probabilities = ordered.masked_fill(beyond, 0.0).gather(1, order.argsort(dim=1))
-    return _drawn(probabilities, generator)
+    return _drawn(probabilities)
 
 
-def _drawn(weights: Tensor, generator: torch.Generator | None) -> Tensor:
+def _drawn(weights: Tensor) -> Tensor:
     """Draw an index (B,) from each row of weights (B, V), with probabilities in their proportion, by inversion.
 
     The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight of its own above 0. Rounding can
@@ -69,6 +73,11 @@ def _drawn(weights: Tensor, generator: torch.Generator | None) -> Tensor:
     """
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
-    uniform = torch.rand(total.shape, generator=generator, device=weights.device)
+    uniform = fresh_uniform(len(total)).to(weights)[:, None]
     level = torch.minimum(uniform * total, torch.nextafter(total, torch.zeros_like(total)))
     return torch.searchsorted(cumulated, level, right=True)[:, 0].clamp(max=weights.shape[1] - 1)
+
+
+def fresh_uniform(count: int) -> Tensor:
+    """Return numbers (count,) in [0, 1), multiples of 2^-53, from the operating system's entropy."""
+    return torch.from_numpy((fresh_words(count) >> np.uint64(11)) * 2.0**-53)

@@ -4,18 +4,11 @@ What a word adds to an LSTM's gates does not change, so it is looked up in a tab
 copies rows seven times as fast as an index does), and what is left of a step is one matrix product, which is added to them in
 place, and a few sigmoids (the new cell's tanh(x) is 2 sigmoid(2x) - 1, so that all four gates are one call).
 
-Bits. A matrix product may round a row differently when the number of rows changes, so a record encoded alone and in a batch
-would differ in its last bits, and a release would depend on its neighbours. A row of a product is a function of that row alone
-once the number of rows is fixed and its sides are multiples of a register's width (tested bit for bit). ``Reader`` therefore
-computes with CHUNK rows, where dummies fill the last chunk, or with another number where that rounds as CHUNK rows do: fewer, so
-that a lone record does not pay for 31 dummies and records that are read leave the chunk, and more, because larger products are
-faster. Whether it does is a matter of the order in which a product's terms are added, which a kernel chooses by the shapes, the
-number of threads and the processor, never by the values. So it is tried out, once for each number of threads, on random states:
-thousands of sums in two orders do not all agree to the last bit. So a latent depends on its own record, whatever the batch, its
-size and the place in it. How long a record is decides the time that it takes, which is not hidden.
+Everything is computed in numbers of rows that are rounded alike (``adept.models.network.rounding``). So a latent depends on its own
+record, whatever the batch, its size and the place in it, and a text on its own latent and on its own draws. How long a record is
+decides the time that it takes, which is not hidden.
 """
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -27,13 +20,17 @@ from adept.mechanisms.grid import clip_latents
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import pad
 from adept.models.network.decoding import DecodingConfig, choose
+from adept.models.network.rounding import CHUNK, WIDTH, RowCounts, filled, random_rows
 from adept.models.tokenizer.pipeline import END, FIRST_LABEL, PAD, START
 from adept.models.topics.encoder import TOPICS
 
-CHUNK = 32
-WRITTEN = 256  # rows that are written together: a step's numbers stay near the processor, a tenth faster than of 1,024
-STEP, MOST = 4, 64  # other numbers of rows are multiples of STEP, at most MOST
-WIDTH = 16  # floats of a vector register: rows of another width begin at different places in one, and may be rounded otherwise
+READ = range(4, 65, 4)  # rows that are read together
+WRITTEN = (
+    4,
+    8,
+    16,
+    *range(32, 257, 32),
+)  # and written: a step's numbers stay near the processor, a tenth faster than of 1,024
 
 
 class Reader:
@@ -46,11 +43,11 @@ class Reader:
         tables = [_gates(lstm, embedded @ lstm.get_parameter("weight_ih_l0").T, width=WIDTH) for lstm in directions]
         weights = [_doubled(lstm.get_parameter("weight_hh_l0").T, width=WIDTH) for lstm in directions]
         self._table = torch.cat(tables)  # (2V, 4H)
-        self._recurrent = _filled(torch.stack(weights), dim=1)  # (2, H, 4H)
+        self._recurrent = filled(torch.stack(weights), dim=1)  # (2, H, 4H)
         hidden = model.to_latent.weight.T.reshape(2, -1, model.config.latent_dim)  # (2, H, n)
-        self._to_latent = _filled(_filled(hidden, dim=1), dim=2).flatten(0, 1)  # (2H, n)
-        self._bias = _filled(model.to_latent.bias, dim=0)  # (n,)
-        self._alike: dict[int, dict[int, bool]] = {}  # by threads, then rows: whether that many round as CHUNK do
+        self._to_latent = filled(filled(hidden, dim=1), dim=2).flatten(0, 1)  # (2H, n)
+        self._bias = filled(model.to_latent.bias, dim=0)  # (n,)
+        self._size = RowCounts(self._moved, random_rows(READ[-1], 2, len(self._recurrent[0]), like=self._bias), READ)
 
     @torch.inference_mode()
     def __call__(self, rows: Sequence[list[int]]) -> Tensor:
@@ -66,26 +63,11 @@ class Reader:
             latents[some] = self._chunk(pad([rows[place] for place in some] + dummies).to(latents.device))[: len(some)]
         return latents
 
-    def _size(self, count: int) -> int:
-        """With how many rows to compute ``count`` rows: as few as hold them, if that many are rounded as CHUNK rows are."""
-        size, threads = min(math.ceil(count / STEP) * STEP, MOST), torch.get_num_threads()
-        if threads not in self._alike:
-            self._alike[threads] = self._tried()
-        return size if self._alike[threads][size] else CHUNK
-
-    def _tried(self) -> dict[int, bool]:
-        """Whether so many rows round as CHUNK rows do: of all numbers at once, as the lengths of records decide which are met."""
-        states = torch.rand(2, MOST, self._recurrent.shape[1], generator=torch.Generator().manual_seed(0)) - 0.5
-        states = states.to(self._recurrent)
-        expected = torch.cat([self._moved(part) for part in torch.split(states, CHUNK, dim=1)])
-        sizes = range(STEP, MOST + 1, STEP)
-        return {size: torch.equal(self._moved(states[:, :size]), expected[:size]) for size in sizes}
-
     def _moved(self, states: Tensor) -> Tensor:
-        """What states (2, B, H) become in a step and after the last (B, 4H + n): all that products round."""
-        words = torch.arange(states.shape[1], device=states.device).expand(2, -1) % len(self._table)
-        cell = states.clone()
-        hidden = self._advanced(words, states.contiguous(), cell)
+        """What states (B, 2, H) become in a step and after the last (B, 4H + n): all that products round."""
+        states = states.transpose(0, 1).contiguous()
+        words, cell = torch.zeros(states.shape[:2], dtype=torch.int64, device=states.device), states.clone()
+        hidden = self._advanced(words, states, cell)
         return torch.cat([*hidden, *cell, self._read_out(hidden)], dim=1)
 
     def _advanced(self, words: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
@@ -146,54 +128,80 @@ class Writer:
     @torch.no_grad()
     def __init__(self, model: Autoencoder) -> None:
         self._model = model
-        lstm, embedded = model.decoder, model.embedding.weight
+        lstm, embedded, dim = model.decoder, model.embedding.weight, model.config.latent_dim
         inputs = lstm.get_parameter("weight_ih_l0").T  # (E + n, 4H): a word's part, the latent's part
         words, latents = inputs[: embedded.shape[1]], inputs[embedded.shape[1] :]
-        self._table = _gates(lstm, embedded @ words)  # (V, 4H)
-        self._from_latent = _doubled(latents)  # (n, 4H)
-        self._recurrent = _doubled(lstm.get_parameter("weight_hh_l0").T)  # (H, 4H)
-        self._to_words = model.to_words.weight.T.contiguous()  # (H, V)
-        numbers = torch.arange(model.vocabulary_size, device=embedded.device)
+        self._table = _gates(lstm, embedded @ words, width=WIDTH)  # (V, 4H)
+        self._from_latent = filled(_doubled(latents, width=WIDTH), dim=0)  # (n, 4H)
+        self._recurrent = filled(_doubled(lstm.get_parameter("weight_hh_l0").T, width=WIDTH), dim=0)  # (H, 4H)
+        first, bias = model.to_state.weight.T.reshape(dim, 2, -1), model.to_state.bias.reshape(2, -1)
+        self._to_state = filled(filled(first, dim=2).flatten(1), dim=0)  # (n, 2H)
+        self._state_bias = filled(bias, dim=1).flatten()  # (2H,)
+        self._to_words = filled(filled(model.to_words.weight.T, dim=0), dim=1)  # (H, V)
+        numbers = torch.arange(self._to_words.shape[1], device=embedded.device)
         label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
-        bias = model.to_words.bias
-        self._bias = bias.masked_fill(~((numbers >= END) & ~label), -torch.inf)  # (V,): no special token but END
+        word = (numbers >= END) & ~label & (numbers < model.vocabulary_size)
+        bias = filled(model.to_words.bias, dim=0)
+        self._bias = bias.masked_fill(~word, -torch.inf)  # (V,): no special token but END
         self._first_bias = bias.masked_fill(~label, -torch.inf) if model.labels else self._bias
+        self._size = RowCounts(self._moved, random_rows(WRITTEN[-1], dim, like=embedded), WRITTEN)
 
     @torch.inference_mode()
-    def __call__(
-        self, latents: Tensor, decoding: DecodingConfig | None = None, generator: torch.Generator | None = None
-    ) -> Tensor:
+    def __call__(self, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
         """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone.
 
         Rows end with END and are padded with PAD. A row that has ended leaves the batch, and when all have, writing stops: both
         look at released latents only, so they are post-processing.
         """
         decoding = decoding or DecodingConfig()
-        together = WRITTEN if latents.is_cpu else max(1, len(latents))
-        written = [self._part(part, decoding, generator) for part in torch.split(latents, together)]
-        width = max(part.shape[1] for part in written)
-        return torch.cat([nn.functional.pad(part, (0, width - part.shape[1]), value=PAD) for part in written])
+        written = [self._part(part, count, decoding) for part, count in self._size.chunks(latents)]
+        width = max((part.shape[1] for part in written), default=0)
+        parts = [nn.functional.pad(part, (0, width - part.shape[1]), value=PAD) for part in written]
+        return torch.cat(parts) if parts else torch.empty((0, 0), dtype=torch.int64)
 
-    def _part(self, latents: Tensor, decoding: DecodingConfig, generator: torch.Generator | None) -> Tensor:
+    def _part(self, latents: Tensor, count: int, decoding: DecodingConfig) -> Tensor:
+        """Write from the first ``count`` latents of a chunk (B, n)."""
         limit = self._model.config.max_length + (self._model.labels > 0)
-        written = torch.full((len(latents), limit), PAD, device=latents.device)
-        hidden, cell = self._model.initial_state(latents)
-        constant = self._model.scaled(latents) @ self._from_latent  # (B, 4H)
         rows = torch.arange(len(latents), device=latents.device)
-        words = torch.full_like(rows, START)
+        written = torch.full((len(rows), limit), PAD, device=latents.device)
+        constant, hidden, cell = self._begun(latents)
+        words, going = torch.full_like(rows, START), rows < count
         for position in range(limit):
-            gates = embedding(words, self._table).add_(constant).addmm_(hidden, self._recurrent)
-            hidden = _step(gates, cell)
-            bias = self._bias if position else self._first_bias
-            words = choose(torch.addmm(bias, hidden, self._to_words), decoding, generator)
+            hidden = self._advanced(words, constant, hidden, cell)
+            logits = self._read_out(hidden, self._bias if position else self._first_bias)
+            words = choose(logits, decoding).masked_fill(~going, PAD)
             written[rows, position] = words
-            going = (words != END).nonzero()[:, 0]
-            if len(going) == 0:
-                return written[:, : position + 1]
-            if len(going) < len(rows):
-                rows, words = rows[going], words[going]
-                hidden, cell, constant = (embedding(going, part) for part in (hidden, cell, constant))
-        return written
+            going = going & (words != END)
+            left = int(going.sum())
+            if left == 0:
+                return written[:count, : position + 1]
+            if (size := self._size(left)) < len(rows):
+                kept = going.argsort(descending=True, stable=True)[:size]
+                rows, words, going = rows[kept], words[kept], going[kept]
+                hidden, cell, constant = (embedding(kept, part) for part in (hidden, cell, constant))
+        return written[:count]
+
+    def _begun(self, latents: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What latents (B, n) add to all gates (B, 4H), and the hidden and cell state (B, H) before the first word."""
+        latents = filled(self._model.scaled(latents), dim=1)
+        states = torch.addmm(self._state_bias, latents, self._to_state).tanh_()
+        hidden, cell = (state.contiguous() for state in states.chunk(2, dim=1))
+        return latents @ self._from_latent, hidden, cell
+
+    def _advanced(self, words: Tensor, constant: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
+        """Return the hidden states (B, H) after words (B,); the cells move in place."""
+        return _step(embedding(words, self._table).add_(constant).addmm_(hidden, self._recurrent), cell)
+
+    def _read_out(self, hidden: Tensor, bias: Tensor) -> Tensor:
+        """Return the logits (B, V), filled to a register's width, of hidden states (B, H)."""
+        return torch.addmm(bias, hidden, self._to_words)
+
+    def _moved(self, latents: Tensor) -> Tensor:
+        """What latents (B, n) become in a step: all that products round."""
+        constant, hidden, cell = self._begun(latents)
+        words = torch.full((len(latents),), START, device=latents.device)
+        hidden = self._advanced(words, constant, hidden, cell)
+        return torch.cat([hidden, cell, self._read_out(hidden, self._bias)], dim=1)
 
 
 def _gates(lstm: nn.LSTM, products: Tensor, *, width: int = 1) -> Tensor:
@@ -205,16 +213,7 @@ def _doubled(gates: Tensor, *, width: int = 1) -> Tensor:
     """Gates (..., 4H), in the order input, forget, cell, output, with the cell's doubled for ``_step``: exact in floats."""
     four = gates.reshape(*gates.shape[:-1], 4, -1).clone()
     four[..., 2, :] *= 2
-    return _filled(four, dim=-1, width=width).flatten(-2)
-
-
-def _filled(tensor: Tensor, *, dim: int, width: int = WIDTH) -> Tensor:
-    """Fill a dimension with zeros to a multiple of ``width``: units that are zero stay zero and add nothing."""
-    missing = -tensor.shape[dim] % width
-    zeros = tensor.new_zeros(
-        [missing if place == dim % tensor.dim() else size for place, size in enumerate(tensor.shape)]
-    )
-    return torch.cat([tensor, zeros], dim=dim).contiguous()
+    return filled(four, dim=-1, width=width).flatten(-2)
 
 
 def _step(gates: Tensor, cell: Tensor) -> Tensor:

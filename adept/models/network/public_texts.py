@@ -13,9 +13,11 @@ from torch import Tensor
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import pad
+from adept.models.network.rounding import RowCounts, filled, random_rows
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 CHUNK = 1024
+ANSWERED = (4, 32, 256)  # latents that are answered together
 TEXT_CODEWORDS = (256, 512, 1024, 2048)  # sizes of the codebooks of texts
 
 
@@ -25,6 +27,8 @@ class PublicTexts:
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)
         self.directions = torch.nn.functional.normalize(latents.to(torch.float32), dim=1)
+        self._table = filled(filled(self.directions, dim=0), dim=1).T.contiguous()  # (n, N)
+        self._size = RowCounts(self._likeness, random_rows(ANSWERED[-1], latents.shape[1], like=self._table), ANSWERED)
 
     @classmethod
     def of(cls, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> "PublicTexts":
@@ -35,11 +39,15 @@ class PublicTexts:
         """Return the numbers of the ``count`` texts nearest to each released latent (B, n), or of all where there are fewer."""
         distinct, index = torch.unique(released.to(self.directions), dim=0, return_inverse=True)
         near = [
-            (part @ self.directions.T).topk(min(count, len(self.texts)), dim=1).indices
-            for part in torch.split(distinct, CHUNK)
+            self._likeness(part)[:real].topk(min(count, len(self.texts)), dim=1).indices
+            for part, real in self._size.chunks(distinct)
         ]
         found: list[list[int]] = torch.cat(near)[index].tolist() if near else []
         return found
+
+    def _likeness(self, latents: Tensor) -> Tensor:
+        """How near each text is to latents (B, n): (B, N), the same wherever a latent stands."""
+        return (filled(latents, dim=1) @ self._table)[:, : len(self.texts)]
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
         """Return ``samples`` texts for each released latent (B, n), consecutively: the nearest ones, at most ``most`` different."""

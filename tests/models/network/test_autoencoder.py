@@ -105,14 +105,12 @@ def test_sampling_follows_the_temperature_and_the_cuts(model: Autoencoder) -> No
 
 
 def test_sampled_words_have_the_probabilities_of_the_model(model: Autoencoder) -> None:
-    # 20,000 draws; the total variation distance of 47 words concentrates below .03, and 1 - exp(-2 n t^2) bounds it (< 1e-9).
+    # The mean distance of 20,000 draws among 47 words is below .02; that it is .04 more has probability exp(-2 n .04^2) = 2e-28.
     latents = torch.randn(1, 6)
     with torch.no_grad():
         logits = model(latents, torch.tensor([[5]]))[0, 0]
     logits[[PAD, UNKNOWN, START]] = -torch.inf
-    words = Writer(model)(
-        latents.expand(20_000, 6), DecodingConfig(strategy="sample"), torch.Generator().manual_seed(1)
-    )[:, 0]
+    words = Writer(model)(latents.expand(20_000, 6), DecodingConfig(strategy="sample"))[:, 0]
     observed = torch.bincount(words, minlength=V) / 20_000
     assert (observed - logits.softmax(0)).abs().sum() / 2 < 0.06
 
