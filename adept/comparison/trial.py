@@ -27,7 +27,7 @@ from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:
-    from adept.models.training.content import Encoder
+    from adept.evaluation.nearest import Encoder
 
 WORDS_KNOWN, WORD_DIM = 1000, 64  # public words of the mechanisms that go word by word
 
