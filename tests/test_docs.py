@@ -280,6 +280,14 @@ def test_the_docs_build_without_a_warning(tmp_path: Path) -> None:
     assert "privatize" in (tmp_path / "api" / "mechanisms.html").read_text("utf-8")
 
 
+def test_every_decision_that_the_code_refers_to_is_there() -> None:
+    decisions = (ROOT / "docs" / "decisions.md").read_text("utf-8")
+    sources = [path.read_text("utf-8") for path in sorted((ROOT / "adept").rglob("*.py"))]
+    named = {name for text in sources for name in re.findall(r'``docs/decisions.md``,\s+"([^"]+)"', text)}
+    assert len(named) >= 10
+    assert [name for name in sorted(named) if f"**{name}" not in decisions] == []
+
+
 @pytest.mark.parametrize(("page", "most"), [("README.md", 80), ("docs/results.md", 120)])
 def test_a_page_that_is_to_be_short_is(page: str, most: int) -> None:
     assert len((ROOT / page).read_text("utf-8").splitlines()) <= most

@@ -81,9 +81,8 @@ def evaluate_latents(
 def _ball(vectors: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean (n,) of vectors (m, n) that were met so many times (m,), and the root mean square distance from it.
 
-    One scale for all dimensions: each of its own would make the least of hundreds of topics as loud as the first (HWU64, eps = 4
-    and 8, validation split: .21 and .50 of the records are read rightly then, and .52 and .75 so; ATIS .64, .79 and .73, .82;
-    all with C = 1).
+    One scale for all dimensions: each of its own would make the least of hundreds of topics as loud as the first
+    (``docs/decisions.md``, "Scale of latents").
     """
     share = times / times.sum()
     mean = share @ vectors

@@ -114,16 +114,8 @@ def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_lab
     it. (All of it for all records is the logit adjustment of Menon et al. 2021, Long-tail learning, section 4, which is best for
     the mean over labels.)
 
-    (Lexicon before today's, validation splits, accuracy / macro-F1 by the scores, with half and so. ATIS, 71 % of one label: at eps
-    = 2 .714 / .05, .741 / .10, .775 / .17, at 4 .753 / .13, .811 / .23, .817 / .30, packaged model with 500 examples .746 /
-    .12, .807 / .20, .828 / .27. SNIPS with seven labels made as unequal, packaged model, eps = 4, two draws: .72 / .35, .83 /
-    .51, .85 / .58; HWU64, too: .30 / .07, .34 / .10, .36 / .13. Where labels are about equal, next to nothing changes, and what
-    is read from random latents is the commonest label, as before.
-
-    Labels that were randomised are less unequal than the true ones, and records are not to be called by them as often. Then it is
-    a fixed share: ATIS in one symbol with text at eps = 8, denoised, has .84 / .30 by the scores, .85 / .35 so and .75 / .33 with
-    matched shares; as written .81 / .23, .85 / .32 and .80 / .34. With labels randomised apart, SNIPS made unequal gains .1 at
-    eps = 4, ATIS .02 to .04, HWU64 loses up to .02.)
+    Labels that were randomised are less unequal than the true ones, and records are not to be called by them as often: then it is
+    a fixed share. ``docs/decisions.md``, "Common labels", has the figures.
 
     Args:
         features: (m, d).

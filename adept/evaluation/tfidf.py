@@ -9,13 +9,8 @@ of 128 was chosen on HWU64 at eps = 8, where 3 to 10 are best.)
 
 Rewrites have fewer words than people, for public text writes them. So beside TF-IDF stands the mean of the words' vectors
 (``adept.evaluation.meaning``), and a word that no rewrite holds is read as the most like one that some do
-(``adept.models.tokenizer.lexicon``): what the classifier learned is used for text that says the same in other words. (With the
-lexicon before today's, which says less; validation splits, one seed, accuracy with TF-IDF alone and with vectors: HWU64 itself
-.854, .880, its rewrites by the packaged model at eps = 8 .448, .563, with 500 examples .652, .679, by a model of its own .766,
-.783, at eps = 4 .578, .595; ATIS itself .946, .950, its rewrites at eps = 4 and 8 .776, .782 and .832, .842; SNIPS itself .984,
-.986, its rewrites by the packaged model .861, .880 and .929, .959, with 500 examples, two seeds, .893, .891 and .960, .955.
-Without the other reading of unknown words HWU64 loses .02 of that, without vectors of the unknown .10.) Where the lexicon does
-not know the language the classifier is TF-IDF alone.
+(``adept.models.tokenizer.lexicon``): what the classifier learned is used for text that says the same in other words. Where the
+lexicon does not know the language the classifier is TF-IDF alone. ``docs/decisions.md``, "What words mean", has the figures.
 """
 
 from collections.abc import Sequence
@@ -124,12 +119,7 @@ class TextClassifier:
         suits them: a strong prior makes every score small, which likelihood would punish and predictions do not show. Hits are
         too few to tell where labels are as noisy as those of rewrites. Beyond it helps what reads more labels rightly, by more
         than a standard error, as on clean text: folds cannot keep apart records that draw from the same pools, and so the
-        likelihood of their texts prefers what remembers the pools' noise (ATIS, denoised at eps = 4: 32, .07 worse than 2).
-
-        (Lexicon before today's, validation splits, by the scores, standard and chosen strength. Packaged model, three seeds,
-        eps = 4: SNIPS .883 and .905, with 500 examples .896 and .935, HWU64 .311 and .319, .431 and .476; eps = 8:
-        SNIPS .939 and .952, .958 and .970, HWU64 .562 and .564, .682 and .696. Models of the corpus' own, two seeds, eps = 4:
-        SNIPS .937 and .952; on HWU64 the standard one is chosen, and best.)
+        likelihood of their texts prefers what remembers the pools' noise (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:

@@ -20,8 +20,7 @@ with the best split.
 
 The rules read the budget and L alone. t is .8 k L / (e^eps + 1), at least 1, as for codewords alone. k is 128, or the largest power
 of two up to 1024 with which the own symbol has probability 2/3: a wrong label makes the text useless too, so that fewer codewords
-serve. (Validation splits, eps 8, accuracy with k = 128, 256, 512: SNIPS .977, .974, .978; ATIS .827, .803, .818; HWU64 .511, .523,
-.493; sketches of two or three draws from one model. Randomised response, best split: .964, .716, .317.)
+serve (``docs/decisions.md``, "Codewords beside labels").
 """
 
 import math

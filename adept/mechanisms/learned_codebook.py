@@ -5,15 +5,12 @@ so learning them from public text can change what a release is good for, but not
 whole sphere; text covers little of it. A decoder meets only k latents, each of which it can be ready for, and a reader of many
 releases needs no more than to count.
 
-Many codewords with t of them heavy beat few with one: on HWU64, which has 64 intents, a classifier reads from text at eps = 4 .54
-with k = 256 and t = 5, and .35 with k = 64 and t = 1 (validation split; SNIPS .93 at both, ATIS .74 and .73). The rule for k:
+Many codewords with t of them heavy beat few with one (``docs/decisions.md``, "Sizes of codebooks"). The rule for k:
 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t: .8 k / (e^eps + 1),
 at least 1, and at least k / 512 where a record's own codeword would come out with probability below .9. Of all sets of codewords
 the one of k / (e^eps + 1) keeps most information (Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under
 locally differential privacy", Eq. 10); a somewhat smaller one says more precisely what it is about. Both rules read the budget
-alone. (Sketches of one or two seeds, public texts in the decoder's place. Choosing k and t by how well a classifier on released
-codewords tells 8, 32 and 128 k-means groups of public text apart would have taken k = 128 and t = 2 at eps = 4: about .02 lower on
-HWU64, .01 higher on SNIPS, so no clear gain.)
+alone.
 """
 
 import math

@@ -101,8 +101,8 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     """Return the exact private mechanism with the best measured utility among those that a model serves, at a record's budget.
 
-    From DESCRIBED on, descriptions say more than codewords do: on ATIS a classifier of one rewrite a record has .81 from codewords
-    at eps 8 and .84 at 32, from descriptions .78, .84 at 12 and .91 at 32. What writes labels writes them from latents alone.
+    From DESCRIBED on, descriptions say more than codewords do (``docs/decisions.md``, "Two defaults"). What writes labels
+    writes them from latents alone.
     """
     if model.clip == "l1":
         return L1Laplace

@@ -28,10 +28,7 @@ ALL_TEXTS, FEWEST, MOST = 10_240, 10, 40
 def pool_size(codewords: int) -> int:
     """Return how many texts a codeword has: about 10,000 in all, and 10 to 40 of each.
 
-    The fewer codewords, the more each of them has to say: on HWU64 at eps = 4, 256 codewords, a classifier read .544, .581 and .608
-    from 10, 20 and 50 texts a codeword; at eps = 8, 1,024 codewords, .749 and .745 from 10 and 20. Of the nearest public texts 1,
-    5, 10, 20 and 40 gave .71, .76, .78, .76 and .75 at eps = 8, and 5, 10, 20 and 40 .55, .58, .61 and .61 at eps = 4 (validation
-    split, one seed; SNIPS and ATIS in the same direction or even).
+    The fewer codewords, the more each of them has to say (``docs/decisions.md``, "Texts of a codeword").
     """
     return min(MOST, max(FEWEST, ALL_TEXTS // codewords))
 
