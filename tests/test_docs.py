@@ -284,7 +284,7 @@ def test_every_decision_that_the_code_refers_to_is_there() -> None:
     decisions = (ROOT / "docs" / "decisions.md").read_text("utf-8")
     sources = [path.read_text("utf-8") for path in sorted((ROOT / "adept").rglob("*.py"))]
     named = {name for text in sources for name in re.findall(r'``docs/decisions.md``,\s+"([^"]+)"', text)}
-    assert len(named) >= 10
+    assert len(named) >= 5
     assert [name for name in sorted(named) if f"**{name}" not in decisions] == []
 
 

@@ -10,8 +10,16 @@ text is. All of these are fitted in closed form, so they can be fitted again, in
 - the *codec* has the examples first on its shelf, and its n-grams learn from them;
 - the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
 
-What holds 500 examples back is that a classifier reads 500 different texts and no more. So what room a codebook has left goes to
-the model's own texts. ``docs/decisions.md``, "What examples are for", has the figures.
+Measured (one seed, validation split, 500 examples of the public half, nearest example written): HWU64 .29 at eps = 8 with the
+model's topics and codewords, .49 with the examples as codewords, .64 with topics of their own; SNIPS .86, .96 and .96. Topics
+of the examples alone, or without the weight, are within .03 of it. What company words keep is not told by so few texts: with
+it, as topics have it otherwise, SNIPS has .903 and .954 at eps = 4 and 8, without it .924 and .963; HWU64 .454 and .612, .446
+and .619. What holds 500 examples back is that a classifier reads 500 different texts and no more: even without noise .643 on
+HWU64, where the text itself has .852. So what room a codebook has left goes to the model's own texts, and that says more the
+fewer examples there are (eps = 8, one seed, examples alone and 1,024 codewords: HWU64 with 50 examples .207 and .388, with 150
+.445 and .520; with 500, means of three releases, .629 and .645, SNIPS .954 and .967, ATIS .824 and .817; at eps = 6 HWU64 .500
+and .530, ATIS .765 and .783). 2,048 codewords are as good at 8 and worse at 4. All of this was measured before topics of
+examples knew what words mean, which so few texts do not tell (``adept.models.topics.encoder``).
 """
 
 import random

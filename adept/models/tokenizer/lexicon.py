@@ -13,7 +13,12 @@ changes nothing. Classifiers read words that no rewrite holds in the first way, 
 
 The vectors are *distilled* from an encoder of sentences that learned from a billion pairs of public ones (all-MiniLM-L6-v2:
 Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevych 2019, "Sentence-BERT"). The encoder itself,
-22 million weights, is needed for that alone. (``docs/decisions.md``, "The lexicon's vectors".)
+22 million weights, is needed for that alone. (Accuracy of classifiers, validation splits, with GloVe's vectors of newspapers'
+words, which stood here before, and with these: of 500 texts of HWU64 .684 and .724, 100 of SNIPS .937 and .956, 300 of ATIS
+.886 and .899, four draws; of rewrites of HWU64 by a model of its own .629 and .646 at eps = 4, .796 and .802 at 8; by the
+packaged model, which knows words by them, .319 and .400, .564 and .633, with 500 examples .476 and .564, .696 and .760. The
+encoder's own vectors of single words have .720, .950 and .892 in the first place; 100 or 192 dimensions, RIDGE 1 or 30 and LIKE
+.45 to .65 are within .005.)
 """
 
 import string

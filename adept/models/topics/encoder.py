@@ -2,7 +2,8 @@
 
 An LSTM that learns to point along the topics of a few thousand public texts knows them for those texts and guesses for others; the
 topics themselves are a linear map, and a map needs no guessing. What public text supports is one topic for every eight texts,
-and at most 400. The figures behind this and all that follows: ``docs/decisions.md``, "Topics".
+and at most 400: of HWU64's 64 intents a classifier read .65 from text at eps = 8 with 64 topics, .69 with 128 and .73 with 400
+(validation split, one seed, public texts in the decoder's place; on ATIS 128 to 400 are the same).
 
 A text is the unit vector of its words, each weighted by the logarithm of how often it stands there and by how rare it is
 in public text (TF-IDF). Topics are the first singular directions of the public ones, half whitened: divided by the square root of
@@ -11,13 +12,23 @@ their standard deviation, so that what few texts talk about counts for more than
 Words are also known by their *spelling*: "cancelled" shares most of its letters with "cancel" and most of its meaning. So each word
 counts as itself and, with a weight of .8, as the unit vector of its parts of three to five letters, and topics are those of texts
 so described. What a word adds to a topic is then a sum over its parts, which is worked out once: a table of words it remains.
+(Ridge regression on released codewords, validation splits, without and with spelling: HWU64 .553 and .597 at eps = 4, .713 and .731
+at 8; ATIS .737 and .740, .832 and .838; SNIPS, at a weight of 1.2, .935 and .943, .972 and .975. Word classes in their place gave
+nothing; pairs of word classes gave ATIS .01 and took .01 to .04 from HWU64.)
 
 And by their *company*: "raise" and "increase" share no letter, but stand beside the same words. So each word counts, with a weight
-of 1.5, as the unit vector of its company as well (``adept.models.topics.cooccurrence``).
+of 1.5, as the unit vector of its company as well (``adept.models.topics.cooccurrence``). (Ridge regression again, eps = 2, 4 and
+8, two seeds, without and with company: HWU64 .242, .588, .730 and .292, .633, .744; ATIS .714, .739, .837 and .714, .741, .844;
+SNIPS, one seed, .923, .941, .975 and .960, .969, .976. Vectors of 150 or 300 dimensions, windows of 3, 8 or 40 words, company
+from 116,000 more public utterances, and weights of 1 to 2.5 differ by .01 to .02 in both directions.)
 
 A model that is to serve domains which its public text lacks knows words by their *meaning* too, with a weight of 3: the vector
-that a lexicon of English has for each (``adept.models.tokenizer.lexicon``), also where examples adapt it. Where half of a
-corpus is public, meaning is left out.
+that a lexicon of English has for each (``adept.models.tokenizer.lexicon``), also where examples adapt it. (Packaged model with a
+lexicon distilled nearly like the one that it has, validation splits, three seeds, with weights of 1.5 and 3: HWU64 .393 and .423
+at eps = 4, .619 and .621 at 8, SNIPS .900 and .899, .945 and .942. With 500 examples and weights of 0, 1.5 and 3 in their topics:
+HWU64 .533, .550, .556 and .712, .737, .753, SNIPS .957, .953, .946 and .968, .968, .965.) Where half of a corpus is public, HWU64
+gains .02 at eps = 4 and nothing at 8, ATIS and SNIPS lose up to .01 (two seeds, public texts in the decoder's place): there
+meaning is left out.
 
 Everything is fitted on public text, before any training; a record's latent depends on its own tokens alone.
 """
