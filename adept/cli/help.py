@@ -25,10 +25,8 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
         "\n".join(f"  {line}" for line in usage(command)),
         NOTE.format(command=command),
     ]
-    headings = dict.fromkeys(
-        field.heading for field in sorted(fields, key=lambda field: "." in field.name)
-    )  # nested ones last
-    for heading in headings:
+    nested_last = sorted(fields, key=lambda field: "." in field.name)
+    for heading in dict.fromkeys(field.heading for field in nested_last):
         entries = [_entry(field, width) for field in fields if field.heading == heading]
         parts.append("\n".join([heading, *entries] if heading else entries))
     return "\n\n".join(parts) + "\n"

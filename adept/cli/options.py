@@ -24,14 +24,14 @@ def options(command: str) -> list[Field]:
     found = list(fields_of(f"adept.cli.{command}", f"{command.capitalize()}Config"))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
-        place = next((i for i, field in enumerate(found) if field.name.split(".")[0] == group), len(found))
-        if place < len(found) and found[place].name == group:
-            found[place] = replace(
-                found[place], sentence=f"{found[place].sentence.rstrip('.')}: {choice}", default=default, kind="group"
-            )
-        else:
-            heading = found[place].heading if place < len(found) else "A recipe, which sets several options"
-            found.insert(place, Field(group, heading, f"Which one: {choice}", default, "group"))
+        place = next((i for i, field in enumerate(found) if field.name.split(".")[0] == group), None)
+        if place is None:
+            found.append(Field(group, "A recipe, which sets several options", f"Which one: {choice}", default, "group"))
+        elif found[place].name == group:  # a mechanism
+            sentence = f"{found[place].sentence.rstrip('.')}: {choice}"
+            found[place] = replace(found[place], sentence=sentence, default=default, kind="group")
+        else:  # a file that sets the options inside
+            found.insert(place, Field(group, found[place].heading, f"Which one: {choice}", default, "group"))
     return found
 
 
@@ -66,29 +66,29 @@ def check_options(command: str, arguments: list[str]) -> None:
         ConfigurationError: with the nearest name, or with where names are listed.
     """
     known = [field.name for field in options(command)]
-    whole = {
+    whole = [
         name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)
-    }  # groups, which Hydra can set whole
-    chosen = groups(command)
+    ]  # groups, which Hydra can set whole
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", name) or name.startswith(("hydra.", "mechanism.")):
             continue  # Hydra's own
-        if name not in {*known, *whole}:
-            raise ConfigurationError(
-                f"{command} has no option {name}: {_meant(name, known) or f'adept {command} --help lists its options'}"
-            )
-        if name in chosen and re.fullmatch(r"[\w.-]*", value) and value not in ("null", *names(name, command)):
-            choices = names(name, command)
-            meant = _meant(value, choices)
-            raise ConfigurationError(
-                f"{name} must be one of {', '.join(choices)}, got {value or 'nothing'}"
-                + (f": {meant}" if meant else "")
-            )
+        if name not in (*known, *whole):
+            meant = _meant(name, known) or f": adept {command} --help lists its options"
+            raise ConfigurationError(f"{command} has no option {name}{meant}")
+        if name in groups(command) and re.fullmatch(r"[\w.-]*", value) and value != "null":
+            _check_choice(name, value, names(name, command))
+
+
+def _check_choice(group: str, value: str, known: list[str]) -> None:
+    if value not in known:
+        raise ConfigurationError(
+            f"{group} must be one of {', '.join(known)}, got {value or 'nothing'}{_meant(value, known)}"
+        )
 
 
 def _meant(name: str, known: list[str]) -> str:
-    return f"did you mean {near[0]}?" if (near := get_close_matches(name, known, n=1)) else ""
+    return f": did you mean {near[0]}?" if (near := get_close_matches(name, known, n=1)) else ""
 
 
 def config_directory() -> Path:

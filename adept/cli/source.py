@@ -52,24 +52,17 @@ def fields_of(module: str, name: str, *, prefix: str = "", heading: str = "") ->
     home, node = find(module, name)
     if not isinstance(node, ast.ClassDef):
         return
-    told = dict(ATTRIBUTE.findall((ast.get_docstring(node) or "").partition("Attributes:")[2]))
+    described = dict(ATTRIBUTE.findall((ast.get_docstring(node) or "").partition("Attributes:")[2]))
     for place, line in enumerate(node.body):
-        if (
-            not isinstance(line, ast.AnnAssign)
-            or not isinstance(line.target, ast.Name)
-            or "ClassVar" in ast.unparse(line)
-        ):
-            continue
-        heading = _heading(home, node.body[place - 1].end_lineno or 0, line.lineno) or heading
-        field, kind = line.target.id, ast.unparse(line.annotation)
-        if inner := _held(home, line.value):
-            yield from fields_of(
-                home, inner, prefix=f"{prefix}{field}.", heading=f"{prefix}{field}: {summary(home, inner)}"
-            )
-            continue
-        sentence = _string(node.body[place + 1 : place + 2]) or told.get(field, "")
-        default = REQUIRED if line.value is None else _value(home, line.value)
-        yield Field(prefix + field, heading, " ".join(sentence.split()), default, kind)
+        match line:
+            case ast.AnnAssign(target=ast.Name(id=field), annotation=kind) if "ClassVar" not in ast.unparse(kind):
+                heading = _heading(home, node.body[place - 1].end_lineno or 0, line.lineno) or heading
+                if inner := _held(home, line.value):
+                    inside, about = f"{prefix}{field}", summary(home, inner)
+                    yield from fields_of(home, inner, prefix=f"{inside}.", heading=f"{inside}: {about}")
+                    continue
+                sentence = " ".join((_string(node.body[place + 1 :]) or described.get(field, "")).split())
+                yield Field(prefix + field, heading, sentence, _value(home, line.value), ast.unparse(kind))
     for base in node.bases:
         if isinstance(base, ast.Name):
             yield from fields_of(home, base.id, prefix=prefix, heading=summary(home, base.id))
@@ -134,24 +127,32 @@ def _factory(default: ast.expr | None) -> ast.expr | None:
 
 
 def _string(below: list[ast.stmt]) -> str:
+    """The string that stands first below a field, if one does."""
     match below:
-        case [ast.Expr(value=ast.Constant(value=str(text)))]:
+        case [ast.Expr(value=ast.Constant(value=str(text))), *_]:
             return text
     return ""
 
 
-def _value(module: str, node: ast.expr) -> Any:
-    """The value of a default, in which our constants may stand."""
-    match node, _factory(node):
+def _value(module: str, default: ast.expr | None) -> Any:
+    """The value of a default, in which constants of ours may stand."""
+    match default, _factory(default):
+        case None, _:
+            return REQUIRED
         case ast.Call(func=ast.Name(id="field"), keywords=given), None:
-            return next((_value(module, word.value) for word in given if word.arg == "default"), REQUIRED)
+            return _value(module, next((word.value for word in given if word.arg == "default"), None))
         case _, ast.Lambda(body=body):
             return _value(module, body)
         case _, ast.Name(id="list"):
             return []
+        case ast.expr() as expression, _:
+            return _evaluated(module, expression)
+
+
+def _evaluated(module: str, expression: ast.expr) -> Any:
     names: dict[str, Any] = {"list": list, "math": math, "MISSING": REQUIRED}
-    for part in ast.walk(node):
+    for part in ast.walk(expression):
         if isinstance(part, ast.Name) and part.id not in names:
             home, found = find(module, part.id)
             names[part.id] = _value(home, found) if isinstance(found, ast.expr) else REQUIRED
-    return eval(compile(ast.Expression(node), module, "eval"), {"__builtins__": {}}, names)
+    return eval(compile(ast.Expression(expression), module, "eval"), {"__builtins__": {}}, names)

@@ -196,7 +196,7 @@ def holders(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, type[Any
 def choices_in(sentence: str) -> list[str]:
     """The choices of a sentence such as ``What happens: copy (not private) | drop.``"""
     first, *others = sentence.split(" | ")
-    return [re.sub(r" \(.*", "", first).split()[-1], *(re.split(r"[ .;,]", other)[0] for other in others)]
+    return [re.sub(r" \(.*", "", first).split()[-1], *(re.split(r"[ .;,:]", other)[0] for other in others)]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
