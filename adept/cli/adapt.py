@@ -39,6 +39,8 @@ class AdaptConfig:
     # --- Files
     examples: str = MISSING
     """Public utterances of your domain, some hundred: they stand in the result word for word."""
+    public: bool = False
+    """Declare the examples public: anyone may read them. Without it nothing is adapted."""
     output_dir: str = MISSING
     """A new directory for the adapted model."""
     model_dir: str | None = None
@@ -66,6 +68,11 @@ class AdaptResult:
 
 def run(config: AdaptConfig) -> AdaptResult:
     """Adapt and save a model; raises AdeptError for what the user can mend."""
+    if config.public is not True:
+        raise ConfigurationError(
+            "public must be true to adapt a model, got false: the examples will stand in the model and in what it writes, word for "
+            "word, and no guarantee covers them; add public=true if anyone may read them"
+        )
     begin = time.monotonic()
     examples = read_corpus(config.examples, text_column=config.text_column).texts
     model, tokenizer = load_model(config.model_dir)

@@ -34,7 +34,7 @@ def main() -> int:
 
     def command(config: LedgerConfig) -> None:
         entries, summed = run(config)
-        spent = f"{words(summed.epsilon)}, delta {summed.delta:g}, in all releases together"
+        spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
         equal = f"{summed.equal}: their budgets add up as well where they are one person's"
         rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
         show(f"{summed.releases} releases", rows + [("equal rows in one release", equal)] * (summed.equal > 1))
@@ -46,5 +46,5 @@ def main() -> int:
 
 def _line(entry: LedgerEntry) -> list[str]:
     finished = entry.finished or "interrupted, or running"
-    numbers = [words(entry.epsilon), f"{entry.delta:g}", str(entry.rows)]
+    numbers = [words(entry.epsilon), words(entry.delta), str(entry.rows)]
     return [entry.started, finished, entry.mechanism, *numbers, entry.model_sha256[:12], entry.output]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from adept.errors import ConfigurationError
 
 REMOVED = {
-    "adapt_share": "adapt the model to public examples instead (adept adapt examples=FILE output_dir=DIR)",
-    "adapt_records": "adapt the model to public examples instead (adept adapt examples=FILE output_dir=DIR)",
+    "adapt_share": "adapt the model to public examples instead (adept adapt examples=FILE public=true output_dir=DIR)",
+    "adapt_records": "adapt the model to public examples instead (adept adapt examples=FILE public=true output_dir=DIR)",
     **{
         f"training.content.kind={kind}": "training.content.kind=topics keeps more of what a text is about"
         for kind in ("words", "classes", "labels", "air_travel")

@@ -36,7 +36,7 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
         yield "nothing, epsilon is infinite"
         return
     claimed = f" (claimed {words(statement.claimed_epsilon)})" if statement.claimed_epsilon != statement.epsilon else ""
-    delta = f", delta {statement.guarantee.delta:g}" if statement.guarantee.delta else ""
+    delta = f", delta {words(statement.guarantee.delta)}" if statement.guarantee.delta else ""
     yield f"epsilon {words(statement.epsilon)}{claimed}{delta}{_parts(statement)}"
     if statement.epsilon < LARGEST and not delta:
         odds = Decimal(words(math.exp(statement.epsilon)))
@@ -45,7 +45,7 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
         yield f"for a person {words(statement.person_epsilon)}, at most {statement.max_records_per_person} records"
     if shuffled := statement.shuffled:
         how = "shuffled here" if shuffled.here else "as declared"
-        yield f"hidden among {shuffled.smallest} ({how}): {words(shuffled.epsilon)}, delta {shuffled.delta:g}"
+        yield f"hidden among {shuffled.smallest} ({how}): {words(shuffled.epsilon)}, delta {words(shuffled.delta)}"
 
 
 def _parts(statement: PrivacyStatement) -> str:

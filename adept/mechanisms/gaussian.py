@@ -122,7 +122,7 @@ class Gaussian(Mechanism):
             exact=exact,
             sensitivity=2 * self.clip_norm,
             scale=self._scale(dim),
-            text=f"The released latent is ({words(self.epsilon)}, {self.delta:.4g})-LDP (approximate, l2 sensitivity) for any "
+            text=f"The released latent is ({words(self.epsilon)}, {words(self.delta)})-LDP (approximate, l2 sensitivity) for any "
             f"two records, and so is every text decoded from it{grade}",
         )
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 
@@ -51,15 +51,15 @@ def json_number(value: float | None) -> float | str | None:
     return "inf" if value is not None and math.isinf(value) else value
 
 
-def words(epsilon: float) -> str:
-    """Return epsilon for a sentence: four significant digits, rounded up, so that what is said is never too small.
+def words(number: float) -> str:
+    """Return an epsilon or a delta for a sentence: four significant digits, rounded up, so that what is said is never too small.
 
     The shortest decimal that means the same float is what is rounded: .01 is said to be .01, although the float is 2e-19 above it.
     """
-    if math.isinf(epsilon):
+    if math.isinf(number):
         return "infinite"
-    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(epsilon)))
-    return f"{rounded.normalize():f}" if epsilon >= 1e-4 else f"{rounded:.3e}"
+    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(number))).normalize()
+    return f"{rounded:f}" if not rounded or rounded >= Decimal("1e-4") else f"{rounded:e}"
 
 
 def total(*epsilons: float, times: int = 1) -> float:

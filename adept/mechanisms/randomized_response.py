@@ -115,7 +115,7 @@ class RandomizedResponse:
             sensitivity=None,
             scale=None,
             text=f"The released label is {words(spent)}-LDP (pure) for any two records: one of {len(self.labels)} public labels, "
-            f"kept with probability {float(self.keep_probability):.4g}{slack}.",
+            f"kept with probability {words(float(self.keep_probability))}{slack}.",
         )
 
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:

@@ -7,7 +7,7 @@ and so not private. Everything else is dropped.
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from adept.data.corpus import Columns, find_label_column, text_of
@@ -143,15 +143,37 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
     return columns
 
 
-def checked_records(records: Iterator[Record], label_column: str | None, options: ReleaseOptions) -> Iterator[Record]:
-    """Pass records on, after a look at every column that will be used and at how many records a person has."""
+def checked_records(
+    records: Iterator[Record],
+    label_column: str | None,
+    options: ReleaseOptions,
+    *,
+    labels: Collection[str] | None = None,
+) -> Iterator[Record]:
+    """Pass records on, after a look at every column that will be used and at how many records a person has.
+
+    Args:
+        records: as they are read.
+        label_column: of the output.
+        options: of the release.
+        labels: the public labels that a record may have; None: any.
+
+    Raises:
+        ConfigurationError: a label is not public; it is not repeated.
+        DataError: a column is missing, or a person has too many records.
+    """
     persons = _Persons(options.person_column, options.max_records_per_person or 0) if options.person_column else None
     # A model that writes labels does with or without them, record by record, unless their column was named.
     optional_label = options.labels == "joint" and options.label_column is None
     needed = [options.text_column, *([label_column] if label_column and not optional_label else [])]
+    allowed = None if labels is None else {*labels, *([None] if optional_label else [])}
     for number, record in enumerate(records, start=1):
         for column in needed:
             text_of(record, column, number=number)
+        if label_column and allowed is not None and record.get(label_column) not in allowed:
+            raise ConfigurationError(
+                f"labels must be in the public label set, got another one in record {number}: add it to label_set=, if it is public"
+            )
         if missing := [column for column in options.keep_columns if column not in record]:
             raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
         if persons:

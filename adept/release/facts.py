@@ -100,6 +100,7 @@ def origin(training_data: TrainingData) -> dict[str, Any]:
         "name": plain_name(training_data.name),
         "public": training_data.public is True,
         "records": training_data.records,
+        "examples": training_data.examples,
     }
 
 

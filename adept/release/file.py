@@ -69,7 +69,10 @@ def release_file(
 def preview_file(
     rewriter: Rewriter, source: str, target: str, *, options: ReleaseOptions, statement_path: str | None = None
 ) -> PrivacyStatement:
-    """Return the statement of a release that is not made: every check is, and nothing is released or written."""
+    """Return the statement of a release that is not made: options and all records are checked, and nothing is released or written.
+
+    The ledger is not asked: whether it knows rows is told when they are to be released.
+    """
     publication = Publication.of(target, statement_path, card=options.card)
     publication.check_names()
     plan, records = plan_release(rewriter, Inputs.of(source, options.format), target, options)

@@ -71,7 +71,11 @@ class Plan:
 
     def checked(self, records: Iterator[Record]) -> Iterator[Record]:
         """Pass records on, after a look at every column that will be used."""
-        return checked_records(records, self.label_column, self.options)
+        response = self.options.response
+        written = self.rewriter.tokenizer.labels if self.options.labels == "joint" else None
+        return checked_records(
+            records, self.label_column, self.options, labels=response.labels if response else written
+        )
 
     def terms(self, publication: Publication) -> dict[str, Any]:
         """Return what must be the same for an interrupted release to be continued: public, and no word of a record."""

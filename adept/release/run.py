@@ -13,6 +13,7 @@ from pathlib import Path
 from adept.data.files import Record
 from adept.errors import AdeptError, DataError, Interrupted
 from adept.release.batches import Batches
+from adept.release.card import card
 from adept.release.journal import Entry, Journal
 from adept.release.ledger import Ledger, claim_rows
 from adept.release.output import open_output
@@ -21,7 +22,6 @@ from adept.release.publication import PARTIAL, Publication
 from adept.release.secret import Prefix, row_digest
 from adept.release.shuffling import Groups
 from adept.release.statement import PrivacyStatement
-from adept.release.wording import card
 
 Progress = Callable[[int], None]
 

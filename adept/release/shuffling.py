@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from adept.data.files import STANDARD_STREAM, Record
 from adept.errors import ConfigurationError
 from adept.mechanisms import LocalRandomizer
-from adept.mechanisms.guarantee import words
 from adept.mechanisms.shuffling import central_epsilon, draws_of
 from adept.release.columns import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
@@ -59,22 +58,6 @@ class Shuffled:
     smallest: int
     epsilon: float
     delta: float
-
-    def text(self, neighbours: str) -> str:
-        """The guarantee in words, with its conditions."""
-        who = (
-            "This run shuffled the records"
-            if self.here
-            else "The user declares that a trusted party shuffles the records"
-        )
-        delta = f"{self.delta:g}" if float(f"{self.delta:g}") >= self.delta else words(self.delta)
-        return (
-            f"{who}. For readers who never see the old order, the file is ({words(self.epsilon)}, {delta})-DP for "
-            f"replacing one record by another ({neighbours}), as each record is hidden among {self.smallest}; on condition "
-            "that nobody contributed more than one record, that the number of records is public, and that no other release of "
-            "them, no time and no place in another file tells their order. Whoever sees the old order is bound by the local "
-            "guarantee alone."
-        )
 
 
 def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) -> None:

@@ -1,22 +1,19 @@
-"""A statement in words, and the card for people who get a file without its history.
+"""A statement in words.
 
-What a statement says of numbers is rounded up (``guarantee.words``); what a model's directory says of itself stands in quotes,
-reduced to a plain name (``facts.plain_name``), so that it cannot add a sentence or a line.
+Every epsilon, delta and probability in it is rounded up (``guarantee.words``, here and in the mechanisms' own texts); what a
+model's directory says of itself stands in quotes, reduced to a plain name (``facts.plain_name``), so that it cannot add a
+sentence or a line.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from adept.mechanisms.guarantee import words
 from adept.release.facts import plain_name
+from adept.release.released import Released
+from adept.release.shuffling import Shuffled
 
-if TYPE_CHECKING:
-    from adept.release.statement import PrivacyStatement
 
-
-def statement_text(statement: PrivacyStatement) -> str:
+def statement_text(statement: Released) -> str:
     """Return what is guaranteed, to whom, and what is not."""
     parts = [statement.guarantee.text, *_labels(statement), composition(statement)]
     if not statement.guarantee.exact:
@@ -25,20 +22,20 @@ def statement_text(statement: PrivacyStatement) -> str:
         )
     if statement.samples > 1:
         parts.append(
-            f"The {statement.samples} rewrites of a record share one released {_kind(statement)} and cost no further budget."
+            f"The {statement.samples} rewrites of a record share one released {kind(statement)} and cost no further budget."
         )
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
-        parts.append(statement.shuffled.text(statement.neighbours))
-    parts.append(f"Not hidden: {_listed(statement.not_hidden)}, and may depend on its words.")
+        parts.append(_shuffled(statement.shuffled, statement.neighbours))
+    parts.append(f"Not hidden: {_listed(statement.not_hidden)}.")
     parts.append(_origin(statement))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
     return " ".join(parts)
 
 
-def composition(statement: PrivacyStatement) -> str:
+def composition(statement: Released) -> str:
     """Return what several records of one person, and several releases of one record, come to."""
     people = statement.max_records_per_person
     if math.isinf(statement.epsilon):
@@ -48,23 +45,23 @@ def composition(statement: PrivacyStatement) -> str:
         return f"Each record is one release; whoever contributed m records is protected with m times epsilon and delta. {again}"
     return (
         f"Nobody contributed more than {people} records (checked); by basic composition a person's epsilon is at most "
-        f"{words(statement.person_epsilon or 0.0)} and delta at most {people * statement.guarantee.delta:g}. {again}"
+        f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. {again}"
     )
 
 
-def card(statement: PrivacyStatement, title: str) -> str:
-    """Return a dataset card in Markdown, for people who get the file without its history."""
-    fields = {
-        key: value
-        for key, value in statement.to_json().items()
-        if isinstance(value, int | float | str) and key != "statement"
-    }
-    rows = "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in fields.items())
+def _shuffled(shuffled: Shuffled, neighbours: str) -> str:
+    """What shuffling adds, and on what conditions."""
+    who = (
+        "This run shuffled the records"
+        if shuffled.here
+        else "The user declares that a trusted party shuffles the records"
+    )
     return (
-        "---\ntags: [differential-privacy, synthetic]\n---\n"
-        f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
-        f"Every text here was written from a randomised {_kind(statement)}, not copied from its record. It may be wrong, and it "
-        "may also be, word for word, what its record, or somebody else, said.\n"
+        f"{who}. For readers who never see the old order, the file is ({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for "
+        f"replacing one record by another ({neighbours}), as each record is hidden among {shuffled.smallest}; on condition "
+        "that nobody contributed more than one record, that the number of records is public, and that no other release of "
+        "them, no time and no place in another file tells their order. Whoever sees the old order is bound by the local "
+        "guarantee alone."
     )
 
 
@@ -72,26 +69,33 @@ def _listed(facts: list[str]) -> str:
     return f"{', '.join(facts[:-1])}, and {facts[-1]}"
 
 
-def _kind(statement: PrivacyStatement) -> str:
+def kind(statement: Released) -> str:
     """What is released: a description has no latent, and so no dimensions."""
     return "description" if statement.dim is None else "latent"
 
 
-def _origin(statement: PrivacyStatement) -> str:
-    name, public = plain_name(statement.training_data.get("name")), statement.training_data.get("public") is True
+def _origin(statement: Released) -> str:
+    data = statement.training_data
+    name, public = plain_name(data.get("name")), data.get("public") is True
     private = (
         ", and the model can write sentences of it; its codec holds sequences of up to four words that stand in two "
         "different texts of it"
     )
     declared, warning = ("public", "") if public else ("PRIVATE", private)
-    packaged = "The model is the one that comes with adept. " if statement.training_data.get("packaged") else ""
+    packaged = "The model is the one that comes with adept. " if data.get("packaged") else ""
+    adapted = (
+        f"; {data['examples']} of its texts are examples, declared public by whoever adapted the model, which may be written "
+        "word for word"
+        if data.get("examples")
+        else ""
+    )
     return (
-        f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared {declared}; '
-        f"this guarantee does not cover the text they were trained on{warning}."
+        f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared {declared} by whoever '
+        f"trained it{adapted}; this guarantee does not cover the text they were trained on{warning}."
     )
 
 
-def _labels(statement: PrivacyStatement) -> list[str]:
+def _labels(statement: Released) -> list[str]:
     match statement.labels:
         case "copy":
             return [
@@ -106,13 +110,13 @@ def _labels(statement: PrivacyStatement) -> list[str]:
                 "Label and text were drawn as one symbol: a label that is not the record's own stands beside a text that says "
                 f"nothing of the record either. The text alone is {words(statement.text_epsilon)}-LDP, the label alone "
                 f"{words(statement.label_epsilon or 0.0)}-LDP; these do not add up, and the pair is "
-                f"({words(statement.epsilon)}, {statement.guarantee.delta:g})-LDP."
+                f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP."
             ]
         case "randomized_response":
             return [
                 "The label is randomised over its public label set with its own epsilon of "
                 f"{words(statement.label_budget)}; the pair of text and label is "
-                f"({words(statement.epsilon)}, {statement.guarantee.delta:g})-LDP."
+                f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP."
             ]
         case "drop":
             return ["The labels are left out."]

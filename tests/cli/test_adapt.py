@@ -20,7 +20,7 @@ def examples(tmp_path: Path) -> Path:
 def test_an_adapted_model_rewrites_and_tells_its_origin(
     topic_run: Path, examples: Path, tmp_path: Path, adept_here: Run
 ) -> None:
-    adapt = ["adapt", f"model_dir={topic_run}", f"examples={examples}"]
+    adapt = ["adapt", f"model_dir={topic_run}", f"examples={examples}", "public=true"]
     done = adept_here(*adapt, f"output_dir={tmp_path / 'adapted'}")
     assert (done.returncode, "word for word" in done.stdout) == (0, True), done.stderr
     (tmp_path / "in.txt").write_text("my router is so broken\n")
@@ -30,6 +30,7 @@ def test_an_adapted_model_rewrites_and_tells_its_origin(
     assert (tmp_path / "out.txt").read_text().startswith("my ")
     stated = json.loads((tmp_path / "out.txt.privacy.json").read_text())
     assert stated["training_data"]["name"] == "air_travel, adapted to 12 examples of tickets.csv"
+    assert "12 of its texts are examples, declared public by whoever adapted the model" in stated["statement"]
     assert "12 examples of tickets.csv" in (tmp_path / "adapted" / "model" / "README.md").read_text()
 
 
@@ -37,6 +38,7 @@ def test_an_adapted_model_rewrites_and_tells_its_origin(
     ("override", "said"),
     [
         ("trainer.max_epochs=-1", "at least 0"),
+        ("public=false", "public must be true to adapt a model, got false: the examples will stand in the model"),
         ("examples=nowhere.txt", "nowhere.txt"),
         ("text_column=body", "column 'body' is missing"),
     ],
@@ -44,7 +46,14 @@ def test_an_adapted_model_rewrites_and_tells_its_origin(
 def test_what_the_user_can_mend_is_one_line(
     topic_run: Path, examples: Path, tmp_path: Path, adept_here: Run, override: str, said: str
 ) -> None:
-    given = ["adapt", f"model_dir={topic_run}", f"examples={examples}", f"output_dir={tmp_path / 'new'}", override]
+    given = [
+        "adapt",
+        f"model_dir={topic_run}",
+        f"examples={examples}",
+        "public=true",
+        f"output_dir={tmp_path / 'new'}",
+        override,
+    ]
     done = adept_here(*given)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr

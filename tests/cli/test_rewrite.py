@@ -173,3 +173,23 @@ def test_progress_tells_rate_and_time_left_on_a_terminal_and_nothing_elsewhere(
     assert "50/100" in told
     assert "/s" in told
     assert "0:00:0" in told
+
+
+@pytest.mark.parametrize("labels", ["randomized_response", "joint_response"])
+def test_a_dry_run_finds_a_label_that_is_not_public(
+    adept_here: Run, topic_run: Path, labelled_file: Path, tmp_path: Path, labels: str
+) -> None:
+    budget = ["epsilon=8", *(["label_epsilon=2"] if labels == "randomized_response" else [])]
+    command = [
+        "rewrite",
+        f"model_dir={topic_run}",
+        f"input={labelled_file}",
+        f"output={tmp_path}/o.jsonl",
+        "dry_run=true",
+    ]
+    command += [*budget, f"labels={labels}", "label_set=[intent_0,other]", "mechanism=description"]
+    done = adept_here(*command)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "labels must be in the public label set, got another one in record 2" in done.stderr
+    assert "intent_1" not in done.stderr
+    assert adept_here(*[part.replace("other]", "intent_1]") for part in command]).returncode == 0

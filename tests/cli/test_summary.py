@@ -60,7 +60,7 @@ def test_a_false_claim_is_set_beside_the_truth() -> None:
 
 def test_odds_are_said_where_they_hold_and_can_be_read() -> None:
     assert lines(guarantee=Identity().guarantee(16))[1] == "guaranteed: nothing, epsilon is infinite"
-    assert lines(guarantee=Gaussian(epsilon=2.0).guarantee(16))[1] == "guaranteed: epsilon 2, delta 1e-06"
+    assert lines(guarantee=Gaussian(epsilon=2.0).guarantee(16))[1] == "guaranteed: epsilon 2, delta 1e-6"
     assert lines(guarantee=L1Laplace(epsilon=512.0).guarantee(16))[1] == "guaranteed: epsilon 512"
     assert "at most 2.719-fold" in lines(guarantee=L1Laplace(epsilon=1.0).guarantee(16))[1]
 
@@ -68,4 +68,4 @@ def test_odds_are_said_where_they_hold_and_can_be_read() -> None:
 @pytest.mark.parametrize(("here", "how"), [(True, "shuffled here"), (False, "as declared")])
 def test_a_shuffled_file_says_what_the_order_hides(here: bool, how: str) -> None:
     shuffled = Shuffled(here=here, records=1000, smallest=900, epsilon=0.5, delta=1e-6)
-    assert f"hidden among 900 ({how}): 0.5, delta 1e-06" in lines(shuffled=shuffled)[1]
+    assert f"hidden among 900 ({how}): 0.5, delta 1e-6" in lines(shuffled=shuffled)[1]

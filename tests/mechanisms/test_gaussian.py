@@ -166,5 +166,5 @@ def test_an_unknown_calibration_is_refused() -> None:
 def test_the_guarantee_states_delta_and_whether_it_is_exact() -> None:
     guarantee = Gaussian(epsilon=8.0, delta=1e-7).guarantee(64)
     assert (guarantee.delta, guarantee.exact, guarantee.sensitivity) == (1e-7, True, 2.0)
-    assert "(8, 1e-07)-LDP" in guarantee.text
+    assert "(8, 1e-7)-LDP" in guarantee.text
     assert not Gaussian(epsilon=8.0, calibration="analytic").guarantee(64).exact

@@ -554,7 +554,7 @@ def test_a_joint_release_needs_a_label_of_the_public_set_with_every_record(
         joint.rewrite(["flights to boston"])
     given, out = tmp_path / "in.jsonl", str(tmp_path / "out.jsonl")
     given.write_text('{"text": "a", "intent": "xanthic"}\n')
-    with pytest.raises(ConfigurationError, match="unknown one in record 0") as caught:
+    with pytest.raises(ConfigurationError, match="another one in record 1") as caught:
         release_file(joint, str(given), out, options=JOINT_RESPONSE)
     assert "xanthic" not in str(caught.value)
     given.write_text('{"text": "a"}\n')

@@ -63,7 +63,7 @@ def test_shuffled_rows_are_the_same_rows_in_another_order(rewriter: Rewriter, nu
     assert (described["shuffled_here"], described["shuffled_records"], described["shuffled_smallest"]) == (True, 60, 20)
     assert described["central_epsilon"] == central_epsilon([Draw(6.0, 64)], records=20, delta=1e-6)
     assert "This run shuffled the records" in statement.text
-    assert ", 1e-06)-DP for replacing one record by another" in statement.text
+    assert ", 1e-6)-DP for replacing one record by another" in statement.text
 
 
 def test_a_declared_shuffle_leaves_the_order_and_says_whose_word_it_is(

@@ -1,5 +1,6 @@
 """Budgets add up exactly, and the statement says what they are."""
 
+import ast
 import hashlib
 import math
 from dataclasses import replace
@@ -9,13 +10,17 @@ from pathlib import Path
 import pytest
 import torch
 
+import adept
 from adept.errors import ConfigurationError
-from adept.mechanisms import Codebook, L1Laplace, LearnedCodebook, RandomizedResponse
+from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, RandomizedResponse
 from adept.mechanisms.guarantee import json_number, share, total, words
 from adept.models.network.autoencoder import TrainingData
-from adept.release import facts, wording
+from adept.release import facts
+from adept.release.card import card
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.loading import load_model
+
+PACKAGE = Path(adept.__file__).parent
 
 
 @pytest.mark.parametrize("records", [1, 2, 3, 7, 10, 49, 1000, 999_983])
@@ -80,7 +85,7 @@ def test_a_simulation_says_that_it_guarantees_nothing() -> None:
 
 
 def test_private_training_text_is_named_as_such() -> None:
-    assert "declared public" in statement().text
+    assert "declared public by whoever trained it" in statement().text
     assert "declared PRIVATE" in statement(training_data={"name": "files", "public": False, "records": 9}).text
 
 
@@ -100,9 +105,9 @@ def test_a_card_of_descriptions_does_not_say_that_nobody_said_so() -> None:
     from adept.mechanisms import Description
 
     described = statement(mechanism="description", guarantee=Description(epsilon=32.0).guarantee(), dim=None, samples=2)
-    assert "not what anyone said" not in wording.card(described, "out.txt")
-    assert "word for word" in wording.card(described, "out.txt")
-    assert "randomised description" in wording.card(described, "out.txt")
+    assert "not what anyone said" not in card(described, "out.txt")
+    assert "word for word" in card(described, "out.txt")
+    assert "randomised description" in card(described, "out.txt")
     assert "latent" not in described.text
 
 
@@ -133,7 +138,7 @@ def test_a_gaussian_with_randomised_labels_states_its_delta() -> None:
         labels="randomized_response",
         label_response=replace(RESPONSE, epsilon=1.0),
     )
-    assert "(3, 1e-05)-LDP" in both.text
+    assert "(3, 1e-5)-LDP" in both.text
 
 
 @pytest.mark.parametrize("people", [1, 2, 3, 7, 49])
@@ -169,9 +174,9 @@ def test_a_strangers_model_can_put_neither_lines_nor_markup_into_statement_and_c
         assert len(told) < 2000
     assert "PRIVATE" in forged.text
     assert forged.to_json()["private_model"] is True
-    plain = wording.card(statement(), "title")
-    assert wording.card(forged, "title").count("\n") == plain.count("\n")
-    assert "# Guarantee" not in wording.card(forged, "title\n# Guarantee").replace("# title ? Guarantee", "")
+    plain = card(statement(), "title")
+    assert card(forged, "title").count("\n") == plain.count("\n")
+    assert "# Guarantee" not in card(forged, "title\n# Guarantee").replace("# title ? Guarantee", "")
 
 
 def test_what_is_needed_to_check_and_to_debias_is_stated() -> None:
@@ -179,7 +184,7 @@ def test_what_is_needed_to_check_and_to_debias_is_stated() -> None:
     assert described["label_set"] == ["fare", "flight"]
     assert described["label_keep_probability"] == pytest.approx(math.exp(1.5) / (math.exp(1.5) + 1))
     assert any("took part" in line for line in described["not_hidden"])
-    assert "the time that a record takes" in described["statement"]
+    assert "how long a record takes" in described["statement"]
 
 
 def test_a_codebook_is_described_as_it_came_to_be() -> None:
@@ -196,3 +201,60 @@ def test_the_models_digest_is_that_of_its_weights_file(tiny_run: Path) -> None:
     model, _ = load_model(tiny_run)
     weights = (tiny_run / "model" / "model.safetensors").read_bytes()
     assert facts.model_sha256(model) == hashlib.sha256(weights).hexdigest()
+
+
+def test_examples_are_public_by_the_word_of_whoever_adapted_the_model() -> None:
+    adapted = statement(training_data={"name": "atis", "public": True, "records": 90, "examples": 12})
+    assert "12 of its texts are examples, declared public by whoever adapted the model" in adapted.text
+    assert "adapted" not in statement().text
+
+
+def test_what_is_not_hidden_is_said_in_full() -> None:
+    plain = statement(labels="drop").not_hidden
+    copied = statement(labels="copy", kept_columns=["time"]).not_hidden
+    assert set(copied) - set(plain) == {"each record's label", "each record's time"}
+    for fact in ("took part", "how many records", "their order", "how long a record takes", "training text", "error"):
+        assert any(fact in said for said in plain), fact
+    assert all(said in statement(labels="drop").text for said in plain)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(0.0, "0"), (1e-6, "1e-6"), (1.00049e-6, "1.001e-6"), (1e-4, "0.0001"), (9.9999e-5, "0.0001"), (3e-300, "3e-300")],
+)
+def test_a_delta_in_words_is_never_smaller_than_it_is(number: float, said: str) -> None:
+    assert words(number) == said
+    assert float(words(number)) >= number
+
+
+def test_the_deltas_of_pairs_and_persons_are_rounded_up() -> None:
+    gaussian = Gaussian(epsilon=2.0, delta=1.000049e-6)
+    text = statement(guarantee=gaussian.guarantee(16), labels="randomized_response", label_response=RESPONSE).text
+    assert "(3.5, 1.001e-6)-LDP" in text
+    assert "(2, 1.001e-6)-LDP" in text
+    person = statement(guarantee=gaussian.guarantee(16), max_records_per_person=3)
+    assert Fraction(person.person_delta or 0.0) >= 3 * Fraction(1.000049e-6)
+    assert "delta at most 3.001e-6" in person.text
+
+
+STATED = ["release/wording.py", "release/ledger.py", "cli/summary.py", "cli/ledger.py"]
+
+
+@pytest.mark.parametrize(
+    "module", [*STATED, *sorted(f"mechanisms/{path.name}" for path in (PACKAGE / "mechanisms").glob("*.py"))]
+)
+def test_numbers_reach_a_statement_through_one_function(module: str) -> None:
+    """No f-string of these modules, errors aside, formats a budget or a probability in another way."""
+    tree = ast.parse((PACKAGE / module).read_text("utf-8"))
+    errors = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise) for part in ast.walk(node)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FormattedValue) or id(node) in errors:
+            continue
+        source, form = ast.unparse(node.value), ast.unparse(node.format_spec) if node.format_spec else ""
+        if source.startswith(
+            ("words(", "_", "rounded", "math.log2(size)")
+        ):  # and what others of these functions return
+            continue
+        read = {part.attr for part in ast.walk(node.value) if isinstance(part, ast.Attribute)}
+        assert not any(name.endswith(("epsilon", "delta", "probability")) for name in read), f"{module}: {source}"
+        assert not form.strip("f'\"").endswith(("g", "e", "%")), f"{module}: {source}:{form}"

@@ -100,9 +100,9 @@ def own_texts(model: Autoencoder) -> list[str]:
 
 
 def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
-    """Where the result comes from: as public as the model was, by examples that are public because they are handed over as such."""
+    """Where the result comes from: as public as the model was, with examples that whoever adapts it declares public."""
     name = "".join(c for c in f"{data.name}, adapted to {examples} examples of {source}" if c.isprintable())[:200]
-    return TrainingData(name, data.public, data.records + examples)
+    return TrainingData(name, data.public, data.records + examples, data.examples + examples)
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:

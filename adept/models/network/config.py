@@ -61,6 +61,7 @@ class TrainingData:
     name: str = "unknown"
     public: bool = False
     records: int = 0
+    examples: int = 0  # of these records, those that somebody adapted the model to, who declared them public
 
     def __post_init__(self) -> None:
         if not isinstance(self.public, bool):
@@ -70,3 +71,4 @@ class TrainingData:
                 f"training_data.name must be a line of at most {LONGEST_NAME} characters, got {printable(self.name)}"
             )
         check_whole(0, MOST_RECORDS, **{"training_data.records": self.records})
+        check_whole(0, self.records, **{"training_data.examples": self.examples})

@@ -104,7 +104,7 @@ def test_the_result_is_as_public_as_the_model_was_and_says_where_its_examples_co
     public: Loaded, adapted: Loaded
 ) -> None:
     data = adapted[0].training_data
-    assert data == TrainingData("air_travel, adapted to 32 examples of examples.txt", True, 232)
+    assert data == TrainingData("air_travel, adapted to 32 examples of examples.txt", True, 232, 32)
     model, tokenizer = public
     closed = Autoencoder(model.config, vocabulary_size=model.vocabulary_size, clip=model.clip)
     closed.training_data, closed.codec = replace(data, public=False), model.codec

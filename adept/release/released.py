@@ -1,0 +1,105 @@
+"""What was released, and every number that follows from it: what a statement (``adept.release.statement``) is made of."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from adept.mechanisms import JointResponse, RandomizedResponse
+from adept.mechanisms.guarantee import Guarantee, total
+from adept.release.shuffling import Shuffled
+
+NOT_HIDDEN = (
+    "that someone took part",
+    "how many records there are",
+    "which record lacks a column, has an unknown label or is its person's one too many, where a run ends with that error",
+    "what the model learned from its training text",
+)
+ORDER = "their order"
+TIME = "how long a record takes, which depends on its length and its words, for whoever sees when its rows are written"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released:
+    """What was released, how, and of what.
+
+    ``epsilon`` is the true total per record, over what is private under ``neighbours``: with copied labels the neighbours are
+    records with the same label, because two records with different labels can be told apart for certain.
+    """
+
+    mechanism: str
+    mechanism_options: dict[str, Any]  # every field of the mechanism, which tells its distribution
+    guarantee: Guarantee  # of the released latent, and so of the text; of text and label where they are one symbol
+    dim: int | None
+    clip: str | None
+    clip_norm: float | None
+    records: int
+    samples: int
+    labels: str | None  # how labels were treated; None where the input has none
+    label_response: RandomizedResponse | JointResponse | None  # what randomised labels, beside the text or with it
+    kept_columns: list[str]
+    training_data: dict[str, Any]
+    versions: dict[str, str]
+    codebook: dict[str, Any] = field(default_factory=dict)  # size, top and codebook_sha256, as realised
+    model_sha256: str | None = None
+    output_sha256: str | None = None
+    date: str | None = None  # when the release was finished, UTC
+    max_records_per_person: int | None = None  # what a person column was checked against; None without one
+    shuffled: Shuffled | None = None  # what is hidden further by a new order; None where records keep theirs
+    simulated: bool = False
+
+    @property
+    def label_epsilon(self) -> float | None:
+        """The true epsilon of the written label alone, where labels are released."""
+        response = self.label_response
+        return response.label_epsilon if isinstance(response, JointResponse) else self.label_budget or None
+
+    @property
+    def label_budget(self) -> float:
+        """What labels spend beside the guarantee: nothing where it is that of the pair, or where they are not released."""
+        response = self.label_response
+        return response.guarantee().epsilon if response and not isinstance(response, JointResponse) else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """The true total per record."""
+        return total(self.guarantee.epsilon, self.label_budget)
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """What the mechanisms' authors say the total is."""
+        return total(self.guarantee.claimed_epsilon, self.label_budget)
+
+    @property
+    def text_epsilon(self) -> float:
+        """The true total of the text alone, for any two records."""
+        response = self.label_response
+        return response.text_epsilon if isinstance(response, JointResponse) else self.guarantee.epsilon
+
+    @property
+    def person_epsilon(self) -> float | None:
+        """The true total per person, where a person column was checked (basic composition); summed exactly, rounded up once."""
+        people = self.max_records_per_person
+        return total(self.guarantee.epsilon, self.label_budget, times=people) if people else None
+
+    @property
+    def person_delta(self) -> float | None:
+        """The delta that goes with it."""
+        people = self.max_records_per_person
+        return total(self.guarantee.delta, times=people) if people else None
+
+    @property
+    def neighbours(self) -> str:
+        """Which records cannot be told apart: what is copied tells records apart for certain."""
+        copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
+        return f"any two records with the same {' and '.join(copied)}" if copied else "any two records"
+
+    @property
+    def trust(self) -> str:
+        """Whom the stated guarantee asks to trust: nobody but this machine, or those who shuffled too."""
+        return "shuffled" if self.shuffled else "local"
+
+    @property
+    def not_hidden(self) -> list[str]:
+        """What nobody promises to hide."""
+        labels = ["each record's label"] if self.labels == "copy" else []
+        order = [] if self.shuffled and self.shuffled.here else [ORDER]
+        return [*NOT_HIDDEN, *order, *labels, *(f"each record's {column}" for column in self.kept_columns), TIME]
