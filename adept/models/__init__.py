@@ -1,1 +1,2 @@
-"""The autoencoder, what it is trained towards, and its training."""
+"""The public model: tokenizer, language model, codec, topics, network, training and adaptation. A room imports from those before
+it."""

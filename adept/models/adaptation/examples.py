@@ -1,25 +1,16 @@
-"""A trained model in another domain, by a few hundred public texts of it: nothing has to be trained.
+"""Adapts a model to another domain by a few hundred public texts of it, in closed form: nothing is trained.
 
 What a model of public text lacks in a new domain is not grammar but *place*: its topics, codewords and texts lie where its own
-text is. All of these are fitted in closed form, so they can be fitted again, in seconds:
+text is. All of these can be fitted again in seconds:
 
 - *words* that the examples bring are added to the vocabulary;
-- *topics*, one more for every example up to 400 in all, are fitted on examples, each ``WEIGHT`` times, beside some own texts;
-- *codewords* are the examples themselves and, where there is room, the model's own texts that are nearest to them; for small
-  budgets the examples' means;
-- the *codec* has the examples first on its shelf, and its n-grams learn from them;
+- *topics*, one more for every example up to 400 in all, are fitted to the examples, each ``WEIGHT`` times, beside some of the
+  model's own texts. They know what words mean if the model has synonyms; co-occurrence plays no part, as so few texts do not show
+  it;
+- *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets also the
+  examples' means;
+- the *codec* has the examples as its first utterances, and its n-grams learn from them;
 - the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
-
-Measured (one seed, validation split, 500 examples of the public half, nearest example written): HWU64 .29 at eps = 8 with the
-model's topics and codewords, .49 with the examples as codewords, .64 with topics of their own; SNIPS .86, .96 and .96. Topics
-of the examples alone, or without the weight, are within .03 of it. What company words keep is not told by so few texts: with
-it, as topics have it otherwise, SNIPS has .903 and .954 at eps = 4 and 8, without it .924 and .963; HWU64 .454 and .612, .446
-and .619. What holds 500 examples back is that a classifier reads 500 different texts and no more: even without noise .643 on
-HWU64, where the text itself has .852. So what room a codebook has left goes to the model's own texts, and that says more the
-fewer examples there are (eps = 8, one seed, examples alone and 1,024 codewords: HWU64 with 50 examples .207 and .388, with 150
-.445 and .520; with 500, means of three releases, .629 and .645, SNIPS .954 and .967, ATIS .824 and .817; at eps = 6 HWU64 .500
-and .530, ATIS .765 and .783). 2,048 codewords are as good at 8 and worse at 4. All of this was measured before topics of
-examples knew what words mean, which so few texts do not tell (``adept.models.topics.encoder``).
 """
 
 import random
@@ -42,8 +33,8 @@ from adept.models.topics.encoder import MEANT, TOPICS
 
 WEIGHT, BESIDE = 3, 4000  # how often an example counts beside so many of the model's own texts
 FEWEST, MOST_CODEWORDS, MOST_TOPICS = 8, 1024, 400
-ALIKE = 0.8  # cosine from which on one public text says what another does
-MOST_HELD_OUT, ONE_HELD_OUT_OF = 50, 12  # examples that nothing is learned from: they tell what survives of such text
+REDUNDANT = 0.8  # cosine from which on one public text says what another does
+MOST_HELD_OUT, ONE_HELD_OUT_OF = 50, 12  # examples that nothing is learned from: an estimate of utility rests on them
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
@@ -79,7 +70,7 @@ def adapt(
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)
     texts = [*examples * WEIGHT, *beside]
     rows = new_tokenizer.encode(texts, max_length=model.config.max_length)
-    adapted.topics.fit(rows, seed=seed, words=new_tokenizer.words, company=0.0, meaning=meaning)
+    adapted.topics.fit(rows, seed=seed, words=new_tokenizer.words, cooccurrence=0.0, meaning=meaning)
     old, new = encode_public(model, tokenizer, texts), encode_public(adapted, new_tokenizer, texts)
     translate(adapted, new, old, source=model)
     latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own)]
@@ -106,9 +97,9 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model with more words, read like unknown ones and hardly ever written until they are trained.
+    """Return a copy of a model with more words, which are embedded as the unknown word is and hardly ever written until trained.
 
-    Its topics, and what its decoder makes of them, are still to be set.
+    Its topics, and the decoder's weights that read them, are still to be set.
     """
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
@@ -126,7 +117,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Let a decoder that knows old latents (N, n) read new ones (N, n') of the same texts: W z becomes W A z', with z ~ A z'."""
+    """Let a decoder of old latents (N, n) read new ones (N, n') of the same texts: W z becomes W A z', with z ~ A z'."""
     new, old = model.scaled(new).double().cpu(), source.scaled(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
     inputs, size = source.decoder.get_parameter("weight_ih_l0").cpu(), model.config.embedding_dim
@@ -135,10 +126,10 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of public examples: half as many means and fewer, the examples, and more.
+    """Return codebooks for the latents (N, n) of public examples: at most half as many means, the examples, and more texts.
 
-    Where every codeword is to be answered with a public text, no more is to be said than which text it is. Behind the examples
-    stand those of a model's own texts (M, n) that lie nearest to them, until there are MOST_CODEWORDS.
+    The largest one holds the examples and, behind them, those of the model's own texts (M, n) that lie nearest to them, up to
+    MOST_CODEWORDS: a release is answered with the text of its codeword.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -157,16 +148,16 @@ def _near(directions: Tensor, own: Tensor) -> Tensor:
     for place in nearness.argsort(descending=True, stable=True).tolist():
         if len(directions) + len(chosen) == MOST_CODEWORDS:
             break
-        if likeness[place] < ALIKE:
+        if likeness[place] < REDUNDANT:
             chosen.append(place)
             likeness = torch.maximum(likeness, own @ own[place])
     return own[chosen]
 
 
 def _codec(examples: Sequence[str], own: Sequence[str], *, held_out: Iterable[str], seed: int) -> Codec:
-    """Return a codec that learned from examples and the model's texts, with the examples first on its shelf.
+    """Return a codec of examples and the model's texts whose first utterances are the examples.
 
-    It has no network: one would take three times as long to learn as all else together.
+    It has no network: to learn one would take three times as long as all else together.
     """
     codec = Codec.of([*examples, *own], public=True, network=False, seed=seed)
     first = {words_of(text) for text in examples}

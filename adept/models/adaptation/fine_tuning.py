@@ -1,4 +1,4 @@
-"""Training an adapted model's decoder further: the only part of adapting that needs a trainer, which a release never imports."""
+"""Trains an adapted model's decoder further; a module of its own because a trainer takes seconds to import."""
 
 import random
 from dataclasses import replace

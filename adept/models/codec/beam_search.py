@@ -1,12 +1,9 @@
-"""Rate and distortion: the texts near a record that a budget of bits can write, nearest first.
+"""Beam search: the texts near a record that a budget of bits can write, nearest first.
 
-Word by word, the record's next word is said or left out, and before one that is said the likeliest word may be put in. A word left
-out adds its weight to the distance, a word put in a part of its weight, and every word that is said costs the bits that the model
-asks for it. All texts made so are complete texts of the model's language, since each is closed by an end that is paid for. A beam
-keeps, for every number of bits, the few texts nearest to the record that cost no more.
-
-Four likely words in one's place keep .001 to .009 more of the slot values and take a quarter to three quarters longer. (Validation
-splits of ATIS and SNIPS, K = 2^19 and 2^26; time of HWU64 too.)
+Word by word, the record's next word is kept or left out, and before a word that is kept the likeliest word may be inserted. A
+word left out adds its weight to the distance, an inserted word a part of its weight, and every word that is kept or inserted
+costs the bits that the model asks for it. Every text found is a complete text of the model's language, since it is closed by an
+end that is paid for. The beam keeps, for every number of bits, the few texts nearest to the record that cost no more.
 """
 
 import math
@@ -57,7 +54,7 @@ class TextSearch:
     """Searches texts near to one record; the steps that it remembers are as secret as the record, and end with it.
 
     Args:
-        model: says what is likely; one that is told by the last words alone makes the search quick.
+        model: says what is likely; the search is quick with one that reads the last words alone.
         weigh: the weight of a record's word that is left out.
         weigh_added: the weight of a word put in.
     """

@@ -1,4 +1,4 @@
-"""A codec's two files in a model directory: words and utterances as JSON, n-grams and the network as tables of whole numbers.
+"""A codec's files in a model directory: words and utterances as JSON, n-grams, network and list as tables of whole numbers.
 
 They are read as if a stranger had made them (``adept.models.untrusted_files``): every list, number and word is checked before the
 codec is put together, so that afterwards no record can make it fail.

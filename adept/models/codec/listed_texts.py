@@ -1,13 +1,12 @@
-"""The likeliest texts of a model: the first numbers of a codec, one text each.
+"""Listed texts: the likeliest texts of a language model, which have the first numbers of a codec, one text each.
 
 A code that hashes numbers to texts (``adept.models.codec.arithmetic_code``) spends several numbers on the likeliest texts and
 none on some others: of K = 2^19 numbers it loses about two bits. Up to such a K the texts can be listed instead. The likeliest K
-texts are those that cost at most some number of bits, and they are found by going on, from the empty text, with every word that
-leaves enough bits for the rest. How few bits the rest of a text takes is read off the texts that the model was learned from,
-after the same two words. (Of the texts that cost at most 19 bits five in six are found so on SNIPS, and half as many beginnings
-are read as where the last word alone tells; those that are missed leave their places to others, a quarter of a bit less likely.)
+texts cost at most some number of bits, and they are found from the empty text by appending every word that leaves enough bits for
+the rest. How few bits the rest of a text takes is estimated from the texts that the model was learned from, after the same two
+words. A text whose rest is estimated too dear is missed, and its place goes to one that is slightly less likely.
 
-The list is made once, when a codec is learned, in floating point and for many beginnings at a time. It is saved: its order is what
+The list is made once, when a codec is learned, in floating point and for many prefixes at a time. It is saved: its order is what
 counts.
 """
 
@@ -67,7 +66,7 @@ def likeliest(
         model: what is likely; at most 2^15 words.
         texts: what it was learned from, as numbers closed by the end.
         count: how many are wanted; fewer are found where there are no more, or too many beginnings would have to be read.
-        report: is told the share that was found.
+        report: gets the share that was found.
     """
     search = _Search(model, texts)
     bits, step, found = FIRST_BITS, 0.0, 0

@@ -1,4 +1,4 @@
-"""A shelf of texts, and which of them is nearest to a record.
+"""The nearest-text index: which of many texts is nearest to a record.
 
 The distance of a text y from a record x: the weights of x's words that y lacks, and ADDED times those of y's words that x
 lacks. A word weighs the square root of its inverse document frequency's logarithm in the public text: rare words weigh more,

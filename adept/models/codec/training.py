@@ -1,4 +1,4 @@
-"""What a codec is learned from: the training text, of which some is held out to tell what of such texts survives."""
+"""Learns a codec from the training text, and holds some text out to estimate what of such text survives."""
 
 import random
 from collections.abc import Sequence

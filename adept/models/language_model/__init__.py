@@ -1,1 +1,1 @@
-"""What text is likely, in whole numbers: n-grams, word classes, an LSTM over words, and the spelling of unknown words."""
+"""How likely a text is, in whole numbers: n-grams over words and word classes, an LSTM over words, and unknown words."""

@@ -1,4 +1,4 @@
-"""Parts of a line in whole numbers: what an arithmetic code divides among words and letters."""
+"""Intervals of an arithmetic code in whole numbers: how a line is divided among words and letters."""
 
 BITS = 30
 ONE = 1 << BITS

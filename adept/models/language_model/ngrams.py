@@ -64,8 +64,8 @@ class Ngrams:
             found = Counter(padded[i : i + order] for i in range(len(sequence)))
             seen.update({row: count * times for row, count in found.items()})
             holders.update(found.keys())
-        told = [(row, count) for row, count in seen.items() if holders[row] >= least]
-        kept = sorted(sorted(told, key=lambda pair: (-pair[1], pair[0]))[:MOST_NGRAMS])
+        common = [(row, count) for row, count in seen.items() if holders[row] >= least]
+        kept = sorted(sorted(common, key=lambda pair: (-pair[1], pair[0]))[:MOST_NGRAMS])
         rows = np.array([row for row, _ in kept], dtype=np.int32).reshape(-1, order)
         return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size=size)
 

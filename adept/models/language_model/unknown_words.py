@@ -1,8 +1,8 @@
-"""How a word is said that the vocabulary lacks: as one of the commonest words of English, or letter by letter.
+"""How likely a word is that the vocabulary lacks: as one of the commonest words of English, or letter by letter.
 
 Public text of a domain lacks words that anyone may say. Most of them are among the 60,000 of the lexicon, whose r-th word is about
-1/(r + 20) as likely (Zipf's law): that costs 15 bits, where letters cost 22 to 25. Names and words that public text holds once are
-likelier as letters. Both are open to every word, and the wider part is taken. Whether a vocabulary is English is told by it alone.
+1/(r + 20) as likely (Zipf): that costs 15 bits, where letters cost 22 to 25. Names, and words that public text holds once, are
+likelier as letters. A word has both intervals, and the wider one is used. The lexicon counts only if the vocabulary is English.
 
 Everything is integers, as in ``adept.models.language_model.mixture``.
 """
@@ -21,7 +21,7 @@ from adept.models.tokenizer.lexicon import KNOWN_SHARE, Lexicon
 
 LETTER_ORDER, MAX_LETTERS = 6, 30
 LISTED = ONE // 2  # the share of words of the lexicon
-FLAT, WEIGHT = 20, 1 << 40  # Zipf's law: the r-th word has WEIGHT // (r + FLAT)
+FLAT, WEIGHT = 20, 1 << 40  # Zipf: the r-th word has WEIGHT // (r + FLAT)
 
 
 class Spelling:
@@ -73,7 +73,7 @@ class Spelling:
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
     def read(self, reader: Reader) -> str:
-        """The word, or what of it can be told, whose part holds a point."""
+        """The word whose interval holds a point, or as much of it as the interval shows."""
         if self._listed:
             if reader.place() < LISTED:
                 reader.narrow_to((0, LISTED))

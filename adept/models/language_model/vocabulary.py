@@ -1,4 +1,4 @@
-"""The words that a model of text has numbers for, numbered class by class: a class is words that stand in the same company."""
+"""The vocabulary of a language model, numbered class by class: words with the same neighbours share a class."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -32,8 +32,8 @@ class Vocabulary:
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
         """Number the words of texts that occur at least twice, and in ``least`` different texts, and find their classes."""
         seen = Counter(word for text in texts for word in text)
-        told = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
-        known = sorted(told, key=lambda word: (-seen[word], word))
+        common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
+        known = sorted(common, key=lambda word: (-seen[word], word))
         rare = seen.total() - sum(seen[word] for word in known)
         found = _classes(texts, known, [seen[word] for word in known], seed=seed)
         order = [END, UNKNOWN, *sorted(known, key=lambda word: (found[word], word))]

@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
-CONTEXT_WORDS, CONTEXT_DIMS = 300, 40  # neighbours that are told apart; dimensions of a word's vector
+CONTEXT_WORDS, CONTEXT_DIMS = 300, 40  # neighbours that have a column each; dimensions of a word's vector
 
 
 def word_classes(

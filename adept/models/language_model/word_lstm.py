@@ -1,14 +1,12 @@
 """An LSTM over words in whole numbers: the next word's distribution after all words before it, the same on every machine.
 
-n-grams forget what was said five words ago and know nothing of words that are used alike; an LSTM does, and mixed with them it says
-a validation text of ATIS in 2.4 bits less, of SNIPS in 3.7 and of HWU64 in 2.3. A code made of it needs the very same numbers
-wherever it is read. Floating point does not promise that: sums differ in the last bit by threads and machine. So weights, states
-and tables of the curves are whole numbers in units of 2^-12, and products of matrices are taken in float64, where sums of whole
-numbers below 2^53 are exact in any order.
+n-grams see the last words alone and treat all words as different; an LSTM reads the whole text and knows which words are used
+alike. An arithmetic code needs the very same numbers wherever it is used, and floating point does not promise that: sums differ
+in the last bit by threads and machine. So weights, states and tables of the activation functions are whole numbers in units of
+2^-12, and matrix products are taken in float64, where sums of whole numbers below 2^53 are exact in any order.
 
 The next word is its class, then itself among the words of its class: words are numbered class by class, so that the mixture with
-n-grams (``adept.models.language_model.mixture``) has one distribution function. It is learned by
-``adept.models.language_model.word_lstm_training``.
+n-grams (``adept.models.language_model.mixture``) has one distribution function. ``word_lstm_training`` learns the weights.
 """
 
 from collections.abc import Sequence

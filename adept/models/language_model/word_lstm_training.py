@@ -1,4 +1,5 @@
-"""Learning an LSTM over words (``adept.models.language_model.word_lstm``) from public text, in floating point, then rounded."""
+"""Learns an LSTM over words (``adept.models.language_model.word_lstm``) from public text, in floating point, and rounds its
+weights."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +28,13 @@ def learn_word_lstm(
     seed: int,
     report: Callable[[float], None] = lambda share: None,
 ) -> WordLstm:
-    """Return a network that was shown texts; n-grams say more than it where those are fewer than a thousand.
+    """Return a network trained on texts; with fewer than a thousand of them n-grams alone do as well.
 
     Args:
         rows: texts as numbers of the vocabulary, each closed by its end. They must be public: a network may learn one by heart.
         vocabulary: the words.
         seed: of the first weights, the batches and dropout.
-        report: is told the share of the work that is done.
+        report: gets the share of the work that is done.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -70,7 +71,7 @@ def _batches(rows: Sequence[Sequence[int]], *, epochs: int, seed: int) -> Iterat
 
 
 class _Network(nn.Module):
-    """The same network in floating point; called, it says how badly it foresees texts."""
+    """The same network in floating point; its output is the loss."""
 
     classes: Tensor
 

@@ -1,1 +1,1 @@
-"""The autoencoder: sizes, encoding, writing from a latent, its batches and its card."""
+"""The autoencoder: sizes and file, encoding, decoding, batches, and the card of a model directory."""

@@ -1,4 +1,4 @@
-"""Rows of token ids as batches: bucketed by length for training, padded for the model."""
+"""Batches of token ids: bucketed by length for training, padded for the model."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Of what sizes an autoencoder is, and where its weights come from: what ``config.json`` says of a model."""
+"""Sizes of an autoencoder, and where its weights come from: what ``config.json`` says of a model."""
 
 from dataclasses import dataclass
 

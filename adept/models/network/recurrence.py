@@ -1,10 +1,10 @@
-"""Training's arithmetic on a processor: products in bfloat16 where there are units for them, one of the latent, cheap dropout.
+"""The decoder's LSTM in training, on a processor: products in bfloat16 where there are units for them, one product of the latent.
 
 ``nn.LSTM`` multiplies each position's whole input, for the decoder the word and the latent. Here what the latent adds to the gates
 is one product a record and not one a word, and the products of all positions (words into gates, and three of the four of the
-gradient) are one each, which AMX units take up to ten times as fast in bfloat16. States, the steps from one position to the next,
-sums, weights and the optimiser stay in float32, and so does everything where nothing is trained. The function and its gradient
-are those of ``nn.LSTM`` (tested), which does the work on other devices.
+gradient) are one each, which AMX units compute up to ten times as fast in bfloat16. States, the steps from one position to the
+next, sums, weights and the optimiser stay in float32, and so does everything where nothing is trained. The function and its
+gradient are those of ``nn.LSTM`` (tested), which does the work on other devices.
 """
 
 from functools import cache

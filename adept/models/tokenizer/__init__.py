@@ -1,1 +1,1 @@
-"""Text to token ids and back, and what English as a whole knows of a word."""
+"""Text to token ids and back, and a lexicon of English for words that a vocabulary lacks."""

@@ -1,24 +1,17 @@
-"""What English as a whole knows of a word: a vector for each of its 60,000 commonest, so that few public texts need not tell it.
+"""A lexicon of English: a vector for each of its 60,000 commonest words, because few public texts do not show what words mean.
 
-Public text of a domain is short of words: five hundred utterances hold a third of those that the next ten thousand use. A word that
-they lack used to be no word at all. Word vectors whose means are what a neural encoder makes of whole sentences say which word it
-resembles, so
+Public text of a domain is short of words: five hundred utterances hold a third of those that the next ten thousand use. Vectors
+whose means are close to what a neural encoder makes of whole sentences say which word a missing one resembles, so
 
 - a word outside a vocabulary is read as the *nearest known* one ("bike" as "ride"), where one is near: ``Lexicon.nearest``;
 - the *topics* of a model know words by their vectors too (``adept.models.topics.encoder``).
 
-Both are functions of public words alone, and each word is looked up by itself: what a record's other words are, or other records,
-changes nothing. Classifiers read words that no rewrite holds in the first way, and texts as means of vectors
-(``adept.evaluation.tfidf``).
+Both are functions of public words alone, and each word is looked up by itself, whatever the record's other words are. Classifiers
+read words that no rewrite holds in the first way, and texts as means of vectors (``adept.evaluation.tfidf``).
 
 The vectors are *distilled* from an encoder of sentences that learned from a billion pairs of public ones (all-MiniLM-L6-v2:
-Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevych 2019, "Sentence-BERT"). The encoder itself,
-22 million weights, is needed for that alone. (Accuracy of classifiers, validation splits, with GloVe's vectors of newspapers'
-words, which stood here before, and with these: of 500 texts of HWU64 .684 and .724, 100 of SNIPS .937 and .956, 300 of ATIS
-.886 and .899, four draws; of rewrites of HWU64 by a model of its own .629 and .646 at eps = 4, .796 and .802 at 8; by the
-packaged model, which knows words by them, .319 and .400, .564 and .633, with 500 examples .476 and .564, .696 and .760. The
-encoder's own vectors of single words have .720, .950 and .892 in the first place; 100 or 192 dimensions, RIDGE 1 or 30 and LIKE
-.45 to .65 are within .005.)
+Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevych 2019, "Sentence-BERT"). The encoder itself, with
+22 million weights, is needed for that alone.
 """
 
 import string

@@ -1,10 +1,10 @@
 """The pipeline behind a tokenizer: how it is put together, and the check that a saved one is put together so.
 
-A tokenizer file can name any of dozens of parts, and some of them fail on some texts or take very long. A record's text would
-then show in an exit status, so a file is accepted only if all its parts are ours and it differs from ours in its words alone.
+A tokenizer file can name any of dozens of parts, and some of them fail on some texts or take very long. A record's text would then
+show in an exit status. So a file is accepted only if all its parts are ours and it differs from ours in its words alone.
 
 Subwords are of bytes: each word is a space and its UTF-8 bytes, every one of which is a token, and the commonest neighbours are
-merged. So any text has tokens, and they write it again: only white space, and space before punctuation, is not kept.
+merged. So any text has tokens, and they write it again; only white space, and space before punctuation, is not kept.
 """
 
 import json

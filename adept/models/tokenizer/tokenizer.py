@@ -1,8 +1,8 @@
 """Text to token ids and back, by a `tokenizers.Tokenizer` that is trained once and saved with the model.
 
-The vocabulary comes from the training text alone. Rewriting uses the saved one, always: a vocabulary built from the text that
-is about to be rewritten would carry that text's words past the mechanism. A word outside it is unknown, or is read as the word
-inside it that means most nearly the same (``adept.models.tokenizer.lexicon``).
+The vocabulary comes from the training text alone. Rewriting always uses the saved one: a vocabulary built from the text that is
+to be rewritten would carry that text's words past the mechanism. A word outside it is unknown, or is read as the word inside it
+that means most nearly the same (``adept.models.tokenizer.lexicon``).
 """
 
 import json
@@ -175,11 +175,11 @@ class Tokenizer:
         """Return the ids of each text; one that cannot be encoded has none, so that no failure tells what a record says."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
-            return [self._understood(encoding, text) for encoding, text in zip(encoded, texts, strict=True)]
+            return [self._with_synonyms(encoding, text) for encoding, text in zip(encoded, texts, strict=True)]
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
             return [[]] if len(texts) == 1 else [ids for text in texts for ids in self._ids([text])]
 
-    def _understood(self, encoding: tokenizers.Encoding, text: str) -> list[int]:
+    def _with_synonyms(self, encoding: tokenizers.Encoding, text: str) -> list[int]:
         """Return the ids of a text, with a synonym in the place of an unknown word that has one."""
         ids: list[int] = encoding.ids
         if not self.synonyms or UNKNOWN not in ids:

@@ -1,1 +1,1 @@
-"""What a text is about, as a linear map of its words that is fitted on public text: an encoder without a network."""
+"""The encoder that needs no network: topics, a linear map of a text's words, fitted to public text."""

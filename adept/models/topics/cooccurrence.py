@@ -1,10 +1,10 @@
-"""Words by the company they keep: a vector for each word, from which other words stand near it in public text.
+"""Co-occurrence vectors: words that occur near the same words in public text have nearby vectors.
 
-How much more often two words stand near each other than chance would have it is their pointwise mutual information. The matrix of
+How much more often two words occur near each other than chance would have it is their pointwise mutual information. The matrix of
 it, where it is positive, factorised and halved (each word gets the left singular vectors times the square roots of the singular
 values), is what skip-gram embeddings approximate: Levy and Goldberg 2014, "Neural word embedding as implicit matrix
 factorization", Sections 3 and 4. How common a neighbour is counts with a power of .75 (Levy, Goldberg and Dagan 2015, Section 3.1),
-and a neighbour d places away counts 1/d, so that nearer ones say more.
+and a neighbour d places away counts 1/d.
 """
 
 from collections import defaultdict
@@ -17,8 +17,8 @@ from scipy.sparse import csr_matrix
 WINDOW, DIMS, SMOOTHED = 8, 150, 0.75  # places on each side; of a vector; power of how common a neighbour is
 
 
-def company_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
-    """Return a unit vector (words, n), n <= 150, for each word; of words without company, zero.
+def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
+    """Return a unit vector (words, n), n <= 150, for each word; zero for words without neighbours.
 
     Args:
         rows: words of each text by their numbers below ``words``; a negative number stands for one without a vector, and

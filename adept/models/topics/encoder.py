@@ -1,36 +1,23 @@
-"""Topics that are read off a record's words, without a network: the encoder where content comes first.
+"""Topics: an encoder that is a linear map of a text's words, fitted to public text, without a network.
 
 An LSTM that learns to point along the topics of a few thousand public texts knows them for those texts and guesses for others; the
-topics themselves are a linear map, and a map needs no guessing. What public text supports is one topic for every eight texts,
-and at most 400: of HWU64's 64 intents a classifier read .65 from text at eps = 8 with 64 topics, .69 with 128 and .73 with 400
-(validation split, one seed, public texts in the decoder's place; on ATIS 128 to 400 are the same).
+topics themselves are a linear map, and a map needs no guessing. Public text supports one topic for every eight texts, at most 400.
 
-A text is the unit vector of its words, each weighted by the logarithm of how often it stands there and by how rare it is
-in public text (TF-IDF). Topics are the first singular directions of the public ones, half whitened: divided by the square root of
-their standard deviation, so that what few texts talk about counts for more than in the text and for less than what many do.
+A text is the unit vector of its words, each weighted by the logarithm of how often it occurs there and by how rare it is in public
+text (TF-IDF). Topics are the first singular directions of the public texts, half whitened: divided by the square root of their
+standard deviation, so that what few texts talk about counts for more than in the text and for less than what many do.
 
-Words are also known by their *spelling*: "cancelled" shares most of its letters with "cancel" and most of its meaning. So each word
-counts as itself and, with a weight of .8, as the unit vector of its parts of three to five letters, and topics are those of texts
-so described. What a word adds to a topic is then a sum over its parts, which is worked out once: a table of words it remains.
-(Ridge regression on released codewords, validation splits, without and with spelling: HWU64 .553 and .597 at eps = 4, .713 and .731
-at 8; ATIS .737 and .740, .832 and .838; SNIPS, at a weight of 1.2, .935 and .943, .972 and .975. Word classes in their place gave
-nothing; pairs of word classes gave ATIS .01 and took .01 to .04 from HWU64.)
+A word counts in up to four ways, each a unit vector with a weight of its own:
 
-And by their *company*: "raise" and "increase" share no letter, but stand beside the same words. So each word counts, with a weight
-of 1.5, as the unit vector of its company as well (``adept.models.topics.cooccurrence``). (Ridge regression again, eps = 2, 4 and
-8, two seeds, without and with company: HWU64 .242, .588, .730 and .292, .633, .744; ATIS .714, .739, .837 and .714, .741, .844;
-SNIPS, one seed, .923, .941, .975 and .960, .969, .976. Vectors of 150 or 300 dimensions, windows of 3, 8 or 40 words, company
-from 116,000 more public utterances, and weights of 1 to 2.5 differ by .01 to .02 in both directions.)
+- as *itself*;
+- by its *spelling*: the parts of three to five letters that it shares with other words ("cancelled", "cancel");
+- by its *co-occurrence*: words that occur beside the same words are near each other ("raise", "increase";
+  ``adept.models.topics.cooccurrence``);
+- by its *meaning*: the lexicon's vector (``adept.models.tokenizer.lexicon``), for a model that is to serve domains which its public
+  text lacks. Where half of a corpus is public, meaning is left out.
 
-A model that is to serve domains which its public text lacks knows words by their *meaning* too, with a weight of 3: the vector
-that a lexicon of English has for each (``adept.models.tokenizer.lexicon``), also where examples adapt it. (Packaged model with a
-lexicon distilled nearly like the one that it has, validation splits, three seeds, with weights of 1.5 and 3: HWU64 .393 and .423
-at eps = 4, .619 and .621 at 8, SNIPS .900 and .899, .945 and .942. With 500 examples and weights of 0, 1.5 and 3 in their topics:
-HWU64 .533, .550, .556 and .712, .737, .753, SNIPS .957, .953, .946 and .968, .968, .965.) Where half of a corpus is public, HWU64
-gains .02 at eps = 4 and nothing at 8, ATIS and SNIPS lose up to .01 (two seeds, public texts in the decoder's place): there
-meaning is left out.
-
-Everything is fitted on public text, before any training; a record's latent depends on its own tokens alone.
+What a word adds to a topic is a sum over its parts, which is worked out once: a table of words it remains. Everything is fitted to
+public text before any training; a record's latent depends on its own tokens alone. ``docs/decisions.md`` has the measurements.
 """
 
 from collections import Counter
@@ -44,12 +31,12 @@ from torch import Tensor, nn
 from adept.errors import DataError
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import FIRST_LABEL
-from adept.models.topics.cooccurrence import company_vectors
+from adept.models.topics.cooccurrence import cooccurrence_vectors
 
 TOPICS = "topics"  # the kind of content, and the encoder
 TEXTS_PER_TOPIC, FEWEST = 8, 2  # public texts for each topic; texts that a word must stand in
 LETTERS, WORDS_WITH = (3, 5), 3  # of a part of a word; words that it must stand in
-SPELLED, COMPANY, MEANT = 0.8, 1.5, 3.0  # what spelling, company and meaning weigh beside the word itself
+SPELLED, COOCCURRENCE, MEANT = 0.8, 1.5, 3.0  # weights of spelling, co-occurrence and meaning beside the word itself
 
 
 class TopicEncoder(nn.Module):
@@ -90,7 +77,7 @@ class TopicEncoder(nn.Module):
         *,
         seed: int,
         words: Sequence[str] = (),
-        company: float = COMPANY,
+        cooccurrence: float = COOCCURRENCE,
         meaning: float = 0.0,
     ) -> None:
         """Fit topics on the token ids of public texts; what the texts do not support stays zero.
@@ -99,8 +86,8 @@ class TopicEncoder(nn.Module):
             rows: token ids of each text.
             seed: of the decomposition.
             words: the V words in the order of their ids; without them words have neither spelling nor meaning.
-            company: what company weighs; 0 suits texts that are too few to tell it.
-            meaning: what meaning weighs: MEANT for a model that is to serve domains which these texts lack.
+            cooccurrence: weight of co-occurrence; 0 for texts that are too few to show it.
+            meaning: weight of meaning: MEANT for a model that is to serve domains which these texts lack.
 
         Raises:
             DataError: there are no two words that two texts share.
@@ -117,9 +104,9 @@ class TopicEncoder(nn.Module):
         kinds = [identity(len(known)), SPELLED * _spelling(words or [""] * len(known))]
         if words and meaning:
             kinds.append(meaning * csr_matrix(Lexicon.load().of(words)))
-        if company:
+        if cooccurrence:
             places = [[word if known[word] else -1 for word in row] for row in rows]
-            kinds.append(company * csr_matrix(company_vectors(places, words=len(known), seed=seed)))
+            kinds.append(cooccurrence * csr_matrix(cooccurrence_vectors(places, words=len(known), seed=seed)))
         parts = hstack(kinds, format="csr")
         matrix = weigh.transform(counts) @ parts
         decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)

@@ -1,6 +1,6 @@
-"""Public words with public vectors, which nothing pretrained goes into.
+"""Public words with vectors from public text alone, for mechanisms that replace words.
 
-Word vectors are the singular vectors of positive pointwise mutual information within two words (Levy and Goldberg 2014). What a
+The vectors are singular vectors of positive pointwise mutual information within two words (Levy and Goldberg 2014). What a
 mechanism guarantees does not depend on which public vectors it is given.
 """
 

@@ -1,1 +1,1 @@
-"""From a corpus to a model directory: what is asked for, the loss, the run, and going on with one."""
+"""From a corpus to a model directory: options, loss, run, and how a run is resumed."""

@@ -1,4 +1,4 @@
-"""What is asked of a training run, and what it says it did: no trainer is imported, which takes seconds, until one trains."""
+"""Options of a training run, and its result; this module imports no trainer, which takes seconds."""
 
 import math
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What a training run is asked for, and going on with one: only with the same text, clip, labels and sizes.
+"""What a training run is asked for, and how it is resumed: only with the same text, clip, labels and sizes.
 
 Where a model comes from only ever grows. Its checkpoint says what it was trained on, a run that goes on from it must be given the
 same text, and the model is declared public only if every one of its runs was.

@@ -1,4 +1,4 @@
-"""Training of an autoencoder, from a corpus to a model directory: the run, and what it leaves behind."""
+"""A training run, from a corpus to a model directory."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""What the autoencoder is trained to do: reconstruct its input from the clipped latent, with noise on request."""
+"""The training loss: reconstruct tokens from their clipped latent, with noise on request."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ BESIDE = 8  # codewords around a latent that its text may be written from in tra
 
 
 class AutoencoderTask(lightning.LightningModule):
-    """Reconstruct tokens from their latent; ``mechanism(epsilon)`` builds the one whose noise the decoder is to live with.
+    """Reconstructs tokens from their latent; ``mechanism(epsilon)`` builds the mechanism whose noise the decoder learns to read.
 
     Where the model has codebooks already, because its encoder was fitted before, the decoder learns from codewords.
     """
@@ -55,7 +55,7 @@ class AutoencoderTask(lightning.LightningModule):
         return loss
 
     def _noisy(self, latents: Tensor) -> Tensor:
-        """Latents as the decoder is to meet them: under the mechanism's noise, or as codewords."""
+        """Latents as the decoder will be given them: under the mechanism's noise, or as codewords."""
         if self.mechanism is None:
             return self._codewords(latents) if self.model.codebooks else latents
         low, high = map(math.log, self.config.budgets)
@@ -65,8 +65,9 @@ class AutoencoderTask(lightning.LightningModule):
     def _codewords(self, latents: Tensor) -> Tensor:
         """A codeword for each latent, out of a codebook drawn at random: mostly the nearest, sometimes one beside it.
 
-        One draw in so many leaves a latent as it is, for whoever decodes without a codebook. So the decoder writes from a
-        codeword what the public texts around it say, and meets at release nothing that it has not met in training.
+        With n codebooks one draw in n + 1 leaves a latent as it is, for who decodes without a codebook. So the decoder learns to
+        write from a codeword what the public texts around it say, and is given nothing at release that it was not given in
+        training.
         """
         books = list(self.model.codebooks.values())
         drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adept.models.topics.cooccurrence import _information, company_vectors
+from adept.models.topics.cooccurrence import _information, cooccurrence_vectors
 
 
 def test_information_is_how_much_more_often_two_words_meet_than_chance_would_have_it() -> None:
@@ -20,7 +20,7 @@ def test_information_is_how_much_more_often_two_words_meet_than_chance_would_hav
 
 def test_words_that_keep_the_same_company_have_the_same_vector_though_they_never_meet() -> None:
     rows = [[verb, thing] for verb in (0, 1) for thing in (2, 3, 4)] + [[5, 6], [6, 7], [7, 5]]
-    vectors = company_vectors(rows, words=8, seed=0)
+    vectors = cooccurrence_vectors(rows, words=8, seed=0)
     assert vectors[0] @ vectors[1] == pytest.approx(1.0)
     assert vectors[0] @ vectors[5] < 0.1
 
@@ -29,8 +29,8 @@ def test_words_without_a_vector_keep_their_place_and_say_nothing() -> None:
     near, apart = _information([[0, 1]], words=2).toarray(), _information([[0, -1, 1], [0, 1]], words=2).toarray()
     assert near[0, 1] > 0
     assert apart[0, 1] > 0
-    assert not company_vectors([[0, -1], [-1, 1]], words=2, seed=0).any()  # no two words ever meet
-    assert not company_vectors([], words=3, seed=0).any()
+    assert not cooccurrence_vectors([[0, -1], [-1, 1]], words=2, seed=0).any()  # no two words ever meet
+    assert not cooccurrence_vectors([], words=3, seed=0).any()
 
 
 def test_the_window_ends() -> None:

@@ -181,7 +181,7 @@ def test_words_that_keep_the_same_company_point_the_same_way() -> None:
 
     def likeness(weight: float) -> float:
         encoder = TopicEncoder(len(tokenizer), 6)
-        encoder.fit(tokenizer.encode(texts, max_length=40), seed=0, company=weight)
+        encoder.fit(tokenizer.encode(texts, max_length=40), seed=0, cooccurrence=weight)
         one, other = (encoder.directions[tokenizer.vocabulary[word]] for word in ("raise", "boost"))
         return float(torch.nn.functional.cosine_similarity(one, other, dim=0))
 
@@ -202,7 +202,7 @@ def test_words_that_mean_the_same_point_the_same_way_where_meaning_counts() -> N
     def apart(weight: float) -> float:
         encoder = TopicEncoder(len(tokenizer), 3)
         rows = tokenizer.encode(texts[:8], max_length=40)
-        encoder.fit(rows * 2, seed=0, words=tokenizer.words, company=0.0, meaning=weight)
+        encoder.fit(rows * 2, seed=0, words=tokenizer.words, cooccurrence=0.0, meaning=weight)
         topics = encoder(torch.tensor(rows))
         vehicles, foods = topics[::2], topics[1::2]
         within = (vehicles - vehicles.mean(dim=0)).norm() + (foods - foods.mean(dim=0)).norm()
