@@ -20,7 +20,7 @@ from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms.base import check_integer
 from adept.models.network.autoencoder import ModelConfig, TrainingData
 from adept.models.network.card import model_card
-from adept.models.network.reconstruction import Survival, survival
+from adept.models.network.reconstruction import Reconstruction, reconstruction
 from adept.models.tokenizer.tokenizer import Tokenizer, TokenizerConfig
 from adept.models.training.config import CHECKPOINTS, MODEL, FitResult, TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.training.resuming import LAST, TrainSpec
@@ -78,7 +78,7 @@ class TrainResult:
     train_records: int
     parameters: int
     fit: FitResult
-    survival: Survival | None  # of held-out words, without any noise
+    reconstruction: Reconstruction | None  # of held-out words, without any noise
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
@@ -106,7 +106,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     )
     from adept.models.training.run import train_model  # a trainer takes seconds to import
 
-    with _told_how_to_go_on(directory):
+    with _resumable(directory):
         model, fitted = train_model(
             splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
         )
@@ -121,7 +121,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         train_records=model.training_data.records,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         fit=fitted,
-        survival=survival(model, Tokenizer.from_pretrained(directory / MODEL), splits["validation"].texts),
+        reconstruction=reconstruction(model, Tokenizer.from_pretrained(directory / MODEL), splits["validation"].texts),
     )
     (directory / MODEL / "README.md").write_text(model_card(model, metrics=_metrics(fitted)), "utf-8")
     write_json(result, directory / "result.json")
@@ -129,7 +129,8 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
 
 @contextmanager
-def _told_how_to_go_on(directory: Path) -> Iterator[None]:
+def _resumable(directory: Path) -> Iterator[None]:
+    """Turn an interrupt into an error that says how to go on."""
     try:
         yield
     except (
@@ -209,7 +210,7 @@ def main() -> int:
             ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
         ]
         show(f"model in {result.model_dir}", rows)
-        if result.survival and result.survival.warning:
-            show("", [("note", result.survival.warning)], stderr=True)
+        if result.reconstruction and result.reconstruction.warning:
+            show("", [("note", result.reconstruction.warning)], stderr=True)
 
     return execute("train", TrainConfig, command)

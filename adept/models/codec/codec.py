@@ -80,7 +80,7 @@ class Codec:
         model: says what text is likely.
         weigh: the weights of words.
         utterances: public utterances, as words, in order; none where the training text is not public.
-        held_out: public utterances that nothing was learned from, to tell what of such texts survives; they are never written.
+        held_out: public utterances that nothing was learned from, to estimate how much of such text is kept; never written.
         likely: the model's likeliest texts but the utterances, the likeliest first; none where the training text is not public.
         unlearned: what it has to learn before it is used, where that was put off.
 

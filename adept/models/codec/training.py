@@ -43,7 +43,7 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
 
     Args:
         train: what it is learned from.
-        validation: some of it is held out, for whoever wants to know what survives of such text.
+        validation: some of it is held out, so that an estimate of utility has text that nothing was learned from.
         public: whether that text is: only then does a codec hold utterances and likely texts.
         seed: of the sample, of the order of utterances and of the network.
         config: the sizes.

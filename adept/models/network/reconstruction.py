@@ -1,4 +1,4 @@
-"""What of a held-out text a model writes back without any noise: what is lost here, no budget buys back.
+"""How much of a held-out text a model writes back without any noise: no budget buys back what is lost here.
 
 No labels are needed. Words are counted by their F1 with the record that they were written for, and beside it stands the same with
 another record's text: a model that writes what everybody says shares words with everybody.
@@ -18,7 +18,7 @@ RECORDS, LEAST = 200, 0.25
 
 
 @dataclass(frozen=True)
-class Survival:
+class Reconstruction:
     """Mean word F1 of texts written without noise with their own records, and with others."""
 
     own: float
@@ -35,13 +35,13 @@ class Survival:
         if self.share >= LEAST:
             return None
         return (
-            f"of the words of held-out text {self.own:.2f} survive this model without any noise ({self.other:.2f} survive in "
-            "another record's text): what is lost here no budget buys back; train on more public text of the same kind"
+            f"this model writes back {self.own:.2f} of the words of held-out text without any noise ({self.other:.2f} are in "
+            "another record's text too): no budget buys back what is lost here; train on more public text of the same kind"
         )
 
 
-def survival(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Survival | None:
-    """Measure what survives of held-out texts, up to 200 of them; None for fewer than two."""
+def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
+    """Measure how much of held-out texts is written back, up to 200 of them; None for fewer than two."""
     chosen = list(texts[:: max(1, len(texts) // RECORDS)][:RECORDS])
     if len(chosen) < 2:
         return None
@@ -50,7 +50,7 @@ def survival(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> 
         words = [text.lower().split() for text in tokenizer.decode(Writer(model)(latents).tolist())]
     records = [text.lower().split() for text in chosen]
     pairs = {"own": zip(records, words, strict=True), "other": zip(records, [*words[1:], words[0]], strict=True)}
-    return Survival(**{name: sum(word_f1(*pair) for pair in some) / len(chosen) for name, some in pairs.items()})
+    return Reconstruction(**{name: sum(word_f1(*pair) for pair in some) / len(chosen) for name, some in pairs.items()})
 
 
 def word_f1(record: Sequence[str], rewrite: Sequence[str]) -> float:

@@ -9,7 +9,7 @@ import torch
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
-from adept.models.adaptation.examples import ALIKE, MOST_CODEWORDS, adapt, codebooks_at
+from adept.models.adaptation.examples import REDUNDANT, MOST_CODEWORDS, adapt, codebooks_at
 from adept.models.adaptation.fine_tuning import fine_tune
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder, TrainingData
@@ -83,7 +83,7 @@ def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike
     assert torch.equal(largest[:9], books[9])
     assert (largest[9:] @ near.T > 0.999).sum(dim=0).tolist() == [1] * 4
     alike = largest[9:] @ largest[9:].T - torch.eye(len(largest) - 9)
-    assert float(alike.max()) < ALIKE + 1e-6
+    assert float(alike.max()) < REDUNDANT + 1e-6
     nearness = (largest[9:] @ examples.T).max(dim=1).values
     assert torch.equal(nearness, nearness.sort(descending=True).values)
 

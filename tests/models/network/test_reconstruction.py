@@ -1,11 +1,11 @@
-"""What survives a model without noise is measured on held-out words, beside what survives in another record's text."""
+"""Reconstruction without noise is measured on held-out words, beside the words shared with another record's text."""
 
 from pathlib import Path
 
 import pytest
 
 from adept.data.corpus import DataConfig, load
-from adept.models.network.reconstruction import Survival, survival, word_f1
+from adept.models.network.reconstruction import Reconstruction, reconstruction, word_f1
 from adept.rewriting.loading import load_model
 
 
@@ -17,24 +17,24 @@ def test_words_are_counted_in_whatever_order(record: str, rewrite: str, value: f
     assert word_f1(record.split(), rewrite.split()) == pytest.approx(value)
 
 
-def test_what_anybody_says_does_not_count_as_survived() -> None:
-    assert Survival(own=0.3, other=0.3).share == 0
-    assert Survival(own=0.65, other=0.3).share == pytest.approx(0.5)
-    assert Survival(own=1.0, other=1.0).share == 1
+def test_what_anybody_says_does_not_count_as_written_back() -> None:
+    assert Reconstruction(own=0.3, other=0.3).share == 0
+    assert Reconstruction(own=0.65, other=0.3).share == pytest.approx(0.5)
+    assert Reconstruction(own=1.0, other=1.0).share == 1
 
 
 def test_a_model_that_loses_much_is_warned_of_in_one_sentence() -> None:
-    assert Survival(own=0.6, other=0.2).warning is None
-    warning = Survival(own=0.3, other=0.2).warning or ""
-    assert "0.30 survive" in warning
-    assert "0.20 survive in another record's text" in warning
+    assert Reconstruction(own=0.6, other=0.2).warning is None
+    warning = Reconstruction(own=0.3, other=0.2).warning or ""
+    assert "writes back 0.30 of the words" in warning
+    assert "0.20 are in another record's text" in warning
     assert ". " not in warning
 
 
 def test_a_model_is_measured_on_texts_it_has_not_seen(tiny_run: Path) -> None:
     texts = load(DataConfig(sizes=[400, 60, 60]))["validation"].texts
-    measured = survival(*load_model(tiny_run), texts)
+    measured = reconstruction(*load_model(tiny_run), texts)
     assert measured is not None
     assert 0 < measured.own < 0.9
-    assert survival(*load_model(tiny_run), texts) == measured
-    assert survival(*load_model(tiny_run), texts[:1]) is None
+    assert reconstruction(*load_model(tiny_run), texts) == measured
+    assert reconstruction(*load_model(tiny_run), texts[:1]) is None
