@@ -20,7 +20,8 @@ import torch
 from adept.data.corpus import DataConfig, load
 from adept.models.network.autoencoder import Autoencoder, ModelConfig
 from adept.models.network.batching import pad
-from adept.models.network.inference import Reader, Writer
+from adept.models.network.decoding import Decoder
+from adept.models.network.encoding import RecurrentEncoder
 from adept.models.tokenizer.tokenizer import END, Tokenizer
 
 BATCH = 1024
@@ -49,7 +50,7 @@ def main() -> None:
     with torch.no_grad():
         model.to_words.bias[END] += 3.0  # untrained weights would hardly ever end a sentence
     rows = tokenizer.encode(texts, max_length=sizes.max_length)
-    reader, writer = Reader(model), Writer(model)
+    reader, writer = RecurrentEncoder(model), Decoder(model)
     parts = [rows[i : i + BATCH] for i in range(0, records, BATCH)]
     reader(rows[:BATCH]), writer(torch.zeros(1, latent))  # what is done once
     before = product_rate()

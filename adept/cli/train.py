@@ -20,9 +20,9 @@ from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms.base import check_integer
 from adept.models.network.autoencoder import ModelConfig, TrainingData
 from adept.models.network.card import model_card
-from adept.models.network.reconstruction import Reconstruction, reconstruction
 from adept.models.tokenizer.tokenizer import Tokenizer, TokenizerConfig
 from adept.models.training.config import CHECKPOINTS, MODEL, FitResult, TrainerConfig, TrainingConfig, for_mechanism
+from adept.models.training.reconstruction import Reconstruction, reconstruction
 from adept.models.training.resuming import LAST, TrainSpec
 
 OVERRIDES = "overrides.json"

@@ -13,7 +13,7 @@ import torch
 
 from adept.models.codec.codec import text_of
 from adept.models.network.public_texts import encode_public
-from adept.models.network.reconstruction import word_f1
+from adept.models.training.reconstruction import word_f1
 from adept.rewriting.rewriter import Rewriter
 
 COARSE = 32  # codewords that tell topics apart, where the model has so few

@@ -16,8 +16,8 @@ from adept.errors import ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import DecodingConfig
-from adept.models.network.inference import Reader, TopicReader, Writer, reader_of
+from adept.models.network.decoding import Decoder, DecodingConfig
+from adept.models.network.encoding import LinearEncoder, RecurrentEncoder, encoder_of
 from adept.models.network.public_texts import PublicTexts
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
@@ -57,12 +57,12 @@ class LatentCoding(Coding):
         return {name: value for name, value in self.__dict__.items() if name not in ("_reader", "_writer", "_shelf")}
 
     @cached_property
-    def _reader(self) -> Reader | TopicReader:
-        return reader_of(self.model)
+    def _reader(self) -> RecurrentEncoder | LinearEncoder:
+        return encoder_of(self.model)
 
     @cached_property
-    def _writer(self) -> Writer:
-        return Writer(self.model)
+    def _writer(self) -> Decoder:
+        return Decoder(self.model)
 
     @cached_property
     def _shelf(self) -> PublicTexts:

@@ -12,8 +12,7 @@ from adept.cli import train
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Codebook, Identity, L1Laplace, LearnedCodebook, Mechanism, Random, SqrtNLaplace
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.network.decoding import DecodingConfig
-from adept.models.network.inference import Writer
+from adept.models.network.decoding import Decoder, DecodingConfig
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -224,7 +223,7 @@ def test_the_fittest_candidate_is_kept(tiny_run: Path) -> None:
     released = plain.release(["fare to boston"] * 50)
     single, best = (plain.model.likelihood(released, rewriter.coding.fittest(released)) for rewriter in (plain, chosen))
     assert float((best > single).double().mean()) > 0.9
-    candidates = Writer(plain.model)(released[:1].expand(20, -1), DecodingConfig(strategy="sample"))
+    candidates = Decoder(plain.model)(released[:1].expand(20, -1), DecodingConfig(strategy="sample"))
     chosen.coding.__dict__["_writer"] = lambda *_: candidates
     assert torch.allclose(
         plain.model.likelihood(released[:1], chosen.coding.fittest(released[:1])),

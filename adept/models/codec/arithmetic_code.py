@@ -29,7 +29,7 @@ from hashlib import shake_256
 from typing import NamedTuple
 
 from adept.models.language_model.intervals import BITS, Part, Reader, Span, narrowed
-from adept.models.language_model.mixture import Reading, WordModel
+from adept.models.language_model.mixture import LanguageModel, Reading
 from adept.models.language_model.vocabulary import END, UNKNOWN
 
 TAIL = 512  # bits of a point beyond those of K: what the model goes on with
@@ -48,14 +48,14 @@ class Band(NamedTuple):
     wide: int
 
 
-class TextCode:
+class ArithmeticCode:
     """The code of one model with K = ``size`` numbers, for one record or for released numbers: what it read ends with it.
 
     Raises:
         ValueError: ``size`` is below 1.
     """
 
-    def __init__(self, model: WordModel, size: int) -> None:
+    def __init__(self, model: LanguageModel, size: int) -> None:
         self.model, self.reading, self.size = model, Reading(model), size
         self.precision = size.bit_length() + TAIL
         self.bands = _bands(size, self.whole[1])

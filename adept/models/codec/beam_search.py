@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from adept.models.language_model.intervals import BITS, Span
-from adept.models.language_model.mixture import Reading, WordModel
+from adept.models.language_model.mixture import LanguageModel, Reading
 from adept.models.language_model.ngrams import Context
 from adept.models.language_model.vocabulary import END, UNKNOWN
 
@@ -50,7 +50,7 @@ class _Said(NamedTuple):
     word: str
 
 
-class TextSearch:
+class BeamSearch:
     """Searches texts near to one record; the steps that it remembers are as secret as the record, and end with it.
 
     Args:
@@ -59,7 +59,7 @@ class TextSearch:
         weigh_added: the weight of a word put in.
     """
 
-    def __init__(self, model: WordModel, *, weigh: Weigh, weigh_added: Weigh) -> None:
+    def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh) -> None:
         self.model, self.weigh, self.weigh_added = model, weigh, weigh_added
         self.reading = Reading(model)
         self._steps: dict[tuple[Context, str], Step | None] = {}

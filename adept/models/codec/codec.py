@@ -2,23 +2,23 @@
 
 The numbers below K are of two kinds.
 
-- The first ones are *public utterances* as they stand, so ordered that the first k of them are near to what people say, for any k,
+- The first ones are whole texts: *public utterances*, so ordered that the first k of them are near to what people say, for any k,
   and behind them the likeliest texts under a model of public text (``adept.models.codec.listed_texts``), up to K = 2^19 or so.
-- The others belong to a code under that model (``adept.models.codec.arithmetic_code``): every number is a text, and most of the
-  likeliest texts have one. What K does not pay for, the model writes by itself.
+- The others belong to an arithmetic code under that model (``adept.models.codec.arithmetic_code``): every number is a text, and
+  most of the likeliest texts have one. What K does not pay for, the model writes by itself.
 
-To describe a record is to choose, among all texts that have a number, one near to it (``adept.models.codec.nearest_text`` says
-how near). Candidates are the texts of the first kind and, unless they have most numbers, what a search finds around the record
-(``adept.models.codec.beam_search``): the record itself where it has a number, else the record without some of its words, those
-that weigh least and cost most. So a small K says which known request it resembles, a middle one keeps its slot values, a large
-one its very words.
+A record is described by a text near to it that has a number (``adept.models.codec.nearest_text`` defines the distance). Candidates
+are the whole texts and, unless these have most of the numbers, what a search finds around the record
+(``adept.models.codec.beam_search``): the record itself where it has a number, else the record without some of its words, those with
+the least weight and the highest cost. So a small K says which known request a record resembles, a middle one keeps its slot
+values, a large one its very words.
 
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 
-Nor does the time of a record depend on another one: what is remembered on the way ends with the record, or with the released
-numbers that are written together, and every table is made before the first record is read. If it were kept, a record that repeats
-an earlier one would take a third of the time, and a number that its record was described as a tenth: time would tell the truth.
+The time of a record does not depend on other records either: caches end with the record, or with the released numbers that are
+written together, and every table is made before the first record is read. A cache that lived longer would make a repeated record
+three times as fast, and a number ten times that a record was described as: time would show the true description.
 """
 
 import math
@@ -34,20 +34,20 @@ from typing import Any
 import numpy as np
 
 from adept.errors import ConfigurationError, ModelError
-from adept.models.codec.arithmetic_code import MAX_WORDS, SPAN, TextCode
-from adept.models.codec.beam_search import TextSearch
-from adept.models.codec.nearest_text import ADDED, LARGEST_NUMBERED, Numbered, Shelf, Weights
-from adept.models.language_model.mixture import WordModel
+from adept.models.codec.arithmetic_code import MAX_WORDS, SPAN, ArithmeticCode
+from adept.models.codec.beam_search import BeamSearch
+from adept.models.codec.nearest_text import ADDED, LARGEST_LISTED, ListedTexts, NearestTextIndex, WordWeights
+from adept.models.language_model.mixture import LanguageModel
 from adept.models.tokenizer.pipeline import PUNCTUATION
 
-SPELLED = 1 << 18  # numbers from which on other words are said, and a network foresees words, at half the speed
-LISTED = 1 << 24  # numbers from which on a list wins little (packaged model, 2^30: words .718 and .715) and costs time
-MANY = 2  # times as many numbers as likely texts and utterances make it worth while to look for texts of the others
+OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
+LISTED = 1 << 24  # numbers from which on a list wins little and costs time
+MANY = 2  # times as many numbers as utterances and listed texts make a search worth while
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
-LUCK = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
-FORESEEN = 4.0  # bits that the network may save a text, and the search does not know of
-TRIES = 50  # texts of the search that are asked for their number
+CHANCE = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
+SAVED = 4.0  # bits that the network may save a text, which the search does not count
+TRIES = 50  # texts found by the search whose number is looked for
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
 
 MARKS = re.compile(f"({PUNCTUATION})")
@@ -81,7 +81,7 @@ class Codec:
         weigh: the weights of words.
         utterances: public utterances, as words, in order; none where the training text is not public.
         held_out: public utterances that nothing was learned from, to estimate how much of such text is kept; never written.
-        likely: the model's likeliest texts but the utterances, the likeliest first; none where the training text is not public.
+        listed: the model's likeliest texts but the utterances, the likeliest first; none where the training text is not public.
         unlearned: what it has to learn before it is used, where that was put off.
 
     Attributes:
@@ -90,50 +90,52 @@ class Codec:
 
     def __init__(
         self,
-        model: WordModel,
-        weigh: Weights,
+        model: LanguageModel,
+        weigh: WordWeights,
         utterances: Sequence[Words],
         held_out: Sequence[Words] = (),
-        likely: Numbered | None = None,
+        listed: ListedTexts | None = None,
         unlearned: Unlearned | None = None,
     ) -> None:
         self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
-        self.likely, self.unlearned = likely or Numbered(), unlearned
+        self.listed, self.unlearned = listed or ListedTexts(), unlearned
         self.directory: Path | None = None
-        self.models = model.unspelled().nearsighted(), model
+        self.models = model.without_unknown_words().without_network(), model
         self._sizes: dict[int, _Sized] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles hold what it was made of."""
-        return Codec, (self.model, self.weigh, self.utterances, self.held_out, self.likely, self.unlearned)
+        return Codec, (self.model, self.weigh, self.utterances, self.held_out, self.listed, self.unlearned)
 
     @classmethod
     def of(
-        cls, texts: Sequence[str], *, public: bool, likely: int = 0, network: bool = False, seed: int = 0
+        cls, texts: Sequence[str], *, public: bool, listed: int = 0, network: bool = False, seed: int = 0
     ) -> "Codec":
-        """Learn from texts. Unless they are public, no utterance is kept, and nothing that stands in one text alone, however
-        often that is said: no sequence of words, no word, and not how it is spelled. Who said a text is not known here, so that
-        what one person says in two different texts may stay: a codec of private text is as private as its model.
+        """Learn from texts.
+
+        Unless they are public, no utterance is kept, and nothing that occurs in one text alone, however often that text occurs: no
+        sequence of words, no word, and not its spelling. Persons are not known here, so what one person says in two different
+        texts may be kept: a codec of private text is as private as its model.
 
         Args:
             texts: the training text.
             public: whether it is.
-            likely: how many texts, the utterances and the likeliest ones behind them, have the first numbers once the list is
+            listed: how many texts, the utterances and the likeliest ones behind them, have the first numbers once the list is
                 ``learned``; public texts alone.
             network: whether an LSTM, once it is ``learned``, foresees words; public texts alone.
             seed: of the order of utterances, the classes of words and the network.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
-        weigh = Weights.of(rows if public else different)
+        weigh = WordWeights.of(rows if public else different)
         distinct = different if public else []
-        ordered = [distinct[number] for number in Shelf(distinct, weigh).order(seed=seed)]
-        model = WordModel.of(rows, seed=seed, least=1 if public else 2)
-        if not public or not (network or likely > len(ordered)):
+        ordered = [distinct[number] for number in NearestTextIndex(distinct, weigh).order(seed=seed)]
+        model = LanguageModel.of(rows, seed=seed, least=1 if public else 2)
+        if not public or not (network or listed > len(ordered)):
             return cls(model, weigh, ordered)
         places = {words: number for number, words in enumerate(ordered)}
         return cls(
-            model, weigh, ordered, unlearned=Unlearned(tuple(map(places.__getitem__, rows)), network, likely, seed)
+            model, weigh, ordered, unlearned=Unlearned(tuple(map(places.__getitem__, rows)), network, listed, seed)
         )
 
     def learned(self, report: Report = lambda what, share: None) -> "Codec":
@@ -146,8 +148,8 @@ class Codec:
         model, rows = self.model, [self.utterances[number] for number in self.unlearned.rows]
         if self.unlearned.network:
             model = model.with_network(rows, seed=self.unlearned.seed, report=partial(report, "network"))
-        likely = _likely(model, self.utterances, count=self.unlearned.listed, report=partial(report, "list of texts"))
-        return Codec(model, self.weigh, self.utterances, self.held_out, likely)
+        listed = _listed(model, self.utterances, count=self.unlearned.listed, report=partial(report, "list of texts"))
+        return Codec(model, self.weigh, self.utterances, self.held_out, listed)
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
@@ -161,7 +163,7 @@ class Codec:
         return [self._description(words_of(text), sized) for text in texts]
 
     def _description(self, record: Words, sized: "_Sized") -> int:
-        place, distance = sized.shelf.nearest(record)
+        place, distance = sized.index.nearest(record)
         number = self._searched(record, sized, distance)
         return sized.numbers[place] if number is None else number
 
@@ -178,14 +180,14 @@ class Codec:
 
     def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
         """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
-        bits = math.log2(sized.coded) + LUCK + FORESEEN * bool(sized.model.lstm)
+        bits = math.log2(sized.coded) + CHANCE + SAVED * bool(sized.model.lstm)
         texts = (found.words for found in self.search(sized.model).near(record, bits=bits, within=distance))
         yield from islice((words for words in texts if self.weigh.distance(record, words) < distance), TRIES)
 
-    def search(self, model: WordModel) -> TextSearch:
+    def search(self, model: LanguageModel) -> BeamSearch:
         """A search for texts near to one record."""
         left_out, put_in = (partial(_times, self.weigh, factor) for factor in reversed(ADDED))
-        return TextSearch(model.nearsighted(), weigh=left_out, weigh_added=put_in)
+        return BeamSearch(model.without_network(), weigh=left_out, weigh_added=put_in)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
@@ -213,31 +215,31 @@ class Codec:
 
 
 class _Sized:
-    """What a codec has at one K: how many numbers are utterances, the code of the others, and the shelf of candidates.
+    """A codec at one K: how many numbers are whole texts, the arithmetic code of the others, and the index of candidates.
 
     All of it is made before the first record is read, and no record changes it.
     """
 
     def __init__(self, codec: Codec, size: int) -> None:
         self.utterances = codec.utterances[:size]
-        self.likely = codec.likely.first(min(len(codec.likely), size - len(self.utterances)) if size < LISTED else 0)
-        self.first = len(self.utterances) + len(self.likely)
-        self.model = codec.models[size >= SPELLED]
+        self.listed = codec.listed.first(min(len(codec.listed), size - len(self.utterances)) if size < LISTED else 0)
+        self.first = len(self.utterances) + len(self.listed)
+        self.model = codec.models[size >= OPEN]
         self.coded = max(1, size - self.first)
         self.numbers: Sequence[int] = range(self.first)
-        self.shelf = Shelf(self.utterances, codec.weigh, self.likely)
-        self.searches = size > self.first * (MANY if len(self.likely) else 1)
+        self.index = NearestTextIndex(self.utterances, codec.weigh, self.listed)
+        self.searches = size > self.first * (MANY if len(self.listed) else 1)
         if size > self.first:
             self.model.prepare()
         if not self.first:
             self._find_candidates(codec.weigh, size)
 
-    def code(self) -> TextCode:
+    def code(self) -> ArithmeticCode:
         """The code of the numbers behind the first ones, for one record or for released numbers."""
-        return TextCode(self.model, self.coded)
+        return ArithmeticCode(self.model, self.coded)
 
-    def _find_candidates(self, weigh: Weights, size: int) -> None:
-        """Put texts of some numbers on the shelf, where there are no utterances."""
+    def _find_candidates(self, weigh: WordWeights, size: int) -> None:
+        """Index the texts of some numbers, where there are no utterances."""
         pool = self._affordable(min(POOL, size))
         self.searches = size > pool
         written: dict[int, Words] = {}
@@ -247,22 +249,22 @@ class _Sized:
             if number is not None:
                 written[number] = tuple(words)
         written = written or {0: tuple(self.write(0, code))}
-        self.numbers, self.shelf = list(written), Shelf(list(written.values()), weigh)
+        self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
     def _affordable(self, pool: int) -> int:
         """As many candidates as can be written in some seconds, by the length of a few: a codec's texts need not be short."""
         letters = sum(A_WORD + len(word) for words in self.code().spread(PROBES) for word in words)
         return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
 
-    def write(self, number: int, code: TextCode) -> Sequence[str]:
-        return self.shelf[number] if number < self.first else code.write(number - self.first)
+    def write(self, number: int, code: ArithmeticCode) -> Sequence[str]:
+        return self.index[number] if number < self.first else code.write(number - self.first)
 
 
-def _likely(
-    model: WordModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
-) -> Numbered | None:
+def _listed(
+    model: LanguageModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
+) -> ListedTexts | None:
     """The model's likeliest texts that are no utterances, so many that all of them are ``count``."""
-    if count <= len(utterances) or len(model.vocabulary.words) > LARGEST_NUMBERED:
+    if count <= len(utterances) or len(model.vocabulary.words) > LARGEST_LISTED:
         return None
     from adept.models.codec.listed_texts import likeliest  # learning alone needs PyTorch
 
@@ -270,10 +272,12 @@ def _likely(
     said = {tuple(text[:-1]) for text in texts}
     found = (row.tolist() for row in likeliest(model, texts, count=count, report=report))
     kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
-    return Numbered(model.vocabulary.words, np.array([number for row in kept for number in (*row, 0)], dtype=np.int16))
+    return ListedTexts(
+        model.vocabulary.words, np.array([number for row in kept for number in (*row, 0)], dtype=np.int16)
+    )
 
 
-def _times(weigh: Weights, factor: int, word: str) -> int:
+def _times(weigh: WordWeights, factor: int, word: str) -> int:
     return factor * weigh(word)
 
 

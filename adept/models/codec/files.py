@@ -20,10 +20,10 @@ from torch import Tensor
 
 from adept.models.codec.arithmetic_code import MAX_WORDS
 from adept.models.codec.codec import Codec, Unlearned
-from adept.models.codec.nearest_text import Numbered, Weights
-from adept.models.language_model.mixture import CLASS_ORDER, ORDER, WordModel
+from adept.models.codec.nearest_text import ListedTexts, WordWeights
+from adept.models.language_model.mixture import CLASS_ORDER, ORDER, LanguageModel
 from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
-from adept.models.language_model.unknown_words import LETTER_ORDER, Spelling
+from adept.models.language_model.unknown_words import LETTER_ORDER, UnknownWords
 from adept.models.language_model.vocabulary import END, UNKNOWN, Vocabulary
 from adept.models.language_model.word_lstm import WordLstm, shapes
 from adept.models.tokenizer.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE
@@ -62,8 +62,8 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     }
     if model.lstm:
         description["lstm"] = True
-    if len(codec.likely):
-        description["likely"] = len(codec.likely.flat)
+    if len(codec.listed):
+        description["likely"] = len(codec.listed.flat)
     if codec.unlearned:
         description["unlearned"] = {name: getattr(codec.unlearned, name) for name in ("network", "listed", "seed")}
     if codec.held_out:
@@ -74,7 +74,7 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     }
     if codec.unlearned:
         tables[ROWS] = np.array(codec.unlearned.rows, dtype=np.int32).reshape(-1, 1)
-    return description, tables | _network(codec) | ({LIKELY: codec.likely.flat} if len(codec.likely) else {})
+    return description, tables | _network(codec) | ({LIKELY: codec.listed.flat} if len(codec.listed) else {})
 
 
 def codec_sha256(codec: Codec) -> str:
@@ -88,7 +88,7 @@ def codec_sha256(codec: Codec) -> str:
 
 def save_learned(codec: Codec, path: Path) -> None:
     """Write the network and the list of a codec, which are all that it lacked before it was ``learned``, into one file."""
-    tables = _network(codec) | {LIKELY: codec.likely.flat}
+    tables = _network(codec) | {LIKELY: codec.listed.flat}
     save_file({name: torch.from_numpy(table) for name, table in tables.items()}, path)
 
 
@@ -105,7 +105,7 @@ def load_learned(codec: Codec, path: Path) -> Codec:
     if len(flat) > MOST_LIKELY or (len(flat) and not _are_texts(flat, size=len(vocabulary.words))):
         raise corrupt(path, f"the table {LIKELY} holds other numbers than texts have")
     model = codec.model.with_lstm(_lstm(tables, vocabulary)) if arrays else codec.model
-    return Codec(model, codec.weigh, codec.utterances, codec.held_out, Numbered(vocabulary.words, flat))
+    return Codec(model, codec.weigh, codec.utterances, codec.held_out, ListedTexts(vocabulary.words, flat))
 
 
 def _network(codec: Codec) -> dict[str, NDArray[Any]]:
@@ -151,7 +151,7 @@ def load_codec(directory: Path) -> Codec:
     if LIKELY in rows and not _are_texts(rows[LIKELY], size=sizes["words"]):
         raise corrupt(directory / TABLES, f"the table {LIKELY} holds other numbers than texts have")
     parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
-    weigh = Weights(Counter(stored["holders"]), stored["texts"])
+    weigh = WordWeights(Counter(stored["holders"]), stored["texts"])
     utterances, held_out = (
         [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
     )
@@ -162,17 +162,17 @@ def load_codec(directory: Path) -> Codec:
             raise corrupt(directory / TABLES, f"the table {ROWS} holds numbers of no utterance")
         unlearned = Unlearned(tuple(learned_from.tolist()), **stored["unlearned"])
     codec = Codec(
-        WordModel(
+        LanguageModel(
             vocabulary,
             parts["words"],
             parts["classes"],
-            Spelling(parts["letters"], stored["alphabet"], vocabulary.words),
+            UnknownWords(parts["letters"], stored["alphabet"], vocabulary.words),
             _lstm(tables, vocabulary) if stored.get("lstm") else None,
         ),
         weigh,
         utterances,
         held_out,
-        Numbered(vocabulary.words, rows[LIKELY]) if LIKELY in rows else None,
+        ListedTexts(vocabulary.words, rows[LIKELY]) if LIKELY in rows else None,
         unlearned,
     )
     codec.directory = directory

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from adept.models.codec.arithmetic_code import MAX_WORDS
 from adept.models.language_model.intervals import ONE
-from adept.models.language_model.mixture import CLASS_ORDER, ORDER, SEEN, WordModel
+from adept.models.language_model.mixture import CLASS_ORDER, ORDER, SEEN, LanguageModel
 from adept.models.language_model.ngrams import Context, Ngrams
 from adept.models.language_model.vocabulary import END, UNKNOWN
 from adept.models.language_model.word_lstm import STATES, UNIT
@@ -37,7 +37,7 @@ ENTRIES = 1 << 19  # of a table of beginnings and words that is made at once
 Branch = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
 
 
-class Beginnings(NamedTuple):
+class Prefixes(NamedTuple):
     """Texts that are not ended: their words (B, L), what these cost (B,), and the network's states before the last word (B, H)."""
 
     words: Tensor
@@ -46,13 +46,13 @@ class Beginnings(NamedTuple):
     cell: Tensor
 
     @classmethod
-    def joined(cls, parts: Sequence["Beginnings"]) -> "Beginnings":
+    def joined(cls, parts: Sequence["Prefixes"]) -> "Prefixes":
         return cls(*map(torch.cat, zip(*parts, strict=True)))
 
 
 @torch.inference_mode()
 def likeliest(
-    model: WordModel,
+    model: LanguageModel,
     texts: Sequence[Sequence[int]],
     *,
     count: int,
@@ -87,7 +87,7 @@ def likeliest(
 class _Search:
     """Texts by what they cost."""
 
-    def __init__(self, model: WordModel, texts: Sequence[Sequence[int]]) -> None:
+    def __init__(self, model: LanguageModel, texts: Sequence[Sequence[int]]) -> None:
         self.next = NextWords(model)
         self.end, self.unknown = model.vocabulary.numbers[END], model.vocabulary.numbers[UNKNOWN]
         self.size = len(model.vocabulary.words)
@@ -115,20 +115,20 @@ class _Search:
                 if not waiting[length + 1]:
                     del waiting[length + 1]
 
-    def _begin(self, count: int) -> Beginnings:
+    def _begin(self, count: int) -> Prefixes:
         nothing = torch.zeros(count, STATES)
-        return Beginnings(torch.zeros((count, 0), dtype=torch.int64), torch.zeros(count), nothing, nothing)
+        return Prefixes(torch.zeros((count, 0), dtype=torch.int64), torch.zeros(count), nothing, nothing)
 
-    def _taken(self, waiting: list[Beginnings]) -> Beginnings:
+    def _taken(self, waiting: list[Prefixes]) -> Prefixes:
         """The beginnings that came last, up to a chunk of them."""
         parts, count = [waiting.pop()], 0
         while waiting and (count := count + len(parts[-1].bits)) + len(waiting[-1].bits) <= self.chunk:
             parts.append(waiting.pop())
-        return Beginnings.joined(parts)
+        return Prefixes.joined(parts)
 
     def _longer(
-        self, begun: Beginnings, shares: Tensor, states: tuple[Tensor, Tensor], bits: float
-    ) -> Iterator[Beginnings]:
+        self, begun: Prefixes, shares: Tensor, states: tuple[Tensor, Tensor], bits: float
+    ) -> Iterator[Prefixes]:
         """The beginnings with one more word, of shares (B, V), that leave bits for the rest."""
         left = bits - begun.bits
         shares[:, [self.end, self.unknown]] = 0.0
@@ -139,7 +139,7 @@ class _Search:
         for row, word, cost in zip(
             *(torch.split(part[enough], self.chunk) for part in (rows, words, costs)), strict=True
         ):
-            yield Beginnings(torch.cat([begun.words[row], word[:, None]], dim=1), cost, states[0][row], states[1][row])
+            yield Prefixes(torch.cat([begun.words[row], word[:, None]], dim=1), cost, states[0][row], states[1][row])
 
     def _after(self, before: Tensor, words: Tensor) -> Tensor:
         """What the rest costs after pairs of words, or after the last one where nobody said the pair."""
@@ -169,16 +169,16 @@ class _Search:
         for place in range(rows.shape[1]):
             shares, states = self.next.shares(begun.words, (begun.hidden, begun.cell))
             costs.append(begun.bits - shares.gather(1, rows[:, place : place + 1])[:, 0].log2())
-            begun = Beginnings(rows[:, : place + 1], costs[-1], *states)
+            begun = Prefixes(rows[:, : place + 1], costs[-1], *states)
         spent = torch.stack(costs, dim=1)
         before = torch.cat([torch.full_like(rows[:, :1], self.size), rows[:, :-1]], dim=1)
         return before.flatten(), rows.flatten(), (spent[:, -1:] - spent).flatten()
 
 
 class NextWords:
-    """The next word's distribution after many beginnings at once: what ``WordModel`` says of one in whole numbers."""
+    """The next word's distribution after many beginnings at once: what ``LanguageModel`` says of one in whole numbers."""
 
-    def __init__(self, model: WordModel) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         vocabulary = model.vocabulary
         self.parts = [share / ONE for share in model.shares]
         self.words, self.classes = _DenseNgrams(model.words, ORDER), _DenseNgrams(model.classes, CLASS_ORDER)

@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 FINE = 1000  # a word's weight is a whole number of thousandths
 ADDED = 4, 10  # what an added word weighs beside a missing one
 FEW, EQUALS = 4, 64  # one in FEW texts are compared without the others; of equally near ones EQUALS are read in order
-LARGEST_NUMBERED = 1 << 15  # words of a vocabulary whose texts are kept as numbers
+LARGEST_LISTED = 1 << 15  # words of a vocabulary whose texts are kept as numbers
 ORDERED, TRIED, REACHED = 1024, 128, 1000  # the shelf's order: its length, candidates a place, texts to be near to
 
 
 Places = NDArray[np.integer[Any]]
 
 
-class Weights:
+class WordWeights:
     """The weights of words, by how many of the public texts hold them."""
 
     def __init__(self, holders: Counter[str], texts: int) -> None:
@@ -36,10 +36,10 @@ class Weights:
         self._unknown = self._of(0)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Weights, (self.holders, self.texts)
+        return WordWeights, (self.holders, self.texts)
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]]) -> "Weights":
+    def of(cls, texts: Sequence[Sequence[str]]) -> "WordWeights":
         """Count in how many texts each word stands; a word of one text weighs what an unknown one does, and is forgotten."""
         holders = Counter(word for text in texts for word in dict.fromkeys(text))
         return cls(Counter({word: count for word, count in holders.items() if count > 1}), len(texts))
@@ -61,7 +61,7 @@ class Weights:
         return ADDED[1] * sum(map(self, wanted - given)) + ADDED[0] * sum(map(self, given - wanted))
 
 
-class Numbered:
+class ListedTexts:
     """Texts as numbers of a vocabulary's words, each closed by 0, its end: M of them in one array, and quick to load.
 
     Args:
@@ -81,12 +81,12 @@ class Numbered:
         start = self.ends[place - 1] + 1 if place else 0
         return tuple(self.words[number] for number in self.flat[start : self.ends[place]].tolist())
 
-    def first(self, count: int) -> "Numbered":
+    def first(self, count: int) -> "ListedTexts":
         """The first ``count`` texts."""
-        return Numbered(self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0])
+        return ListedTexts(self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0])
 
 
-class Shelf:
+class NearestTextIndex:
     """Texts as words, numbered from 0 on, and the way to the nearest.
 
     Args:
@@ -95,8 +95,8 @@ class Shelf:
         more: texts behind them.
     """
 
-    def __init__(self, texts: Sequence[Sequence[str]], weigh: Weights, more: Numbered | None = None) -> None:
-        self.texts, self.more, self.weigh = texts, more or Numbered(), weigh
+    def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
+        self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
         self._columns: dict[str, int] = {}
         for word in chain(*texts, self.more.words):
             self._columns.setdefault(word, len(self._columns))

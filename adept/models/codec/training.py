@@ -52,8 +52,7 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
     enough = len(texts) >= FEWEST
-    network, likely = config.network and enough, config.likely * enough
-    codec = Codec.of(texts, public=public, likely=likely, network=network, seed=seed)
+    codec = Codec.of(texts, public=public, listed=config.likely * enough, network=config.network and enough, seed=seed)
     codec.held_out = unseen(codec, validation.texts[:HELD_OUT]) if public else []
     return codec.learned() if config.learn == "now" else codec
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from adept.models.language_model.intervals import BITS, ONE, Span
 from adept.models.language_model.ngrams import Context, Ngrams
-from adept.models.language_model.unknown_words import Spelling
+from adept.models.language_model.unknown_words import UnknownWords
 from adept.models.language_model.vocabulary import LEAST_SEEN, Vocabulary, in_texts
 from adept.models.language_model.word_lstm import State, WordLstm
 
@@ -29,7 +29,7 @@ SHARES = (ONE - ONE // 2 - 3 * ONE // 20, 3 * ONE // 20, ONE // 2)
 MEMORY = 2_000  # histories that a reading remembers, and as many that were asked for before them: it only saves time
 
 
-class WordModel:
+class LanguageModel:
     """Which share of all texts begins with given words.
 
     Args:
@@ -46,7 +46,7 @@ class WordModel:
         vocabulary: Vocabulary,
         words: Ngrams,
         classes: Ngrams,
-        spelling: Spelling,
+        spelling: UnknownWords,
         lstm: WordLstm | None = None,
         *,
         spells: bool = True,
@@ -56,7 +56,7 @@ class WordModel:
         self.shares = SHARES if lstm else SHARES_WITHOUT
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "WordModel":
+    def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
         """Learn from texts, given as words; what stands in fewer than ``least`` different ones is forgotten: words, their
         spelling, and sequences of words."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
@@ -71,12 +71,12 @@ class WordModel:
             vocabulary,
             Ngrams.of(rows, order=ORDER, size=len(vocabulary.words), least=least),
             Ngrams.of(classes, order=CLASS_ORDER, size=size, least=least),
-            Spelling.of(spelled, vocabulary.words),
+            UnknownWords.of(spelled, vocabulary.words),
         )
 
     def with_network(
         self, texts: Sequence[Sequence[str]], *, seed: int = 0, report: Callable[[float], None] = lambda share: None
-    ) -> "WordModel":
+    ) -> "LanguageModel":
         """Return the same model with a network that has read texts, which must be public: it may learn one by heart.
 
         Args:
@@ -90,21 +90,21 @@ class WordModel:
         lstm = learn_word_lstm(rows, self.vocabulary, seed=seed, report=report)
         return self.with_lstm(lstm)
 
-    def with_lstm(self, lstm: WordLstm) -> "WordModel":
+    def with_lstm(self, lstm: WordLstm) -> "LanguageModel":
         """Return the same model with a network."""
-        return WordModel(self.vocabulary, self.words, self.classes, self.spelling, lstm)
+        return LanguageModel(self.vocabulary, self.words, self.classes, self.spelling, lstm)
 
-    def unspelled(self) -> "WordModel":
+    def without_unknown_words(self) -> "LanguageModel":
         """Return the same model without words outside the vocabulary."""
-        return WordModel(self.vocabulary, self.words, self.classes, self.spelling, self.lstm, spells=False)
+        return LanguageModel(self.vocabulary, self.words, self.classes, self.spelling, self.lstm, spells=False)
 
-    def nearsighted(self) -> "WordModel":
+    def without_network(self) -> "LanguageModel":
         """Return the same model without its network: quick, and a text's beginning is told by its last words."""
-        return WordModel(self.vocabulary, self.words, self.classes, self.spelling, spells=self.spells)
+        return LanguageModel(self.vocabulary, self.words, self.classes, self.spelling, spells=self.spells)
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.vocabulary, self.words, self.classes, self.spelling, self.lstm)
-        return partial(WordModel, spells=self.spells), parts
+        return partial(LanguageModel, spells=self.spells), parts
 
     def prepare(self) -> None:
         """Make every table that is otherwise made when a text first needs it."""
@@ -123,7 +123,7 @@ class Reading:
     records, nor that of a release on whether it is what its record was described as.
     """
 
-    def __init__(self, model: WordModel) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         self.model = model
         self._found: dict[Context, _Next] = {}
         self._before: dict[Context, _Next] = {}  # what was found before those
@@ -172,7 +172,7 @@ class Reading:
 class _Next:
     """The next word's distribution after one history, given by its last words and the network's state."""
 
-    def __init__(self, model: WordModel, history: Context, state: State | None) -> None:
+    def __init__(self, model: LanguageModel, history: Context, state: State | None) -> None:
         vocabulary, outside = model.vocabulary, len(model.vocabulary.words)
         around = (model.classes.size if number == outside else vocabulary.classes[number] for number in history)
         self.model, self.vocabulary, self.state = model, vocabulary, state

@@ -24,7 +24,7 @@ LISTED = ONE // 2  # the share of words of the lexicon
 FLAT, WEIGHT = 20, 1 << 40  # Zipf: the r-th word has WEIGHT // (r + FLAT)
 
 
-class Spelling:
+class UnknownWords:
     """Words as symbols.
 
     Args:
@@ -38,7 +38,7 @@ class Spelling:
         self._numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
 
     @classmethod
-    def of(cls, words: Iterable[str], known: Sequence[str]) -> "Spelling":
+    def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
         """Learn how words are spelled; what is said twice counts twice."""
         spelled = list(words)
         alphabet = "".join(sorted({letter for word in spelled for letter in word}))
@@ -47,7 +47,7 @@ class Spelling:
         return cls(Ngrams.of(rows, order=LETTER_ORDER, size=len(alphabet) + 1), alphabet, known)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Spelling, (self.letters, self.alphabet, self.known)
+        return UnknownWords, (self.letters, self.alphabet, self.known)
 
     @cached_property
     def _listed(self) -> list[str]:

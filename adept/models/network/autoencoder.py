@@ -2,7 +2,7 @@
 
 Shapes: B records, T tokens (at most max_length and the closing END), n latent dimensions, H hidden units, E embedding
 dimensions, V words. Both directions of the encoder run over plain padded tensors and are read at the record's last token. This is
-the arithmetic of training; what is released goes through ``adept.models.network.inference``, where a latent does not depend on the
+the arithmetic of training; what is released goes through ``adept.models.network.encoding``, where a latent does not depend on the
 record's neighbours in the batch, to the last bit.
 """
 

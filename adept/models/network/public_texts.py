@@ -60,7 +60,8 @@ def text_codebooks(model: Autoencoder, tokenizer: Tokenizer) -> dict[int, Tensor
 
     Means of many texts lie where nobody speaks, and all of them near what is said most. A classifier read from SNIPS and HWU64 at
     eps = 8 .89 and .31 with 2,048 texts as codewords, .91 and .33 with 4,096 means, and .83 and .28 with 1,024 (one seed,
-    validation split, the packaged model; random texts were as good as the first, which are near to all: ``Shelf.order``).
+    validation split, the packaged model; random texts were as good as the first, which are near to all:
+    ``NearestTextIndex.order``).
     """
     shelf = model.codec.utterances[: max(TEXT_CODEWORDS)] if model.codec else []
     latents = encode_public(model, tokenizer, [text_of(words) for words in shelf]).cpu()

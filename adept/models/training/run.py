@@ -15,7 +15,7 @@ from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.codec.training import learn_codec
 from adept.models.network.autoencoder import Autoencoder, ModelConfig
 from adept.models.network.batching import token_loader
-from adept.models.network.inference import reader_of
+from adept.models.network.encoding import encoder_of
 from adept.models.network.public_texts import text_codebooks
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.tokenizer import Tokenizer
@@ -136,7 +136,7 @@ def fit(
 def _codebooks(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:
     """Learn codebooks from the latents of a corpus."""
     rows = encode_corpus(tokenizer, corpus, max_length=model.config.max_length)
-    return learn_codebooks(reader_of(model)(rows).cpu(), seed=seed)
+    return learn_codebooks(encoder_of(model)(rows).cpu(), seed=seed)
 
 
 def encode_corpus(tokenizer: Tokenizer, corpus: Corpus, *, max_length: int) -> list[list[int]]:

@@ -21,7 +21,7 @@ from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.inference import Reader, TopicReader, reader_of
+from adept.models.network.encoding import LinearEncoder, RecurrentEncoder, encoder_of
 from adept.models.tokenizer.pipeline import END, FIRST_LABEL, PAD, START
 from adept.models.tokenizer.tokenizer import Tokenizer
 
@@ -91,8 +91,8 @@ class PromptSampling:
         return self.tokenizer.decode(tokens.tolist())
 
     @cached_property
-    def _reader(self) -> Reader | TopicReader:
-        return reader_of(self.model)
+    def _reader(self) -> RecurrentEncoder | LinearEncoder:
+        return encoder_of(self.model)
 
 
 @torch.inference_mode()
@@ -101,7 +101,7 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
     rows = tokenizer.encode(list(texts[:PUBLIC_TEXTS]), max_length=model.config.max_length)
     longest = max(map(len, rows))
     tokens = torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
-    logits = model(reader_of(model)(rows), tokens)[:, :, _writable(model)][tokens != PAD]
+    logits = model(encoder_of(model)(rows), tokens)[:, :, _writable(model)][tokens != PAD]
     return float(logits.mean()), float(logits.max())
 
 

@@ -9,7 +9,7 @@ import torch
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
-from adept.models.adaptation.examples import REDUNDANT, MOST_CODEWORDS, adapt, codebooks_at
+from adept.models.adaptation.examples import MOST_CODEWORDS, REDUNDANT, adapt, codebooks_at
 from adept.models.adaptation.fine_tuning import fine_tune
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder, TrainingData

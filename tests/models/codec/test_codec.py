@@ -16,8 +16,8 @@ from adept.data.air_travel import generator
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec import arithmetic_code as text_code
 from adept.models.codec import codec as codec_module
-from adept.models.codec.arithmetic_code import TextCode
-from adept.models.codec.beam_search import TextSearch
+from adept.models.codec.arithmetic_code import ArithmeticCode
+from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.language_model.mixture import Reading
@@ -120,7 +120,7 @@ def test_unknown_names_are_spelled(codec: Codec) -> None:
 @pytest.mark.parametrize("size", [1_000, 2**41])
 def test_texts_and_numbers_of_the_code_go_both_ways(codec: Codec, size: int) -> None:
     """What a number writes has a number that writes it, unless it was cut, or spelled a word that needs no spelling."""
-    code, rng, found = TextCode(codec.model, size), random.Random(1), 0
+    code, rng, found = ArithmeticCode(codec.model, size), random.Random(1), 0
     for number in (rng.randrange(size) for _ in range(40)):
         words = code.write(number)
         back = code.number(code.spans(words))
@@ -141,7 +141,7 @@ def test_texts_of_some_more_bits_than_the_numbers_have_one(codec: Codec, texts: 
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(text_code, attribute, value)
-            code = TextCode(codec.model, 1 << bits)
+            code = ArithmeticCode(codec.model, 1 << bits)
             numbers = [code.number(code.spans(row)) for row in rows]
             written = [
                 (tuple(code.write(number)), row)
@@ -156,7 +156,7 @@ def test_texts_of_some_more_bits_than_the_numbers_have_one(codec: Codec, texts: 
 
 @pytest.mark.parametrize("size", [4_097, 2**19, 2**41])
 def test_bands_hold_every_number_once_and_write_what_they_say(codec: Codec, size: int) -> None:
-    code = TextCode(codec.model, size)
+    code = ArithmeticCode(codec.model, size)
     assert [band.first for band in code.bands] == [
         sum(band.size for band in code.bands[:i]) for i in range(len(code.bands))
     ]
@@ -193,16 +193,16 @@ def test_the_longest_texts_and_words_are_written_as_they_were_described_or_have_
     codec: Codec, record: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading ends after so many words or letters, without an end: were one looked for, no point would do, and all be tried."""
-    words, found, reads, read = words_of(record), 0, [0], TextCode.text_at
+    words, found, reads, read = words_of(record), 0, [0], ArithmeticCode.text_at
 
-    def counted(self: TextCode, point: int, narrow: int = 0) -> tuple[list[str], int]:
+    def counted(self: ArithmeticCode, point: int, narrow: int = 0) -> tuple[list[str], int]:
         reads[0] += 1
         return read(self, point, narrow)
 
     for bits in (60, 120, 200, 400):
-        code = TextCode(codec.model, 1 << bits)
+        code = ArithmeticCode(codec.model, 1 << bits)
         with monkeypatch.context() as patch:
-            patch.setattr(TextCode, "text_at", counted)
+            patch.setattr(ArithmeticCode, "text_at", counted)
             number = code.number(code.spans(words))
         assert number is None or tuple(code.write(number)) == words
         found += number is not None
@@ -214,7 +214,7 @@ def test_a_record_with_a_number_is_not_searched_for(codec: Codec, monkeypatch: p
     record = "show me flights from boston to denver on friday please"
     assert words_of(record) not in codec.utterances
     described = codec.describe([record], size=2**100)
-    monkeypatch.setattr(TextSearch, "near", None)
+    monkeypatch.setattr(BeamSearch, "near", None)
     assert codec.describe([record], size=2**100) == described
     assert codec.write(described, size=2**100) == [record]
 
@@ -247,15 +247,17 @@ def test_a_shifted_point_is_noticed(codec: Codec, monkeypatch: pytest.MonkeyPatc
     code = _just_wide_enough(codec, words)
     number = code.number(code.spans(words))
     assert number is not None
-    right = TextCode._point
-    monkeypatch.setattr(TextCode, "_point", lambda self, band, place, n: right(self, band, (place + 2) % band.size, n))
+    right = ArithmeticCode._point
+    monkeypatch.setattr(
+        ArithmeticCode, "_point", lambda self, band, place, n: right(self, band, (place + 2) % band.size, n)
+    )
     assert tuple(code.write(number)) != words
 
 
-def _just_wide_enough(codec: Codec, words: tuple[str, ...]) -> TextCode:
+def _just_wide_enough(codec: Codec, words: tuple[str, ...]) -> ArithmeticCode:
     """The code with the fewest numbers in which a text's part is two cells wide."""
-    width = math.prod((high - low) / 2**30 for low, high in TextCode(codec.model, 2).spans(words))
-    return TextCode(codec.model, math.ceil(2 / width))
+    width = math.prod((high - low) / 2**30 for low, high in ArithmeticCode(codec.model, 2).spans(words))
+    return ArithmeticCode(codec.model, math.ceil(2 / width))
 
 
 def test_a_codec_of_private_text_keeps_no_utterance(texts: list[str], tmp_path: Path) -> None:
@@ -384,7 +386,7 @@ def test_words_are_what_stands_between_spaces_control_characters_and_marks(text:
 
 
 def test_a_model_that_does_not_spell_shares_all_among_known_words(codec: Codec) -> None:
-    plain = codec.model.unspelled()
+    plain = codec.model.without_unknown_words()
     numbers = range(len(plain.vocabulary.words))
     reading = Reading(plain)
     spans = [reading.span(reading.start, number) for number in numbers]

@@ -67,7 +67,7 @@ def nothing_is_learned(codec: Codec, report: object = None) -> NoReturn:
 def test_what_is_learned_later_is_what_is_learned_at_once(at_once: Codec, model_directory: Path) -> None:
     later = complete(load_codec(model_directory))
     assert later.model.lstm
-    assert len(later.likely)
+    assert len(later.listed)
     assert codec_sha256(later) == codec_sha256(at_once)
 
 

@@ -16,15 +16,15 @@ from safetensors.torch import load_file, save_file
 from adept.data.air_travel import generator
 from adept.errors import ModelError
 from adept.models.codec import listed_texts as likely_texts
-from adept.models.codec.arithmetic_code import TextCode
-from adept.models.codec.beam_search import TextSearch
+from adept.models.codec.arithmetic_code import ArithmeticCode
+from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.codec.listed_texts import NextWords, likeliest
-from adept.models.codec.nearest_text import EQUALS, Numbered, Shelf, Weights
+from adept.models.codec.nearest_text import EQUALS, ListedTexts, NearestTextIndex, WordWeights
 from adept.models.codec.training import CodecConfig, learn_codec
 from adept.models.language_model.intervals import BITS, ONE
-from adept.models.language_model.mixture import Reading, WordModel
+from adept.models.language_model.mixture import LanguageModel, Reading
 from adept.models.language_model.word_lstm import STATES
 
 COUNT = 20_000
@@ -38,17 +38,17 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def codec(texts: list[str]) -> Codec:
-    return Codec.of(texts, public=True, likely=COUNT, network=True).learned()
+    return Codec.of(texts, public=True, listed=COUNT, network=True).learned()
 
 
-def bits_of(model: WordModel, words: Sequence[str]) -> float:
+def bits_of(model: LanguageModel, words: Sequence[str]) -> float:
     """What a text costs, by the whole numbers of the code."""
-    return sum(BITS - math.log2(high - low) for low, high in TextCode(model, 1 << 20).spans(words))
+    return sum(BITS - math.log2(high - low) for low, high in ArithmeticCode(model, 1 << 20).spans(words))
 
 
 @pytest.mark.parametrize("network", [True, False])
 def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec, network: bool) -> None:
-    model = codec.model if network else codec.model.nearsighted()
+    model = codec.model if network else codec.model.without_network()
     assert bool(model.lstm) == network
     foreseen, rows = NextWords(model), [model.vocabulary.encode(words) for words in codec.utterances[:12]]
     length = min(map(len, rows)) - 1
@@ -70,14 +70,14 @@ def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec, netw
 
 def test_the_likely_texts_are_all_that_are_so_likely(codec: Codec) -> None:
     """What the model writes at random and costs less than the last of them is among them, four times in five at least."""
-    model, listed = codec.model, {*codec.utterances, *(codec.likely[place] for place in range(len(codec.likely)))}
+    model, listed = codec.model, {*codec.utterances, *(codec.listed[place] for place in range(len(codec.listed)))}
     assert len(listed) == COUNT
     assert () not in listed
-    costs = [bits_of(model, codec.likely[place]) for place in range(0, len(codec.likely), 150)]
+    costs = [bits_of(model, codec.listed[place]) for place in range(0, len(codec.listed), 150)]
     steps = [later - earlier for earlier, later in pairwise(costs)]
     assert min(steps) > -0.1
     assert costs[0] + 3 < costs[-1]
-    code, rng = TextCode(model, 1 << 20), random.Random(0)
+    code, rng = ArithmeticCode(model, 1 << 20), random.Random(0)
     drawn = [code.text_at(rng.getrandbits(code.precision)) for _ in range(1_000)]
     known = set(model.vocabulary.words)
     likely = {
@@ -112,8 +112,8 @@ def test_a_beginning_that_leaves_too_few_bits_for_the_rest_is_given_up(codec: Co
 
 def test_likely_texts_have_the_first_numbers_behind_the_utterances(codec: Codec) -> None:
     said, size = len(codec.utterances), 4_000
-    assert codec.write([said, said + 7], size=size) == [text_of(codec.likely[0]), text_of(codec.likely[7])]
-    described = codec.describe([text_of(codec.likely[place]) for place in (0, 7, 2_000)], size=size)
+    assert codec.write([said, said + 7], size=size) == [text_of(codec.listed[0]), text_of(codec.listed[7])]
+    described = codec.describe([text_of(codec.listed[place]) for place in (0, 7, 2_000)], size=size)
     assert described == [said, said + 7, said + 2_000]
     assert all(codec.write(range(said + 3), size=said + 3))
 
@@ -143,15 +143,15 @@ def test_every_number_has_a_text_and_every_text_a_number_with_a_list_too(codec: 
 def test_where_most_numbers_are_texts_at_hand_nothing_is_searched_for(
     codec: Codec, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TextSearch, "near", None)
-    monkeypatch.setattr(TextCode, "number", None)
+    monkeypatch.setattr(BeamSearch, "near", None)
+    monkeypatch.setattr(ArithmeticCode, "number", None)
     assert codec.describe(["please book me a table at the zyzzyva"], size=size)
 
 
 def test_words_keep_their_order_where_texts_of_the_same_words_have_numbers(codec: Codec) -> None:
     """Whatever stands first: a text with the same words is as near."""
     place, back = _turned(codec)
-    there = text_of(codec.likely[place])
+    there = text_of(codec.listed[place])
     for record in (there, text_of(back)):
         assert codec.write(codec.describe([record], size=COUNT), size=COUNT) == [record]
 
@@ -159,21 +159,21 @@ def test_words_keep_their_order_where_texts_of_the_same_words_have_numbers(codec
 def _turned(codec: Codec) -> tuple[int, tuple[str, ...]]:
     """A likely text, and another one of the same words in another order."""
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for place in range(len(codec.likely)):
-        words = codec.likely[place]
+    for place in range(len(codec.listed)):
+        words = codec.listed[place]
         if (other := seen.setdefault(tuple(sorted(words)), words)) != words:
             return place, other
     raise AssertionError("there is none")
 
 
 def test_private_text_has_no_list(texts: list[str]) -> None:
-    assert not len(Codec.of(texts, public=False, likely=5_000).learned().likely)
+    assert not len(Codec.of(texts, public=False, listed=5_000).learned().listed)
 
 
 def test_a_saved_list_is_the_same_list(codec: Codec, tmp_path: Path) -> None:
     save_codec(codec, tmp_path)
     loaded, records = load_codec(tmp_path), ["when does the last flight leave", "zyzzyva"]
-    assert (loaded.likely.flat == codec.likely.flat).all()
+    assert (loaded.listed.flat == codec.listed.flat).all()
     for size in (3_000, 2**15, 2**30):
         assert loaded.describe(records, size=size) == codec.describe(records, size=size)
 
@@ -207,9 +207,9 @@ def test_the_nearest_text_is_the_nearest_of_all(few: int, monkeypatch: pytest.Mo
     listed: list[int] = []
     for _ in range(200):
         listed += [*(rng.randint(2, 31) for _ in range(rng.randint(1, 7))), 0]
-    more = Numbered(["", "\x00", *words], np.array(listed, dtype=np.int16))
-    weigh = Weights.of([row[:3] for row in rows])
-    shelf = Shelf(rows, weigh, more)
+    more = ListedTexts(["", "\x00", *words], np.array(listed, dtype=np.int16))
+    weigh = WordWeights.of([row[:3] for row in rows])
+    shelf = NearestTextIndex(rows, weigh, more)
     held = [shelf[number] for number in range(len(rows) + len(more))]
     for _ in range(150):
         record = tuple(rng.choice([*words, "new", "newer"]) for _ in range(rng.randint(0, 9)))
@@ -225,7 +225,7 @@ def test_a_text_as_near_as_what_was_looked_at_already_is_looked_at_too(monkeypat
     """One lacks the one word, one the other, and both weigh the same: the first of them is the answer."""
     monkeypatch.setattr("adept.models.codec.nearest_text.FEW", 0)
     rows = [("y", "a"), ("x", "a"), ("z", "b")]
-    shelf = Shelf(rows, Weights.of([*rows, *rows]))
+    shelf = NearestTextIndex(rows, WordWeights.of([*rows, *rows]))
     assert shelf.nearest(("x", "y", "a"))[0] == 0
 
 
@@ -245,12 +245,12 @@ def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:
 
     corpus = Corpus(texts, ["x"] * len(texts))
     some = learn_codec(corpus, corpus, public=True, seed=0, config=CodecConfig("now", likely=2_000, network=False))
-    assert len(some.utterances) + len(some.likely) == 2_000
+    assert len(some.utterances) + len(some.listed) == 2_000
     few = Corpus(texts[:300], ["x"] * 300)
     for those, likely in ((corpus, 0), (few, 2_000)):
         codec = learn_codec(those, few, public=True, seed=0, config=CodecConfig("now", likely=likely, network=False))
         assert codec.utterances
-        assert not len(codec.likely)
+        assert not len(codec.listed)
 
 
 def test_rows_of_numbers(codec: Codec) -> None:

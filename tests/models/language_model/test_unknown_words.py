@@ -6,7 +6,7 @@ import random
 import pytest
 
 from adept.models.language_model.intervals import ONE, Reader, Span, narrowed
-from adept.models.language_model.unknown_words import Spelling
+from adept.models.language_model.unknown_words import UnknownWords
 
 KNOWN = ["", "\x00", "show", "me", "flights", "to", "boston", "please"]
 LEARNED = ["show", "flights", "boston", "kyzburg", "wegotov", "kyzbotov"]
@@ -14,15 +14,15 @@ WHOLE = 0, 1 << 2048
 
 
 @pytest.fixture(scope="module")
-def spelling() -> Spelling:
-    return Spelling.of(LEARNED, KNOWN)
+def spelling() -> UnknownWords:
+    return UnknownWords.of(LEARNED, KNOWN)
 
 
 def bits(spans: list[Span]) -> float:
     return sum(30 - math.log2(high - low) for low, high in spans)
 
 
-def read(spelling: Spelling, spans: list[Span], rng: random.Random) -> str:
+def read(spelling: UnknownWords, spans: list[Span], rng: random.Random) -> str:
     """What is read at a random point of a word's part."""
     part = WHOLE
     for span in spans:
@@ -31,13 +31,13 @@ def read(spelling: Spelling, spans: list[Span], rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("word", ["kyzburg", "guitar", "yesterday", "o", "bostot"])
-def test_every_point_of_a_words_part_says_the_word(spelling: Spelling, word: str) -> None:
+def test_every_point_of_a_words_part_says_the_word(spelling: UnknownWords, word: str) -> None:
     spans = spelling.spans(word)
     assert spans is not None
     assert {read(spelling, spans, random.Random(seed)) for seed in range(20)} == {word}
 
 
-def test_every_point_says_something_and_what_it_says_has_a_part(spelling: Spelling) -> None:
+def test_every_point_says_something_and_what_it_says_has_a_part(spelling: UnknownWords) -> None:
     rng = random.Random(0)
     for _ in range(200):
         word = spelling.read(Reader(WHOLE, rng.randrange(WHOLE[1]), ONE))
@@ -45,7 +45,7 @@ def test_every_point_says_something_and_what_it_says_has_a_part(spelling: Spelli
         assert not word or len(word) == 30 or spelling.spans(word) is not None
 
 
-def test_common_words_of_english_cost_what_zipfs_law_says_and_names_are_spelled(spelling: Spelling) -> None:
+def test_common_words_of_english_cost_what_zipfs_law_says_and_names_are_spelled(spelling: UnknownWords) -> None:
     said = {word: spelling.spans(word) for word in ("yesterday", "guitar", "kyzburg")}
     assert len(said["yesterday"] or []) == len(said["guitar"] or []) == 2
     assert bits(said["yesterday"] or []) < bits(said["guitar"] or []) < 18
@@ -54,20 +54,20 @@ def test_common_words_of_english_cost_what_zipfs_law_says_and_names_are_spelled(
 
 def test_the_wider_part_is_taken() -> None:
     """A word that is listed and was learned, too: whichever costs less."""
-    often = Spelling.of(["guitar"] * 50, KNOWN)
+    often = UnknownWords.of(["guitar"] * 50, KNOWN)
     spans = often.spans("guitar") or []
     assert len(spans) > 2
     assert bits(spans) < bits(often._as_listed("guitar"))
 
 
-def test_words_of_the_vocabulary_and_of_another_language_are_not_listed(spelling: Spelling) -> None:
+def test_words_of_the_vocabulary_and_of_another_language_are_not_listed(spelling: UnknownWords) -> None:
     assert "boston" not in spelling._places
-    german = Spelling.of(["fliege"], ["", "\x00", "zeige", "mir", "fluege", "nach", "zuerich", "bitte"])
+    german = UnknownWords.of(["fliege"], ["", "\x00", "zeige", "mir", "fluege", "nach", "zuerich", "bitte"])
     assert not german._listed
     assert german.spans("guitar") is None
     assert len(german.spans("fliege") or []) == len("fliege") + 1
 
 
-def test_what_no_alphabet_holds_cannot_be_said(spelling: Spelling) -> None:
+def test_what_no_alphabet_holds_cannot_be_said(spelling: UnknownWords) -> None:
     assert spelling.spans("smørrebrød") is None
     assert spelling.spans("") is None

@@ -17,7 +17,7 @@ from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.files import TABLES, load_codec, save_codec
 from adept.models.language_model import word_lstm, word_lstm_training
 from adept.models.language_model.intervals import ONE
-from adept.models.language_model.mixture import Reading, WordModel
+from adept.models.language_model.mixture import LanguageModel, Reading
 from adept.models.language_model.vocabulary import END, Vocabulary
 from adept.models.language_model.word_lstm import FALL, PEAK, RANGE, UNIT, State, WordLstm, shapes
 from adept.models.language_model.word_lstm_training import learn_word_lstm
@@ -41,13 +41,13 @@ def quick() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def model() -> WordModel:
+def model() -> LanguageModel:
     texts = [words_of(text) for text in round_trips(600, seed=0)]
-    return WordModel.of(texts).with_network(texts)
+    return LanguageModel.of(texts).with_network(texts)
 
 
 @pytest.fixture(scope="module")
-def codec(model: WordModel) -> Codec:
+def codec(model: LanguageModel) -> Codec:
     made = Codec.of(round_trips(50, seed=0), public=True)
     return Codec(model, made.weigh, made.utterances)
 
@@ -92,7 +92,7 @@ def sigmoid(x: float) -> float:
 
 
 @pytest.mark.parametrize("learned", [True, False])
-def test_states_are_those_of_exact_integers_in_any_order(model: WordModel, learned: bool) -> None:
+def test_states_are_those_of_exact_integers_in_any_order(model: LanguageModel, learned: bool) -> None:
     network = model.lstm if learned else made_of_anything(60, 12)
     assert network is not None
     state = network.start()
@@ -111,7 +111,7 @@ def test_tables_of_the_curves_are_those_of_another_implementation() -> None:
     assert word_lstm._fall().tolist() == [round(PEAK * math.exp(-place / UNIT)) + 1 for place in range(FALL)]
 
 
-def test_rounding_up_is_noticed(model: WordModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounding_up_is_noticed(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted defect: the sums of products are rounded to the nearest, as a float's last bit may be."""
     network = model.lstm
     assert network is not None
@@ -133,7 +133,7 @@ def test_every_state_has_distribution_functions_whatever_the_weights(seed: int) 
     assert PEAK * 200_000 * ONE < 2**63
 
 
-def test_shares_of_the_mixture_are_those_that_a_point_finds(model: WordModel) -> None:
+def test_shares_of_the_mixture_are_those_that_a_point_finds(model: LanguageModel) -> None:
     """After many words, which the network read one by one: both directions read one function."""
     reading = Reading(model)
     history = reading.start
@@ -148,8 +148,8 @@ def test_shares_of_the_mixture_are_those_that_a_point_finds(model: WordModel) ->
         assert span[0] <= point < span[1]
 
 
-def test_it_foresees_what_was_said_long_ago_and_n_grams_do_not(model: WordModel) -> None:
-    def share(of: WordModel, text: str) -> float:
+def test_it_foresees_what_was_said_long_ago_and_n_grams_do_not(model: LanguageModel) -> None:
+    def share(of: LanguageModel, text: str) -> float:
         reading = Reading(of)
         history = reading.start
         *before, last = [of.vocabulary.numbers[word] for word in words_of(text)]
@@ -160,13 +160,13 @@ def test_it_foresees_what_was_said_long_ago_and_n_grams_do_not(model: WordModel)
 
     texts = round_trips(20, seed=1)
     assert np.mean([share(model, text) for text in texts]) > 0.5
-    assert np.mean([share(model.nearsighted(), text) for text in texts]) < 0.4
+    assert np.mean([share(model.without_network(), text) for text in texts]) < 0.4
 
 
 def test_a_code_with_the_network_goes_both_ways_and_needs_fewer_numbers(codec: Codec) -> None:
     """The last city costs next to nothing: of texts that are no utterance more come back word for word."""
     others = [text for text in round_trips(60, seed=2) if words_of(text) not in codec.utterances]
-    near = Codec(codec.model.nearsighted(), codec.weigh, codec.utterances)
+    near = Codec(codec.model.without_network(), codec.weigh, codec.utterances)
     size = 1 << 25
     kept = {
         name: sum(
@@ -212,7 +212,7 @@ def test_private_texts_have_no_network() -> None:
     assert codec.learned().model.lstm is None
 
 
-def test_a_reading_ends_with_what_it_read(model: WordModel) -> None:
+def test_a_reading_ends_with_what_it_read(model: LanguageModel) -> None:
     model.prepare()
     before, reading = entries(model), Reading(model)
     history = reading.start

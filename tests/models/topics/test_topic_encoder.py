@@ -13,7 +13,7 @@ from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
 from adept.models.network.autoencoder import Autoencoder, ModelConfig
 from adept.models.network.batching import pad
-from adept.models.network.inference import reader_of
+from adept.models.network.encoding import encoder_of
 from adept.models.tokenizer.pipeline import END, PAD, UNKNOWN
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import TopicEncoder, supported_topics
@@ -165,7 +165,7 @@ def test_what_is_released_depends_on_its_own_record_alone_to_the_last_bit(
     model = Autoencoder(sizes, vocabulary_size=len(tokenizer), clip="sphere").eval()
     model.topics = encoder
     rows = tokenizer.encode([*splits["test"].texts[:70], "", "zebra"], max_length=40)
-    read = reader_of(model)
+    read = encoder_of(model)
     together = read(rows)
     assert torch.equal(together.flip(0), read(rows[::-1]))
     assert all(torch.equal(together[i : i + 1], read(rows[i : i + 1])) for i in range(0, 72, 7))
