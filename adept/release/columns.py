@@ -50,7 +50,7 @@ class FileOptions(Columns):
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
-    """Write the records in an order that nobody knows, when all are released; all rows are kept in memory."""
+    """Write the records in an order that nobody knows, when all are released; all releases are kept in memory until then."""
     shuffled_records: int | None = None
     """You declare that a party you trust shuffles so many records before anyone reads the file."""
     central_delta: float | None = None

@@ -1,4 +1,4 @@
-"""What a statement says of model, mechanism and program, so that a release can be checked and its law written down again."""
+"""What a statement says of model, mechanism and program, so that a release can be checked and its distribution is known."""
 
 import hashlib
 import importlib.metadata
@@ -111,11 +111,11 @@ def plain_name(name: object) -> str:
     return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:LONGEST_NAME] or "unknown"
 
 
-def law_versions() -> dict[str, str]:
-    """The versions of what draws and writes a release: with others its law may be another."""
+def drawing_versions() -> dict[str, str]:
+    """The versions of what draws and writes a release: with others its distribution may differ."""
     return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
 
 
 def versions() -> dict[str, str]:
     """The versions of what a release depends on."""
-    return {**law_versions(), "python": platform.python_version()}
+    return {**drawing_versions(), "python": platform.python_version()}

@@ -94,7 +94,7 @@ class Plan:
             "codebook": self.codebook,
             "model": facts.model_fingerprint(rewriter),
             "decoding": asdict(rewriter.decoding),
-            "versions": facts.law_versions(),
+            "versions": facts.drawing_versions(),
         }
 
     def statement(self, records: int, *, output_sha256: str | None, smallest: int = 0) -> PrivacyStatement:

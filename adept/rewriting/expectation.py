@@ -59,7 +59,7 @@ def expectation(rewriter: Rewriter) -> Expectation | None:
     texts = held_out[: rewriter.coding.probes]
     if len(texts) < LEAST or model.labels:
         return None
-    # Any label does for a joint release: the law of its text does not read it.
+    # Any label does for a joint release: the distribution of its text does not depend on it.
     labels = [rewriter.joint.labels[0]] * len(texts) if rewriter.joint else None
     written = [text for text, _ in rewriter.rewrite_pairs(texts, labels)]
     others = [*written[1:], written[0]]

@@ -584,8 +584,8 @@ def test_another_version_of_what_draws_or_writes_does_not_continue(
     sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     target = interrupted(sampler, tmp_path)
-    others = {**facts.law_versions(), package: "0.0.1"}
-    monkeypatch.setattr(facts, "law_versions", lambda: others)
+    others = {**facts.drawing_versions(), package: "0.0.1"}
+    monkeypatch.setattr(facts, "drawing_versions", lambda: others)
     with pytest.raises(DataError, match=r"but versions was .*0\.0\.1"):
         release_file(sampler, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
 

@@ -159,6 +159,34 @@ def test_a_shuffled_release_that_was_interrupted_is_continued(
     assert (statement.records, statement.to_json()["shuffled_smallest"]) == (60, 20)
 
 
+def test_a_run_that_dies_while_texts_are_written_is_continued_without_another_draw(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal holds releases and no text; what was written of them was never visible."""
+    rewriter.batch_size, write, calls = 10, rewriter.write, []
+
+    def dying(released: torch.Tensor, *, samples: int) -> object:
+        calls.append(len(released))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return write(released, samples=samples)
+
+    options, output = ReleaseOptions(shuffle=True), tmp_path / "out.jsonl"
+    monkeypatch.setattr(rewriter, "write", dying)
+    with pytest.raises(KeyboardInterrupt):
+        release_file(rewriter, str(numbered), str(output), options=options, key=b"k" * 32)
+    assert not output.exists()
+    (journal,) = tmp_path.glob("*.journal")
+    assert journal.stat().st_mode & 0o077 == 0
+    assert "releases" in journal.read_text()
+    assert "texts" not in journal.read_text()
+    monkeypatch.setattr(rewriter, "release", None)
+    release_file(rewriter, str(numbered), str(output), options=options, key=b"k" * 32, resume=True)
+    assert calls == [10] * 9
+    assert Counter(row["intent"] for row in rows(output)) == Counter(LABELS)
+    assert not list(tmp_path.glob("*.journal"))
+
+
 def written_from(
     rewriter: Rewriter, releases: torch.Tensor, source: Path, output: Path, options: ReleaseOptions
 ) -> list[str]:
