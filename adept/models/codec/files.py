@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import save_file
-from torch import Tensor
 
 from adept.models.codec.arithmetic_code import MAX_WORDS
 from adept.models.codec.codec import Codec, Unlearned
@@ -100,8 +99,8 @@ def load_learned(codec: Codec, path: Path) -> Codec:
     """
     vocabulary, unlearned = codec.model.vocabulary, codec.unlearned
     arrays = _network_shapes(vocabulary) if unlearned and unlearned.network else {}
-    tables = read_tables(path, {}, {**arrays, LIKELY: (None,)})
-    flat = tables[LIKELY].numpy()
+    tables = {name: table.numpy() for name, table in read_tables(path, {}, {**arrays, LIKELY: (None,)}).items()}
+    flat = tables[LIKELY]
     if len(flat) > MOST_LIKELY or (len(flat) and not _are_texts(flat, size=len(vocabulary.words))):
         raise corrupt(path, f"the table {LIKELY} holds other numbers than texts have")
     model = codec.model.with_lstm(_lstm(tables, vocabulary)) if arrays else codec.model
@@ -119,8 +118,8 @@ def _network_shapes(vocabulary: Vocabulary) -> dict[str, tuple[int | None, ...]]
     return {LSTM + name: shape for name, shape in weights.items()}
 
 
-def _lstm(tables: dict[str, Tensor], vocabulary: Vocabulary) -> WordLstm:
-    weights = {name.removeprefix(LSTM): table.numpy() for name, table in tables.items() if name.startswith(LSTM)}
+def _lstm(tables: dict[str, NDArray[Any]], vocabulary: Vocabulary) -> WordLstm:
+    weights = {name.removeprefix(LSTM): table for name, table in tables.items() if name.startswith(LSTM)}
     return WordLstm(weights, vocabulary.first)
 
 
@@ -135,48 +134,52 @@ def load_codec(directory: Path) -> Codec:
     if reason := _wrong(stored):
         raise corrupt(path, reason)
     vocabulary = Vocabulary(stored["words"], stored["classes"], stored["counts"])
-    sizes = {
-        "words": len(vocabulary.words),
-        "classes": vocabulary.classes[-1] + 1,
-        "letters": len(stored["alphabet"]) + 1,
-    }
+    tables = _checked_tables(directory / TABLES, stored, vocabulary)
+    utterances, held_out = (
+        [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
+    )
+    codec = Codec(
+        _language_model(stored, vocabulary, tables),
+        WordWeights(Counter(stored["holders"]), stored["texts"]),
+        utterances,
+        held_out,
+        ListedTexts(vocabulary.words, tables[LIKELY]) if LIKELY in tables else None,
+        Unlearned(tuple(tables[ROWS][:, 0].tolist()), **stored["unlearned"]) if ROWS in tables else None,
+    )
+    codec.directory = directory
+    return codec
+
+
+def _checked_tables(path: Path, stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
+    """Return the tables of a description, once it is certain that their numbers are those of n-grams, texts and utterances."""
     arrays = _network_shapes(vocabulary) if stored.get("lstm") else {}
     if LIKELY in stored:
         arrays[LIKELY] = (stored[LIKELY],)
     columns = {name: order + 1 for name, order in ORDERS.items()} | ({ROWS: 1} if "unlearned" in stored else {})
-    tables = read_tables(directory / TABLES, columns, arrays)
-    if wrong := [name for name, size in sizes.items() if not _is_counted(tables[name], size=size)]:
-        raise corrupt(directory / TABLES, f"the table {wrong[0]} holds other numbers than n-grams have")
-    rows = {name: table.numpy() for name, table in tables.items()}
-    if LIKELY in rows and not _are_texts(rows[LIKELY], size=sizes["words"]):
-        raise corrupt(directory / TABLES, f"the table {LIKELY} holds other numbers than texts have")
-    parts = {name: Ngrams(rows[name][:, :-1], rows[name][:, -1], size=size) for name, size in sizes.items()}
-    weigh = WordWeights(Counter(stored["holders"]), stored["texts"])
-    utterances, held_out = (
-        [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
+    tables = {name: table.numpy() for name, table in read_tables(path, columns, arrays).items()}
+    right = {name: _is_counted(tables[name], size=size) for name, size in _sizes(stored, vocabulary).items()}
+    if LIKELY in tables:
+        right[LIKELY] = _are_texts(tables[LIKELY], size=len(vocabulary.words))
+    if ROWS in tables:
+        right[ROWS] = bool(((tables[ROWS] >= 0) & (tables[ROWS] < len(stored["utterances"]))).all())
+    if wrong := [name for name, is_right in right.items() if not is_right]:
+        raise corrupt(path, f"the table {wrong[0]} holds other numbers than a codec's")
+    return tables
+
+
+def _sizes(stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, int]:
+    """How many symbols each kind of n-grams has."""
+    letters = len(stored["alphabet"]) + 1
+    return {"words": len(vocabulary.words), "classes": vocabulary.classes[-1] + 1, "letters": letters}
+
+
+def _language_model(stored: dict[str, Any], vocabulary: Vocabulary, tables: dict[str, NDArray[Any]]) -> LanguageModel:
+    words, classes, letters = (
+        Ngrams(tables[name][:, :-1], tables[name][:, -1], size=size)
+        for name, size in _sizes(stored, vocabulary).items()
     )
-    unlearned = None
-    if "unlearned" in stored:
-        learned_from = rows[ROWS][:, 0]
-        if not bool(((learned_from >= 0) & (learned_from < len(utterances))).all()):
-            raise corrupt(directory / TABLES, f"the table {ROWS} holds numbers of no utterance")
-        unlearned = Unlearned(tuple(learned_from.tolist()), **stored["unlearned"])
-    codec = Codec(
-        LanguageModel(
-            vocabulary,
-            parts["words"],
-            parts["classes"],
-            UnknownWords(parts["letters"], stored["alphabet"], vocabulary.words),
-            _lstm(tables, vocabulary) if stored.get("lstm") else None,
-        ),
-        weigh,
-        utterances,
-        held_out,
-        ListedTexts(vocabulary.words, rows[LIKELY]) if LIKELY in rows else None,
-        unlearned,
-    )
-    codec.directory = directory
-    return codec
+    unknown = UnknownWords(letters, stored["alphabet"], vocabulary.words)
+    return LanguageModel(vocabulary, words, classes, unknown, _lstm(tables, vocabulary) if stored.get("lstm") else None)
 
 
 def _wrong(stored: dict[str, Any]) -> str:
@@ -252,7 +255,7 @@ def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
     return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())
 
 
-def _is_counted(table: Tensor, *, size: int) -> bool:
+def _is_counted(table: NDArray[np.int32], *, size: int) -> bool:
     """Are the rows n-grams of numbers up to ``size``, the last one below it, their counts at least 1, and not too many."""
     if not 0 < len(table) <= MOST_NGRAMS:
         return not len(table)

@@ -163,7 +163,7 @@ def test_rows_are_numbers_of_utterances(model_directory: Path, row: int) -> None
     tables = load_file(model_directory / TABLES)
     tables["rows"][3] = row
     save_file(tables, model_directory / TABLES)
-    with pytest.raises(ModelError, match="numbers of no utterance"):
+    with pytest.raises(ModelError, match="table rows holds other numbers"):
         load_codec(model_directory)
 
 
