@@ -44,8 +44,10 @@ Exit status:
 
 def dispatch(arguments: list[str]) -> int:
     """Run the command that ``arguments`` begin with; returns its exit status."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     command = arguments[0] if arguments else "--help"
-    if command in ("-h", "--help", "help"):
+    if command in ("-h", "--help"):
         width = max(map(len, COMMANDS))
         sys.stdout.write(HELP.format(commands="\n".join(f"  {n:<{width}}  {text}" for n, text in COMMANDS.items())))
         return 0

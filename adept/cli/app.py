@@ -90,6 +90,8 @@ def _mendable(action: Callable[[], int]) -> int:
 
 def _plain(message: str) -> str:
     """What Hydra says, in the words of our own errors where it has a message that users meet often."""
+    if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
+        return f"{several[1]} must be one value, got {several[2]}: a list is written [A,B]"
     if misspelt := re.search(r"Key '(.+?)' not in '.+?' full_key: (\S+)", message):
         return f"this command has no option {misspelt[2]}: --help lists the options"
     if other := re.search(

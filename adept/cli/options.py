@@ -69,8 +69,12 @@ def check_options(command: str, arguments: list[str]) -> None:
     whole = [
         name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)
     ]  # groups, which Hydra can set whole
-    for argument in arguments:
+    for before, argument in zip(["", *arguments], arguments, strict=False):
         name, equals, value = argument.partition("=")
+        if not equals and not argument.startswith(("-", "~")) and not before.startswith("-"):
+            raise ConfigurationError(
+                f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
+            )
         if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", name) or name.startswith(("hydra.", "mechanism.")):
             continue  # Hydra's own
         if name not in (*known, *whole):

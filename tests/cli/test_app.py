@@ -109,6 +109,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=inf", "epsilon must be positive and finite, got inf"),
         (f"{REWRITE} epsilon=1 mechanism=l1 mechanism.epsilon=100", "epsilon must be given once"),
         (f"{REWRITE} mechanism=identity", "accept_broken_claim=true"),
+        (f"{REWRITE} epsilon=8,5", "epsilon must be one value, got 8,5: a list is written [A,B]"),
         (f"{REWRITE} epsilon=much", "epsilon must be a number, got much\n"),
         (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few\n"),
         (f"{REWRITE} epsilon=8 shuffle=perhaps", "shuffle must be true or false, got perhaps"),

@@ -138,6 +138,11 @@ def test_help_names_the_groups_that_concern_a_command_and_the_options_of_a_chose
         ("train", "modle.latent_dim=3", "did you mean model.latent_dim?"),
         ("train", "data=atsi", "data must be one of air_travel, atis, files, snips, got atsi: did you mean atis?"),
         ("rewrite", "mechanism=-1", "got -1"),
+        (
+            "rewrite",
+            "utterances.txt",
+            "an option is written NAME=VALUE, got utterances.txt: adept rewrite --help lists them",
+        ),
         ("train", "experiment=demo", "experiment must be one of utterances, got demo"),
         ("compare", "qqq=1", "adept compare --help lists its options"),
     ],
@@ -176,6 +181,11 @@ def test_values_are_written_as_they_would_be_typed() -> None:
         "[a,1]",
         "3",
     ]
+
+
+def test_help_may_come_first(adept_here: Run) -> None:
+    assert adept_here("help", "rewrite").stdout == adept_here("rewrite", "--help").stdout
+    assert adept_here("help").stdout == adept_here().stdout == adept_here("--help").stdout
 
 
 def test_a_misspelt_command_is_answered_with_the_nearest_one(adept_here: Run) -> None:
