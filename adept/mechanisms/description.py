@@ -17,7 +17,6 @@ u = eps e^eps / (e^eps - 1). It reaches at least 99.7 % of the capacity of eps-L
 """
 
 import math
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,7 +27,7 @@ from scipy.special import lambertw
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, SymbolRandomizer, Symbols, check_between, check_integer
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.mechanisms.noise import exact_odds
+from adept.mechanisms.noise import exact_odds, exact_ranks
 
 LARGEST_SIZE = 2**120
 
@@ -85,10 +84,7 @@ class Description(SymbolRandomizer):
         Raises:
             ConfigurationError: a description is no integer in {0, .., K-1} (it is not repeated in the message).
         """
-        size, (heavy, light) = self.count, self.odds
-        self._check(descriptions)
-        total = heavy + (size - 1) * light
-        return [_shifted(true, secrets.randbelow(total), heavy, light, size) for true in descriptions]
+        return self.choose(descriptions, exact_ranks(len(descriptions), near=1, far=self.count - 1, odds=self.odds))
 
     @property
     def own_symbol(self) -> str:
@@ -128,11 +124,6 @@ class Description(SymbolRandomizer):
                 raise ConfigurationError(
                     f"descriptions must be integers from 0 to {self.count - 1}, got another value in record {row}"
                 )
-
-
-def _shifted(true: int, draw: int, heavy: int, light: int, size: int) -> int:
-    """The released description: the true one for ``heavy`` draws, each other one for ``light`` draws."""
-    return true if draw < heavy else (true + 1 + (draw - heavy) // light) % size
 
 
 def best_size(epsilon: float) -> int:

@@ -4,8 +4,7 @@ r"""Exact discrete Laplace noise on whole numbers, many draws at once (Canonne, 
 
 *Proof*, bottom up, each step an integer comparison with a uniform integer:
 
-1. ``_below(m)`` is uniform on {0..m-1}: a 64-bit word w that is at least 2^64 mod m is one of a multiple of m equally likely words,
-   so w mod m is uniform; other words are drawn again.
+1. ``below_each(m)`` is uniform on {0..m-1} (the counting lemma of `adept.mechanisms.entropy`).
 2. ``_decays(u, t)`` is true with probability exp(-g), g = u / t <= 1. Let A_j succeed with probability g / j (u of t, and one of j)
    and K be the first j that fails: P(K > j) = g^j / j!, so P(K odd) = sum_i (-1)^i g^i / i! = exp(-g). (Algorithm 1.)
 3. U uniform on {0..t-1}, kept with probability exp(-U / t), and V the number of successes of probability exp(-1) before the
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.noise import fresh_words
+from adept.mechanisms.entropy import below_each
 
 SCALE_BITS = 24  # significant bits of a scale: at most 2^-23 more noise than the smallest possible
 LARGEST, LARGEST_SCALE = 1 << 62, 1 << 58
@@ -81,7 +80,7 @@ def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
     open_places = np.arange(count)
     while len(open_places):
         size = _magnitudes(len(open_places), t=t, shift=shift)
-        minus = (fresh_words(len(size)) & np.uint64(1)).astype(bool)
+        minus = below_each(2, len(size)) == 1
         noise[open_places] = np.where(minus, -size, size)
         open_places = open_places[minus & (size == 0)]
     return noise
@@ -91,7 +90,7 @@ def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
     """Step 3: draw Y >= 0 with P(y) proportional to exp(-y 2^shift / t)."""
     parts = np.empty(0, dtype=np.int64)
     while len(parts) < count:  # the first so many that are kept
-        drawn = _below(t, _plenty(count - len(parts)))
+        drawn = below_each(t, _plenty(count - len(parts)))
         parts = np.concatenate([parts, drawn[_decays(drawn, t)]])
     parts, wholes = parts[:count], _wholes(count)
     fits = wholes < -(-LARGEST // t)  # otherwise parts + t * wholes >= LARGEST
@@ -120,21 +119,11 @@ def _decays(numerators: Integers, t: int) -> NDArray[np.bool_]:
     odd = np.ones(len(numerators), dtype=bool)
     going, trial = np.arange(len(numerators)), 1
     while len(going):
-        going = going[_below(t, len(going)) < numerators[going]]
-        going = going[_below(trial, len(going)) == 0]
+        going = going[below_each(t, len(going)) < numerators[going]]
+        going = going[below_each(trial, len(going)) == 0]
         odd[going] ^= True
         trial += 1
     return odd
-
-
-def _below(bound: int, count: int) -> Integers:
-    """Step 1: draw ``count`` integers, uniform on {0..bound-1}."""
-    if bound == 1:
-        return np.zeros(count, dtype=np.int64)
-    words, least = fresh_words(count), np.uint64((1 << 64) % bound)
-    while len(again := np.flatnonzero(words < least)):
-        words[again] = fresh_words(len(again))
-    return (words % np.uint64(bound)).astype(np.int64)
 
 
 def _fraction(scale: float) -> tuple[int, int]:

@@ -2,9 +2,9 @@
 
 Three kinds are kept apart on purpose, by the first word of their names.
 
-- ``exact_``: samples its distribution without any rounding error (OpenDP's vetted samplers, ``secrets``, integer arithmetic of
-  our own in ``adept.mechanisms.discrete_laplace``; integers in, integers out) from entropy that no seed reaches. The only noise
-  that an exact release may use.
+- ``exact_``: samples its distribution without any rounding error (OpenDP's vetted samplers, integer arithmetic of our own here,
+  in ``adept.mechanisms.entropy`` and in ``discrete_laplace``; integers in, integers out) from entropy that no seed reaches. The
+  only noise that an exact release may use.
 - ``fresh_``: floating point computed from bytes of the operating system, so no seed, no fork and no generator's state can
   repeat or reveal it, but rounded as floats are. For mechanisms that no exact sampler is known for (research grade).
 - ``simulated_``: ordinary floating-point noise from a seeded generator. Good for training and studies, and worth nothing
@@ -12,19 +12,18 @@ Three kinds are kept apart on purpose, by the first word of their names.
 """
 
 import math
-import os
-import secrets
 from fractions import Fraction
 from functools import cache, lru_cache
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from opendp.domains import atom_domain, vector_domain
 from opendp.measurements import make_gaussian
 from opendp.metrics import l2_distance
 from opendp.mod import Measurement, enable_features
 from torch import Tensor
+
+from adept.mechanisms import entropy
 
 enable_features("contrib")  # these modules and not OpenDP's prelude, which imports scikit-learn and pandas
 
@@ -76,20 +75,20 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
     """Draw one rank in 0..near+far-1 a record; each of the first ``near`` ranks has weight A, each other one weight B.
 
     Randomised response in its general form: with (A, B) = ``odds``, two inputs that only permute the ranks lead to output
-    probabilities A/W or B/W with the same W = near A + far B, so their ratio is at most A/B, exactly. ``secrets`` draws
-    uniform integers from the operating system's entropy without rounding.
+    probabilities A/W or B/W with the same W = near A + far B, so their ratio is at most A/B, exactly (the counting lemma of
+    `adept.mechanisms.entropy`).
     """
     heavy, light = odds
     border = near * heavy
     total = border + far * light
-    draws = (secrets.randbelow(total) for _ in range(records))
+    draws = (entropy.below(total) for _ in range(records))
     return [draw // heavy if draw < border else near + (draw - border) // light for draw in draws]
 
 
 def exact_bernoulli(records: int, *, probability: float) -> Tensor:
     """Return ``records`` booleans, each True with exactly the rational number that the float ``probability`` is."""
     ratio = Fraction(probability)
-    draws = (secrets.randbelow(ratio.denominator) < ratio.numerator for _ in range(records))
+    draws = (entropy.below(ratio.denominator) < ratio.numerator for _ in range(records))
     return torch.tensor(list(draws), dtype=torch.bool)
 
 
@@ -103,24 +102,19 @@ def fresh_uniform(*shape: int) -> Tensor:
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
     while len(open_ends):
-        words = fresh_words(len(open_ends))
+        words = entropy.source.words(len(open_ends))
         # frexp(w) = (m, e) with 2^(e-1) <= w < 2^e for w > 0: a word of 32 random bits has 32 - e leading zeros.
         zeros = np.where(words > 0, 32 - np.frexp((words >> np.uint64(32)).astype(np.float64))[1], 32)
         exponents[open_ends] += zeros
         open_ends = open_ends[(zeros == 32) & (exponents[open_ends] < 960)]
-    mantissas = (fresh_words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
+    mantissas = (entropy.source.words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
     return torch.from_numpy(np.ldexp(mantissas, -exponents)).reshape(shape)
-
-
-def fresh_words(count: int) -> NDArray[np.uint64]:
-    """Return ``count`` words of 64 random bits from the operating system."""
-    return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
     """Return float64 standard normal numbers: the inverse distribution function on the lower tail, and a fair sign."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
-    signs = torch.from_numpy((fresh_words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(shape)
+    signs = torch.from_numpy((entropy.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(shape)
     return tail * (2 * signs - 1)
 
 

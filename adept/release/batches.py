@@ -5,7 +5,6 @@ drawn, beside the columns that are copied. So a journal that holds every draw ca
 """
 
 import base64
-import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from adept.data.files import Record
 from adept.mechanisms import RandomizedResponse
+from adept.mechanisms.entropy import shuffle
 from adept.release.columns import ReleaseOptions
 from adept.release.journal import Entry
 from adept.rewriting.rewriter import Rewriter
@@ -104,7 +104,7 @@ class ShuffledBatches:
 
     def last_rows(self) -> Iterator[list[Record]]:
         """Every record's rows, some records at a time."""
-        secrets.SystemRandom().shuffle(self._kept)
+        shuffle(self._kept)
         batches, size = self._batches, self._batches.rewriter.batch_size
         for part in (self._kept[start : start + size] for start in range(0, len(self._kept), size)):
             released = torch.frombuffer(bytearray(b"".join(row for row, _ in part)), dtype=KINDS[self._kind])

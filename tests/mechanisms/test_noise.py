@@ -16,7 +16,7 @@ import pytest
 import torch
 from scipy import stats
 
-from adept.mechanisms import noise
+from adept.mechanisms import entropy, noise
 from adept.mechanisms.discrete_laplace import exact_laplace
 
 P_LIMIT = 1e-10
@@ -91,7 +91,7 @@ def test_every_rank_has_exactly_its_weight(monkeypatch: pytest.MonkeyPatch) -> N
         limits.add(limit)
         return next(draws)
 
-    monkeypatch.setattr(noise.secrets, "randbelow", every_draw)
+    monkeypatch.setattr(entropy, "below", every_draw)
     counts = Counter(noise.exact_ranks(29, near=3, far=4, odds=(7, 2)))
     assert limits == {29}
     assert counts == {0: 7, 1: 7, 2: 7, 3: 2, 4: 2, 5: 2, 6: 2}
@@ -99,7 +99,7 @@ def test_every_rank_has_exactly_its_weight(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_bernoulli_draw_is_the_exact_rational_that_its_float_is(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = itertools.count()
-    monkeypatch.setattr(noise.secrets, "randbelow", lambda limit: next(draws) % limit)
+    monkeypatch.setattr(entropy, "below", lambda limit: next(draws) % limit)
     assert int(noise.exact_bernoulli(16, probability=0.3125).sum()) == 5
     assert int(noise.exact_bernoulli(16, probability=0.0).sum()) == 0
 
@@ -113,7 +113,7 @@ def test_fresh_uniform_stays_inside_the_open_interval_at_both_ends(
     byte: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A uniform 0 or 1 would become an infinite Gaussian or an infinite radius."""
-    monkeypatch.setattr(noise.os, "urandom", lambda count: byte * count)
+    monkeypatch.setattr(entropy.os, "urandom", lambda count: byte * count)
     assert 0 < float(noise.fresh_uniform(1)) < 1
     assert noise.fresh_gaussian(1).isfinite().all()
 
@@ -182,12 +182,12 @@ def test_fresh_uniforms_reach_as_deep_as_their_law_says(monkeypatch: pytest.Monk
     stream = iter([(1 << 63 >> 200 % 32).to_bytes(8, "little")])
     zeros, last = 200 // 32, next(stream)
 
-    def entropy(size: int) -> bytes:
+    def given(size: int) -> bytes:
         nonlocal zeros
         zeros -= 1
         return bytes(size) if zeros >= 0 else last[:size].ljust(size, b"\0")
 
-    monkeypatch.setattr(noise.os, "urandom", entropy)
+    monkeypatch.setattr(entropy.os, "urandom", given)
     assert 2.0**-202 < float(noise.fresh_uniform(1)) < 2.0**-198
 
 

@@ -15,7 +15,7 @@ import torch
 from scipy import stats
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import RandomizedResponse, ScalarLaplace, noise
+from adept.mechanisms import RandomizedResponse, ScalarLaplace, entropy
 
 P_LIMIT = 1e-10
 INTENTS = ("flight", "airfare", "ground_service", "airline")
@@ -54,7 +54,7 @@ def test_any_two_labels_probabilities_differ_by_exactly_the_odds(monkeypatch: py
     counts = {}
     for label in mechanism.labels:
         draws = itertools.count()
-        monkeypatch.setattr(noise.secrets, "randbelow", lambda limit, draws=draws: next(draws))
+        monkeypatch.setattr(entropy, "below", lambda limit, draws=draws: next(draws))
         counts[label] = Counter(mechanism.privatize([label] * (heavy + light)))
     assert counts == {"no": {"no": 4, "yes": 1}, "yes": {"no": 1, "yes": 4}}
 

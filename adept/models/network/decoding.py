@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from adept.errors import ConfigurationError
+from adept.mechanisms import entropy
 from adept.mechanisms.base import check_positive
-from adept.mechanisms.noise import fresh_words
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.lstm_step import doubled, gates_of_words, step
 from adept.models.network.rounding import WIDTH, RowCounts, filled, random_rows
@@ -174,4 +174,4 @@ def _drawn(weights: Tensor) -> Tensor:
 
 def fresh_uniform(count: int) -> Tensor:
     """Return numbers (count,) in [0, 1), multiples of 2^-53, from the operating system's entropy."""
-    return torch.from_numpy((fresh_words(count) >> np.uint64(11)) * 2.0**-53)
+    return torch.from_numpy((entropy.source.words(count) >> np.uint64(11)) * 2.0**-53)

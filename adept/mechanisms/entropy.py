@@ -1,0 +1,83 @@
+r"""Random bits from the operating system, and the integers and orders that exact releases make of them.
+
+Every exact sampler reads its bits here, and nothing seeds them. In a test a finite tape takes the place of `source`, so that
+all tapes can be run through.
+
+*Counting lemma.* Let each word of b bits be equally likely.
+
+1. `below`: a word is drawn until it is less than m <= 2^b. Of the 2^b words that may end the drawing m do, one for each number, so
+   each of {0, .., m-1} has probability 1/m given that it ends; after d words it goes on with probability (1 - m/2^b)^d < 2^-d.
+2. `below_each`: a word is drawn until it is at least r = 2^b mod m. Of the other words, a multiple of m that follow each other,
+   equally many leave each remainder.
+3. *Weights*: a number below W = t A + (k - t) B belongs to one of t intervals of length A and k - t of length B that fill
+   {0, .., W-1} without overlap, so an outcome is as likely as its interval is long (`adept.mechanisms.noise.exact_ranks`).
+4. `shuffle`: the last place gets each item with probability 1/n, the place before it each remaining one with 1/(n-1), and so on: n!
+   equally likely sequences of draws, one for each order.
+
+The lemma holds for every m, n, k, t, A and B; enumerating all tapes for small ones shows that the program is what it speaks of.
+"""
+
+import os
+import secrets
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Source(Protocol):
+    """Where bits come from.
+
+    Attributes:
+        width: bits of a word, at most 64.
+    """
+
+    width: int
+
+    def bits(self, count: int) -> int:
+        """Return a number of ``count`` fresh bits."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return so many fresh words."""
+
+
+class OperatingSystem:
+    """Bits that no seed, no fork and no generator's state can repeat or reveal."""
+
+    width = 64
+
+    def bits(self, count: int) -> int:
+        """Return a number of ``count`` fresh bits."""
+        return secrets.randbits(count)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return so many words of 64 fresh bits."""
+        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
+
+
+source: Source = OperatingSystem()
+
+
+def below(bound: int) -> int:
+    """Draw an integer, uniform on {0, .., bound-1}."""
+    bits = (bound - 1).bit_length()
+    while (draw := source.bits(bits)) >= bound:
+        pass
+    return draw
+
+
+def below_each(bound: int, count: int) -> NDArray[np.int64]:
+    """Draw ``count`` independent integers, uniform on {0, .., bound-1}, for a bound of at most 2^63."""
+    if bound == 1:
+        return np.zeros(count, dtype=np.int64)
+    words, least = source.words(count), np.uint64((1 << source.width) % bound)
+    while len(again := np.flatnonzero(words < least)):
+        words[again] = source.words(len(again))
+    return (words % np.uint64(bound)).astype(np.int64)
+
+
+def shuffle(items: list[Any]) -> None:
+    """Put a list into a uniformly drawn order (Fisher and Yates 1938)."""
+    for last in range(len(items) - 1, 0, -1):
+        place = below(last + 1)
+        items[last], items[place] = items[place], items[last]
