@@ -1,46 +1,43 @@
-"""A code for texts: whole numbers below K on one side, texts on the other; likely texts have numbers of their own.
+"""The arithmetic code: whole numbers below K on one side, texts on the other; likely texts have numbers of their own.
 
-An arithmetic code divides the line [0, 1) among first words by their shares, each part among second words, and so on (Witten,
-Neal and Cleary 1987, "Arithmetic coding for data compression"): a text of probability p is a part of width p, and a point of the
-line stands for the text in whose part it lies. Points at random write texts at random from the model.
+An arithmetic code divides the line [0, 1) among first words by their probabilities, each interval among second words, and so on
+(Witten, Neal and Cleary 1987, "Arithmetic coding for data compression"): a text of probability p is an interval of width p, and a
+point of the line stands for the text in whose interval it lies. Points at random write texts at random from the model.
 
-To make K points the K numbers is wasteful: half of them would write again what others write, most of the rest texts so rare
-that nobody says them. A text needs one number, and the best code numbers the K likeliest texts. So numbers come in *bands*: those
-of one band write texts whose part is about as wide, within a factor of SPAN, and a number stands for the first of ATTEMPTS points
-whose text is of its band. The points of one attempt lie evenly, one in each cell of the line, at a place in it and in an order
-that public hashes choose; so that
+To make K evenly spread points the K numbers is wasteful: half of them would write again what others write, most of the rest texts
+that are too rare to matter. A text needs one number, and the best code numbers the K likeliest texts. So numbers come in *bands*:
+those of one band write texts whose intervals are about as wide, within a factor of SPAN, and a number stands for the first of
+ATTEMPTS points whose text is of its band. The points of one attempt are evenly spread, one in each cell of the line, at a place in
+it and in an order that public hashes choose; so that
 
 - every number has a text, and numbers drawn at random write texts about as likely as those that K numbers pay for;
-- to find the number of a text is to look, attempt by attempt, whether the point of its cell lies in its part, and whether the
+- to find the number of a text is to look, attempt by attempt, whether the point of its cell lies in its interval, and whether the
   number that the cell belongs to has passed over all its earlier points;
-- what ``number`` finds, ``write`` writes as that text: both read the same points.
+- what ``number`` finds, ``write`` writes as that text: both use the same points.
 
-Where texts of a band are a share a of all that is written, a number takes 1/a attempts, and a text of probability p is that of
-n p / a numbers out of the band's n: as if it were 1/a times as likely. On real text a is a twentieth. Without the network, so many
-validation texts have a number at K = 2^19, 2^30, 2^41 and 2^64: of ATIS .20, .43, .60, .87 (with K points as the K numbers .16,
-.40, .57, .85), of SNIPS .10, .16, .26, .52 (.07, .15, .23, .50), of HWU64 .09, .27, .44, .71 (.06, .26, .41, .68). SPAN 8 has
-.01 less, 32 needs more attempts for as much.
+If texts of a band have a share a of all probability, a number takes 1/a attempts, and a text of probability p is that of n p / a of
+the band's n numbers: as if it were 1/a times as likely. On real text a is about 1/20.
 
-All of it is integers: both directions go through the same parts, to the last unit.
+All of it is integers: both directions use the same intervals, to the last unit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import shake_256
 from typing import NamedTuple
 
-from adept.models.language_model.intervals import BITS, Part, Reader, Span, narrowed
+from adept.models.language_model.intervals import BITS, Interval, PointReader, Span, narrowed
 from adept.models.language_model.mixture import LanguageModel, Reading
 from adept.models.language_model.vocabulary import END, UNKNOWN
 
-TAIL = 512  # bits of a point beyond those of K: what the model goes on with
-NARROWEST = 1 << (2 * BITS)  # a part narrower than this is not divided any more: the text ends
+TAIL = 512  # bits of a point beyond those of K, from which the model writes on
+NARROWEST = 1 << (2 * BITS)  # an interval narrower than this is not divided any more: the text ends
 MAX_WORDS = 40
 PLAIN = 1 << 12  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
-SPAN, SHARE, ATTEMPTS = 16, 4, 64  # widest to narrowest part of a band; one in SHARE numbers is left for wider bands
+SPAN, SHARE, ATTEMPTS = 16, 4, 64  # widest to narrowest interval of a band; of numbers one in SHARE is for wider ones
 
 
 class Band(NamedTuple):
-    """``size`` numbers from ``first`` on that write texts with parts of ``narrow`` <= width < ``wide``."""
+    """``size`` numbers from ``first`` on that write texts with intervals of ``narrow`` <= width < ``wide``."""
 
     first: int
     size: int
@@ -61,7 +58,7 @@ class ArithmeticCode:
         self.bands = _bands(size, self.whole[1])
 
     @property
-    def whole(self) -> Part:
+    def whole(self) -> Interval:
         """The line, in units of 2^-precision."""
         return 0, 1 << self.precision
 
@@ -77,8 +74,8 @@ class ArithmeticCode:
         return (self.text_at(self._point(line, place, 0))[0] for place in range(count))
 
     def text_at(self, point: int, narrow: int = 0) -> tuple[list[str], int]:
-        """The words of a point's text and the width of its part; where that would be below ``narrow``, the text ends before."""
-        reader = Reader(self.whole, point, max(narrow, NARROWEST))
+        """The words of a point's text and the width of its interval; where that would be below ``narrow``, the text ends before."""
+        reader = PointReader(self.whole, point, max(narrow, NARROWEST))
         words: list[str] = []
         history = self.reading.start
         while len(words) < MAX_WORDS:
@@ -91,10 +88,10 @@ class ArithmeticCode:
                 None, [self.model.spelling.read(reader) if word == UNKNOWN else word]
             )  # no word without letters
             history = self.reading.after(history, symbol)
-        return words, reader.part[1]
+        return words, reader.interval[1]
 
     def spans(self, words: Sequence[str]) -> Iterator[Span]:
-        """The shares of a text's words, of the others' spelling and of its end; of nothing after a word that cannot be said.
+        """The shares of a text's words, of the spelling of unknown ones and of its end; an empty share for what cannot be spelled.
 
         The longest texts need no end.
         """
@@ -107,16 +104,16 @@ class ArithmeticCode:
 
     def number(self, spans: Iterable[Span]) -> int | None:
         """A number whose text has these shares; None if there is none."""
-        part = self.whole
+        interval = self.whole
         for span in spans:
-            part = narrowed(part, span)
-            if part[1] < max(NARROWEST, self.bands[0].narrow):
+            interval = narrowed(interval, span)
+            if interval[1] < max(NARROWEST, self.bands[0].narrow):
                 return None
-        band = next((band for band in self.bands if band.narrow <= part[1] < band.wide), None)
-        return None if band is None else self._number_in(band, part)
+        band = next((band for band in self.bands if band.narrow <= interval[1] < band.wide), None)
+        return None if band is None else self._number_in(band, interval)
 
-    def _number_in(self, band: Band, part: Part) -> int | None:
-        low, high = part[0], part[0] + part[1]
+    def _number_in(self, band: Band, interval: Interval) -> int | None:
+        low, high = interval[0], interval[0] + interval[1]
         first, last = low * band.size >> self.precision, (high - 1) * band.size >> self.precision
         cells = dict.fromkeys((min(first + 1, last), first, last))
         for attempt in range(ATTEMPTS):

@@ -42,11 +42,11 @@ class _State(NamedTuple):
     cost: int
     distance: int
     history: Context
-    said: "_Said | None"  # the last word, and through it those before
+    last: "_Last | None"  # the last word, and through it those before
 
 
-class _Said(NamedTuple):
-    before: "_Said | None"
+class _Last(NamedTuple):
+    before: "_Last | None"
     word: str
 
 
@@ -56,7 +56,7 @@ class BeamSearch:
     Args:
         model: says what is likely; the search is quick with one that reads the last words alone.
         weigh: the weight of a record's word that is left out.
-        weigh_added: the weight of a word put in.
+        weigh_added: the weight of an inserted word.
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh) -> None:
@@ -72,29 +72,29 @@ class BeamSearch:
         for word in words:
             left_out = self.weigh(word)
             skipped = (state._replace(distance=state.distance + left_out) for state in beam)
-            said = self._going_on(beam, word, most)
-            beam = _pruned([state for state in (*skipped, *said) if state.distance < within], most, kept)
-        closed = [state for state in self._going_on(beam, END, most) if state.distance < within]
+            longer = self._extended(beam, word, most)
+            beam = _pruned([state for state in (*skipped, *longer) if state.distance < within], most, kept)
+        closed = [state for state in self._extended(beam, END, most) if state.distance < within]
         return [_found(state) for state in sorted(closed, key=lambda state: (state.distance, state.cost))]
 
-    def _going_on(self, beam: list[_State], word: str, most: int) -> Iterator[_State]:
-        """The states after one more word of the record, said at once or after a likely one."""
+    def _extended(self, beam: list[_State], word: str, most: int) -> Iterator[_State]:
+        """The states after one more word of the record, appended at once or after an inserted one."""
         for state in beam:
-            put_in = (
-                self._said(state, likely, self.weigh_added(likely), most)
+            inserted = (
+                self._appended(state, likely, self.weigh_added(likely), most)
                 for likely in self._likely_words(state.history)
             )
-            for begun in (state, *put_in):
-                if begun and (said := self._said(begun, word, 0, most)):
-                    yield said
+            for before in (state, *inserted):
+                if before and (longer := self._appended(before, word, 0, most)):
+                    yield longer
 
-    def _said(self, state: _State, word: str, distance: int, most: int) -> _State | None:
+    def _appended(self, state: _State, word: str, distance: int, most: int) -> _State | None:
         """The state after one more word; None if it costs too much, or cannot be written at all."""
         step = self._step(state.history, word)
         if step is None or state.cost + step.cost > most:
             return None
-        said = _Said(state.said, word)
-        return _State(state.cost + step.cost, state.distance + distance, step.history, said)
+        last = _Last(state.last, word)
+        return _State(state.cost + step.cost, state.distance + distance, step.history, last)
 
     def _step(self, history: Context, word: str) -> Step | None:
         key = history, word
@@ -127,10 +127,10 @@ def _cost(span: Span) -> int:
 def _found(state: _State) -> Found:
     """The text of a closed state: its words without the end."""
     words: list[str] = []
-    said = state.said
-    while said:
-        words.append(said.word)
-        said = said.before
+    last = state.last
+    while last:
+        words.append(last.word)
+        last = last.before
     return Found(state.distance, state.cost, tuple(words[:0:-1]))
 
 

@@ -30,8 +30,8 @@ FIRST_BITS, STEP = 14.0, 3.0  # what texts may cost at first, and by how much th
 ENOUGH, MARGIN = 64, 1.05  # of the texts asked for, one in ENOUGH are many; how many more are aimed at
 GROWTH = 1.2  # bits for twice as many texts, at most; 1.0 to 1.07 on ATIS and SNIPS
 MOST_BITS = 60.0  # that texts may cost
-MOST_READ = 1 << 22  # beginnings that are read in all: text of another kind must not take hours
-ENTRIES = 1 << 19  # of a table of beginnings and words that is made at once
+MOST_READ = 1 << 22  # prefixes that are read in all: text of another kind must not take hours
+ENTRIES = 1 << 19  # of a table of prefixes and words that is made at once
 
 
 Branch = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
@@ -65,7 +65,7 @@ def likeliest(
     Args:
         model: what is likely; at most 2^15 words.
         texts: what it was learned from, as numbers closed by the end.
-        count: how many are wanted; fewer are found where there are no more, or too many beginnings would have to be read.
+        count: how many are wanted; fewer are found where there are no more, or too many prefixes would have to be read.
         report: gets the share that was found.
     """
     search = _Search(model, texts)
@@ -120,42 +120,42 @@ class _Search:
         return Prefixes(torch.zeros((count, 0), dtype=torch.int64), torch.zeros(count), nothing, nothing)
 
     def _taken(self, waiting: list[Prefixes]) -> Prefixes:
-        """The beginnings that came last, up to a chunk of them."""
+        """The prefixes that came last, up to a chunk of them."""
         parts, count = [waiting.pop()], 0
         while waiting and (count := count + len(parts[-1].bits)) + len(waiting[-1].bits) <= self.chunk:
             parts.append(waiting.pop())
         return Prefixes.joined(parts)
 
     def _longer(
-        self, begun: Prefixes, shares: Tensor, states: tuple[Tensor, Tensor], bits: float
+        self, prefixes: Prefixes, shares: Tensor, states: tuple[Tensor, Tensor], bits: float
     ) -> Iterator[Prefixes]:
-        """The beginnings with one more word, of shares (B, V), that leave bits for the rest."""
-        left = bits - begun.bits
+        """The prefixes with one more word, of shares (B, V), that leave bits for the rest."""
+        left = bits - prefixes.bits
         shares[:, [self.end, self.unknown]] = 0.0
         rows, words = (shares * torch.exp2(-self.after_word) >= torch.exp2(-left)[:, None]).nonzero(as_tuple=True)
-        before = begun.words[rows, -1] if begun.words.shape[1] else torch.full_like(rows, self.size)
-        costs = begun.bits[rows] - shares[rows, words].log2()
+        before = prefixes.words[rows, -1] if prefixes.words.shape[1] else torch.full_like(rows, self.size)
+        costs = prefixes.bits[rows] - shares[rows, words].log2()
         enough = costs + self._after(before, words) <= bits
         for row, word, cost in zip(
             *(torch.split(part[enough], self.chunk) for part in (rows, words, costs)), strict=True
         ):
-            yield Prefixes(torch.cat([begun.words[row], word[:, None]], dim=1), cost, states[0][row], states[1][row])
+            yield Prefixes(torch.cat([prefixes.words[row], word[:, None]], dim=1), cost, states[0][row], states[1][row])
 
     def _after(self, before: Tensor, words: Tensor) -> Tensor:
-        """What the rest costs after pairs of words, or after the last one where nobody said the pair."""
+        """What the rest costs after pairs of words, or after the last one where no text has the pair."""
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])
 
     def _rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
         """The least that the rest of a text costs after each word (V,), and after pairs of words: their keys and costs."""
-        seen = [self._rest(part) for part in self._alike(texts)]
+        seen = [self._rest(part) for part in self._of_one_length(texts)]
         before, words, rests = (torch.cat(parts) for parts in zip(*seen, strict=True))
         after_word = torch.zeros(self.size).scatter_reduce(0, words, rests, "amin", include_self=False)
         pairs, index = torch.unique(before * self.size + words, return_inverse=True)
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
-    def _alike(self, texts: Sequence[Sequence[int]]) -> Iterator[Tensor]:
+    def _of_one_length(self, texts: Sequence[Sequence[int]]) -> Iterator[Tensor]:
         """Different texts (B, L) of one length at a time."""
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
@@ -165,18 +165,18 @@ class _Search:
 
     def _rest(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Of texts (B, L): the word before each, each word, and what comes after it costs."""
-        begun, costs = self._begin(len(rows)), []
+        prefixes, costs = self._begin(len(rows)), []
         for place in range(rows.shape[1]):
-            shares, states = self.next.shares(begun.words, (begun.hidden, begun.cell))
-            costs.append(begun.bits - shares.gather(1, rows[:, place : place + 1])[:, 0].log2())
-            begun = Prefixes(rows[:, : place + 1], costs[-1], *states)
+            shares, states = self.next.shares(prefixes.words, (prefixes.hidden, prefixes.cell))
+            costs.append(prefixes.bits - shares.gather(1, rows[:, place : place + 1])[:, 0].log2())
+            prefixes = Prefixes(rows[:, : place + 1], costs[-1], *states)
         spent = torch.stack(costs, dim=1)
         before = torch.cat([torch.full_like(rows[:, :1], self.size), rows[:, :-1]], dim=1)
         return before.flatten(), rows.flatten(), (spent[:, -1:] - spent).flatten()
 
 
 class NextWords:
-    """The next word's distribution after many beginnings at once: what ``LanguageModel`` says of one in whole numbers."""
+    """The next word's distribution after many prefixes at once, in floating point."""
 
     def __init__(self, model: LanguageModel) -> None:
         vocabulary = model.vocabulary

@@ -21,7 +21,7 @@ FINE = 1000  # a word's weight is a whole number of thousandths
 ADDED = 4, 10  # what an added word weighs beside a missing one
 FEW, EQUALS = 4, 64  # one in FEW texts are compared without the others; of equally near ones EQUALS are read in order
 LARGEST_LISTED = 1 << 15  # words of a vocabulary whose texts are kept as numbers
-ORDERED, TRIED, REACHED = 1024, 128, 1000  # the shelf's order: its length, candidates a place, texts to be near to
+ORDERED, TRIED, REACHED = 1024, 128, 1000  # of the order: its length, candidates for each place, texts to be near to
 
 
 Places = NDArray[np.integer[Any]]
@@ -106,13 +106,13 @@ class NearestTextIndex:
         self._holders, self._starts = by_word.indices, by_word.indptr
 
     def _made_table(self) -> sparse.csr_array:
-        """Which texts (rows) hold which words of the shelf (columns)."""
+        """Which texts (rows) hold which words (columns)."""
         columns = [np.array([self._columns[word] for text in self.texts for word in text], dtype=np.int32)]
         lengths = [np.array([len(text) for text in self.texts], dtype=np.int32)]
         if len(self.more):
-            said = self.more.flat != 0
+            inside = self.more.flat != 0
             columns.append(
-                np.array([self._columns[word] for word in self.more.words], dtype=np.int32)[self.more.flat[said]]
+                np.array([self._columns[word] for word in self.more.words], dtype=np.int32)[self.more.flat[inside]]
             )
             lengths.append(np.diff(self.more.ends, prepend=-1).astype(np.int32) - 1)
         flat, starts = np.concatenate(columns), np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
@@ -172,9 +172,9 @@ class NearestTextIndex:
         return self._holders[:0] if column is None else self._holders[self._starts[column] : self._starts[column + 1]]
 
     def order(self, *, seed: int) -> list[int]:
-        """The shelf's numbers, so that the first k of them are near to all texts, whatever k is.
+        """The texts' numbers in an order whose first k are near to all texts, whatever k is.
 
-        Greedy: each place goes to the text that brings the others nearest to what stands before it, among a few random candidates
+        Greedy: each place goes to the text that brings the others nearest to what is chosen already, among a few random candidates
         (Mirzasoleiman et al. 2015, "Lazier than lazy greedy"); after ORDERED places the rest follows as it comes.
         """
         rng = random.Random(seed)

@@ -1,11 +1,10 @@
-"""What text is likely: words after words, words after word classes, words after all words before, and the spelling of others.
+"""The language model: how likely each next word is, as a mixture of n-grams over words, n-grams over word classes, and an LSTM.
 
-A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then how it is said
+A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling
 (``adept.models.language_model.unknown_words``). The next word's distribution function is a mixture of three: two n-gram models
-(``adept.models.language_model.ngrams``), one over words, one over classes of words that stand in the same company (a city that
-was never seen after "to" is likely there, as cities are), and an LSTM that has read the whole text
-(``adept.models.language_model.word_lstm``), where the text that it was learned from is public. Words are numbered class by class,
-so that a mixture of distribution functions is one itself.
+(``adept.models.language_model.ngrams``), one over words, one over classes of words with the same neighbours (a city that never
+followed "to" is likely there, as cities are), and an LSTM that reads the whole text (``adept.models.language_model.word_lstm``),
+where the training text is public. Words are numbered class by class, so that a mixture of distribution functions is one itself.
 
 Everything is integers. A share is an interval [low, high) inside [0, ONE), never empty.
 """
@@ -30,15 +29,15 @@ MEMORY = 2_000  # histories that a reading remembers, and as many that were aske
 
 
 class LanguageModel:
-    """Which share of all texts begins with given words.
+    """The probability of each next word, in whole numbers.
 
     Args:
         vocabulary: the words.
         words: n-grams of their numbers.
         classes: n-grams of their classes.
-        spelling: how other words are said.
+        spelling: of other words.
         lstm: a network over the words' numbers; without it a word depends on the last ones alone.
-        spells: whether words outside the vocabulary can be said; where they cannot, the others share what they would have.
+        spells: whether texts may have words outside the vocabulary; if not, the others share their probability.
     """
 
     def __init__(
@@ -57,8 +56,7 @@ class LanguageModel:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
-        """Learn from texts, given as words; what stands in fewer than ``least`` different ones is forgotten: words, their
-        spelling, and sequences of words."""
+        """Learn from texts, given as words; words, spellings and sequences in fewer than ``least`` different ones are left out."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         size = vocabulary.classes[-1] + 1
@@ -82,7 +80,7 @@ class LanguageModel:
         Args:
             texts: what the model was learned from.
             seed: of the network.
-            report: is told the share of the work that is done.
+            report: gets the share of the work that is done.
         """
         from adept.models.language_model.word_lstm_training import learn_word_lstm  # learning alone needs PyTorch
 
@@ -99,7 +97,7 @@ class LanguageModel:
         return LanguageModel(self.vocabulary, self.words, self.classes, self.spelling, self.lstm, spells=False)
 
     def without_network(self) -> "LanguageModel":
-        """Return the same model without its network: quick, and a text's beginning is told by its last words."""
+        """Return the same model without its network: quick, as only the last words count."""
         return LanguageModel(self.vocabulary, self.words, self.classes, self.spelling, spells=self.spells)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -119,7 +117,7 @@ class LanguageModel:
 class Reading:
     """Texts read word by word under a model: the candidates of one record, or the texts of released numbers.
 
-    It remembers the beginnings that it met, and the model remembers nothing, so that the time of a record does not depend on other
+    It remembers the prefixes that it met, and the model remembers nothing, so that the time of a record does not depend on other
     records, nor that of a release on whether it is what its record was described as.
     """
 
@@ -146,7 +144,7 @@ class Reading:
         return self._next(history).find(point)
 
     def likely(self, history: Context, count: int) -> list[int]:
-        """Words that are likely after a history: what a writer may put in without being told."""
+        """Words that are likely after a history."""
         return self.model.words.likely(history[1 - ORDER :], count)
 
     def _next(self, history: Context) -> "_Next":

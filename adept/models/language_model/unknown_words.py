@@ -1,6 +1,6 @@
 """How likely a word is that the vocabulary lacks: as one of the commonest words of English, or letter by letter.
 
-Public text of a domain lacks words that anyone may say. Most of them are among the 60,000 of the lexicon, whose r-th word is about
+Public text of a domain lacks words that anyone may use. Most of them are among the 60,000 of the lexicon, whose r-th word is about
 1/(r + 20) as likely (Zipf): that costs 15 bits, where letters cost 22 to 25. Names, and words that public text holds once, are
 likelier as letters. A word has both intervals, and the wider one is used. The lexicon counts only if the vocabulary is English.
 
@@ -15,7 +15,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any
 
-from adept.models.language_model.intervals import BITS, ONE, Reader, Span
+from adept.models.language_model.intervals import BITS, ONE, PointReader, Span
 from adept.models.language_model.ngrams import Branch, Context, Ngrams
 from adept.models.tokenizer.lexicon import KNOWN_SHARE, Lexicon
 
@@ -39,7 +39,7 @@ class UnknownWords:
 
     @classmethod
     def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
-        """Learn how words are spelled; what is said twice counts twice."""
+        """Learn how words are spelled; a word that occurs twice counts twice."""
         spelled = list(words)
         alphabet = "".join(sorted({letter for word in spelled for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
@@ -68,11 +68,11 @@ class UnknownWords:
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
-        """The shares of a word's symbols, one after the other; None if it cannot be said."""
+        """The shares of a word's symbols, one after the other; None if it cannot be spelled."""
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
-    def read(self, reader: Reader) -> str:
+    def read(self, reader: PointReader) -> str:
         """The word whose interval holds a point, or as much of it as the interval shows."""
         if self._listed:
             if reader.place() < LISTED:
@@ -85,7 +85,7 @@ class UnknownWords:
         place = self._places.get(word)
         return [] if place is None else [(0, LISTED), (self._edges[place], self._edges[place + 1])]
 
-    def _read_listed(self, reader: Reader) -> str:
+    def _read_listed(self, reader: PointReader) -> str:
         if reader.ended:
             return ""
         place = bisect_right(self._edges, reader.place()) - 1
@@ -103,7 +103,7 @@ class UnknownWords:
             context = (*context[1:], number)
         return spans
 
-    def _read_letters(self, reader: Reader) -> str:
+    def _read_letters(self, reader: PointReader) -> str:
         letters, context = "", self._start
         while len(letters) < MAX_LETTERS and not reader.ended:
             branches, point = self.letters.branches(context), reader.place()

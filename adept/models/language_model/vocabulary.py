@@ -67,7 +67,7 @@ class Vocabulary:
 
 
 def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
-    """The words that stand in at least so many different texts: who says one sentence often is still one."""
+    """The words in at least so many different texts; a text that occurs often counts once."""
     holders = Counter(word for text in dict.fromkeys(map(tuple, texts)) for word in set(text))
     return [word for word, count in holders.items() if count >= least]
 

@@ -70,9 +70,7 @@ class Autoencoder(nn.Module):
         self.codec: Codec | None = None
         embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
         weights = torch.empty(vocabulary_size, embedding)
-        if (
-            not weights.is_meta
-        ):  # where weights are only described, a normal law would import a compiler: seconds, 100 MB
+        if not weights.is_meta:  # on the "meta" device a normal draw would import a compiler: seconds, 100 MB
             nn.init.zeros_(weights.normal_()[PAD])
         self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD, _weight=weights)
         self.dropout = Dropout(config.dropout)

@@ -1,8 +1,8 @@
 """Public texts by their latents: what a release is answered with where nothing is to be written anew.
 
-A text that somebody said is fluent, and says what it says in few words; a decoder that saw too little text of a domain does
-neither. So a model that holds public texts, or was given some of the domain where it is used, can answer a released latent with the
-ones that lie nearest to it. That reads the release and public texts alone: post-processing, which costs no budget.
+A text that a person wrote is fluent and short; what a decoder writes that saw too little text of a domain is neither. So a model
+that holds public texts, or was given some of the domain where it is used, can answer a released latent with the ones that lie
+nearest to it. That reads the release and public texts alone: post-processing, which costs no budget.
 """
 
 from collections.abc import Sequence
@@ -56,17 +56,14 @@ class PublicTexts:
 
 
 def text_codebooks(model: Autoencoder, tokenizer: Tokenizer) -> dict[int, Tensor]:
-    """Return codebooks (k, n) of a model that answers with public texts: the first k of them, so that each is answered with itself.
+    """Return codebooks (k, n) of the first k public texts, for a model that answers each codeword with its own text.
 
-    Means of many texts lie where nobody speaks, and all of them near what is said most. A classifier read from SNIPS and HWU64 at
-    eps = 8 .89 and .31 with 2,048 texts as codewords, .91 and .33 with 4,096 means, and .83 and .28 with 1,024 (one seed,
-    validation split, the packaged model; random texts were as good as the first, which are near to all:
-    ``NearestTextIndex.order``).
+    Means of texts lie where no text is, and most of them near what is said most (``docs/decisions.md``: what a codeword is).
     """
-    shelf = model.codec.utterances[: max(TEXT_CODEWORDS)] if model.codec else []
-    latents = encode_public(model, tokenizer, [text_of(words) for words in shelf]).cpu()
+    first = model.codec.utterances[: max(TEXT_CODEWORDS)] if model.codec else []
+    latents = encode_public(model, tokenizer, [text_of(words) for words in first]).cpu()
     directions = torch.nn.functional.normalize(latents, dim=1)
-    return {size: directions[:size] for size in TEXT_CODEWORDS if size <= len(shelf)}
+    return {size: directions[:size] for size in TEXT_CODEWORDS if size <= len(first)}
 
 
 @torch.inference_mode()

@@ -20,7 +20,7 @@ KINDS = ("none", TOPICS)
 
 @dataclass
 class ContentConfig:
-    """How much a latent is to say what its utterance is about."""
+    """What latents say of an utterance."""
 
     kind: str = "auto"
     """What a latent says: none (what the decoder needs) | topics | auto: topics for learned_codebook and description."""

@@ -48,7 +48,7 @@ class TrainSpec:
 
 
 def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
-    """What a checkpoint must say of the run that it belongs to: primitives alone, and of the text no more than a digest."""
+    """Return what a checkpoint records of its run: primitives alone, and of the text no more than a digest."""
     content = json.dumps([train.texts, train.labels]).encode()
     return {
         "clip": spec.clip,

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from adept.models.language_model.intervals import ONE, Reader, Span, narrowed
+from adept.models.language_model.intervals import ONE, PointReader, Span, narrowed
 from adept.models.language_model.unknown_words import UnknownWords
 
 KNOWN = ["", "\x00", "show", "me", "flights", "to", "boston", "please"]
@@ -27,7 +27,7 @@ def read(spelling: UnknownWords, spans: list[Span], rng: random.Random) -> str:
     part = WHOLE
     for span in spans:
         part = narrowed(part, span)
-    return spelling.read(Reader(WHOLE, part[0] + rng.randrange(part[1]), ONE))
+    return spelling.read(PointReader(WHOLE, part[0] + rng.randrange(part[1]), ONE))
 
 
 @pytest.mark.parametrize("word", ["kyzburg", "guitar", "yesterday", "o", "bostot"])
@@ -40,7 +40,7 @@ def test_every_point_of_a_words_part_says_the_word(spelling: UnknownWords, word:
 def test_every_point_says_something_and_what_it_says_has_a_part(spelling: UnknownWords) -> None:
     rng = random.Random(0)
     for _ in range(200):
-        word = spelling.read(Reader(WHOLE, rng.randrange(WHOLE[1]), ONE))
+        word = spelling.read(PointReader(WHOLE, rng.randrange(WHOLE[1]), ONE))
         assert len(word) <= 30
         assert not word or len(word) == 30 or spelling.spans(word) is not None
 
