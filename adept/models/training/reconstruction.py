@@ -1,4 +1,4 @@
-"""How much of a held-out text a model writes back without any noise: no budget buys back what is lost here.
+"""How much of a held-out text a model writes back without any noise: a larger epsilon cannot bring back what is lost here.
 
 No labels are needed. Words are counted by their F1 with the record that they were written for, and beside it stands the same with
 another record's text: a model that writes what everybody says shares words with everybody.
@@ -37,7 +37,7 @@ class Reconstruction:
             return None
         return (
             f"this model writes back {self.own:.2f} of the words of held-out text without any noise ({self.other:.2f} are in "
-            "another record's text too): no budget buys back what is lost here; train on more public text of the same kind"
+            "another record's text too), and a larger epsilon cannot change that: train on more public text of the same kind"
         )
 
 
