@@ -26,8 +26,11 @@ def write_dict(result: dict[str, Any], path: Path) -> None:
 
 
 def show(title: str, rows: list[tuple[str, str]], *, stderr: bool = False) -> None:
-    """Print names and values to the terminal."""
-    _print(Table("", title, box=None, pad_edge=False), [list(row) for row in rows], stderr=stderr)
+    """Print a line, and below it names and values, to the terminal."""
+    stream = sys.stderr if stderr else sys.stdout
+    stream.write(f"{title}\n" if title else "")
+    stream.flush()  # what follows has a writer of its own
+    _print(Table(show_header=False, box=None, pad_edge=False), [list(row) for row in rows], stderr=stderr)
 
 
 def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
@@ -35,14 +38,14 @@ def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)
 
 
-class Told(Protocol):
-    """Told how many steps are done, and of how many where only the work itself knows."""
+class Advance(Protocol):
+    """Shows how many steps are done, and of how many where only the work itself knows."""
 
     def __call__(self, done: int, total: int | None = None) -> None: ...
 
 
 @contextmanager
-def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Told]:
+def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Advance]:
     """Show how far long work is, at what rate, and how long it will take; on a terminal alone.
 
     Args:
@@ -68,10 +71,10 @@ class _Rate(ProgressColumn):
 
 
 def _print(table: Table, rows: list[list[str]], *, stderr: bool = False) -> None:
-    for column in table.columns:
-        column.overflow = "fold"  # a long name is told whole
     for row in rows:
         table.add_row(*row)
+    for column in table.columns:
+        column.overflow = "fold"  # a long name is shown whole
     width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
     Console(stderr=stderr, highlight=False, width=width).print(table)
 

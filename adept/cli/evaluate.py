@@ -101,12 +101,12 @@ def main() -> int:
     def command(config: EvaluateConfig) -> None:
         result = run(config)
         rows = [
-            ("accuracy", _figure(result.accuracy, result.accuracy_interval)),
             ("macro-F1", _figure(result.macro_f1, result.macro_f1_interval)),
-            ("always the majority label", f"{result.majority_accuracy:.3f}"),
+            ("always the majority label", f"accuracy {result.majority_accuracy:.3f}"),
+            ("classifier", f"{result.classifier}, {result.labels} labels"),
             ("records", f"{result.train_records} for training, {result.test_records} for the test"),
         ]
-        show(f"classifier {result.classifier}, {result.labels} labels", rows)
+        show(f"accuracy {_figure(result.accuracy, result.accuracy_interval)}", rows)
 
     return execute("evaluate", EvaluateConfig, command)
 

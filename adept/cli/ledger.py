@@ -37,7 +37,10 @@ def main() -> int:
         spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
         equal = f"{summed.equal}: their budgets add up as well where they are one person's"
         rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
-        show(f"{summed.releases} releases", rows + [("equal rows in one release", equal)] * (summed.equal > 1))
+        show(
+            f"{summed.releases} release{'s' * (summed.releases != 1)}",
+            rows + [("equal rows in one release", equal)] * (summed.equal > 1),
+        )
         headings = ["begun (UTC)", "finished", "mechanism", "epsilon", "delta", "rows", "model", "output"]
         show_table(config.ledger, headings, [_line(entry) for entry in entries])
 

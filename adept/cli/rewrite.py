@@ -123,7 +123,7 @@ def _release(
         progress("rewriting", Inputs.of(config.input, config.format).estimate) as written,
     ):
 
-        def told(count: int) -> None:
+        def advance(count: int) -> None:
             if signalled():
                 raise KeyboardInterrupt  # the first one may have come where no exception can be raised
             tell()
@@ -138,7 +138,7 @@ def _release(
             resume=config.resume,
             key=key,
             ledger=ledger,
-            progress=told,
+            progress=advance,
         )
 
 

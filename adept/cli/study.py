@@ -102,10 +102,10 @@ def run(config: StudyConfig) -> StudyResult:
 def study_rows(config: StudyConfig) -> Iterator[Any]:
     """Yield the rows of a study, with a progress bar on a terminal, and of a model where one is given."""
     study, options = STUDIES[config.study], config.options()
-    with progress(config.study, lambda: study.cells(options)) as told:
+    with progress(config.study, lambda: study.cells(options)) as advance:
         for done, row in enumerate(study.run(**options), start=1):
             yield row
-            told(done)
+            advance(done)
     if config.model_dir:
         yield from model_rows(config)
 
