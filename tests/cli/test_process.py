@@ -85,7 +85,7 @@ def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "last.ckpt").touch()
     monkeypatch.setattr(process, "_arrived", [signal.SIGTERM] if arrived else [])
-    with pytest.raises(Interrupted if arrived else RuntimeError), train._told_how_to_go_on(tmp_path):
+    with pytest.raises(Interrupted if arrived else RuntimeError), train._resumable(tmp_path):
         raise RuntimeError("unexpected pos 64 vs 0")
 
 
