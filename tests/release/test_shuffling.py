@@ -2,6 +2,7 @@
 
 import base64
 import json
+import pickle
 import random
 import secrets
 from collections import Counter
@@ -19,7 +20,7 @@ from adept.mechanisms.shuffling import Draw, central_epsilon
 from adept.models.network import decoding
 from adept.models.network.decoding import DecodingConfig
 from adept.release import plan
-from adept.release.batches import ShuffledBatches
+from adept.release.batches import PlainBatches, ShuffledBatches
 from adept.release.columns import ReleaseOptions
 from adept.release.file import preview_file, release_file
 from adept.release.journal import Entry
@@ -304,3 +305,12 @@ def test_candidates_are_refused_where_somebody_else_shuffles(topic_run: Path, nu
     rewriter = Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=6.0), decoding=decoding)
     with pytest.raises(ConfigurationError, match=r"decoding\.candidates must be 1 for shuffled_records, got 3"):
         release_file(rewriter, str(numbered), str(tmp_path / "o.jsonl"), options=ReleaseOptions(shuffled_records=60))
+
+
+def test_a_worker_of_a_cluster_gets_no_release_of_another_batch(rewriter: Rewriter) -> None:
+    batches = ShuffledBatches(PlainBatches(rewriter, None, ReleaseOptions(shuffle=True, labels="drop")))
+    batch: list[Record] = [{"text": f"fare {number}"} for number in range(5)]
+    assert list(batches.rows(batch, batches.draw(batch))) == []
+    worker = pickle.loads(pickle.dumps(batches))
+    list(worker.rows(batch, worker.draw(batch)))
+    assert [len(rows) for rows in worker.last_rows()] == [5]
