@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -22,6 +22,7 @@ TORCH_MEMORY = re.compile("allocate memory|out of memory")  # PyTorch has no Mem
 EXTRAS = dict.fromkeys(("datasets", "jinja2", "matplotlib", "pandas", "sacrebleu"), "compare")  # see pyproject.toml
 
 _arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own
+_late: list[int] | None = None  # signals that came in a command's last step or after it; None before
 
 
 def guarded(action: Callable[[], int]) -> int:
@@ -29,7 +30,9 @@ def guarded(action: Callable[[], int]) -> int:
 
     The line never quotes an error that is not ours: its message may hold a record.
     """
+    global _late
     _arrived.clear()
+    _late = None
     try:
         return action()
     except BaseException as error:  # noqa: BLE001 - status 1 is an audit's alone, and an uncaught error would be 1
@@ -68,6 +71,22 @@ def signalled() -> bool:
     return bool(_arrived)
 
 
+@contextlib.contextmanager
+def last_step() -> Iterator[None]:
+    """The step that completes a command is not interrupted, and once it is taken nothing is: the status says what was done.
+
+    Only where the step fails is a signal that came meanwhile an interrupt.
+    """
+    global _late
+    _late = []
+    try:
+        yield
+    except BaseException:
+        _arrived.extend(_late)
+        _late = None
+        raise
+
+
 def leave_on_signals() -> None:
     """While modules are imported there is nothing to clean up, and an exception in C code might be lost: leave at once."""
     _handle(_leave)
@@ -95,7 +114,10 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if _late is not None:
+        _late.append(number)
+        return
     _arrived.append(number)
     raise KeyboardInterrupt
 

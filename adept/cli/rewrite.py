@@ -11,7 +11,7 @@ from omegaconf import MISSING
 
 from adept.cli.app import execute
 from adept.cli.console import progress
-from adept.cli.process import signalled
+from adept.cli.process import last_step, signalled
 from adept.cli.summary import summary
 from adept.data.files import STANDARD_STREAM
 from adept.errors import DataError
@@ -139,6 +139,7 @@ def _release(
             key=key,
             ledger=ledger,
             progress=advance,
+            last_step=last_step,
         )
 
 

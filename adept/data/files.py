@@ -25,11 +25,13 @@ __all__ = [
     "STANDARD_STREAM",
     "Record",
     "file_format",
+    "give_name",
     "new_directory",
     "new_file",
     "publish",
     "read_records",
     "record_writer",
+    "sync_directory",
 ]
 
 FORMATS = tuple(READERS)
@@ -52,7 +54,21 @@ def file_format(location: str, given: str | None = None) -> str:
     return name
 
 
-def _open_input(location: str, *, kind: str) -> IO[Any]:
+class _File(io.FileIO):
+    """A file that is read to its end, which must not come before it was: what was cut off would be missing in silence."""
+
+    def __init__(self, location: str, at_least: int) -> None:
+        super().__init__(location)
+        self._least = max(at_least, os.fstat(self.fileno()).st_size)
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        if not count and os.fstat(self.fileno()).st_size < self._least:
+            raise OSError(errno.ESTALE, "it became shorter while it was read, so let nobody write to it meanwhile")
+        return count
+
+
+def _open_input(location: str, *, kind: str, at_least: int) -> IO[Any]:
     """Open a path or standard input: bytes for parquet, otherwise text, whose lines end with LF, CRLF or CR."""
     raw: IO[bytes]
     if location == STANDARD_STREAM:
@@ -60,24 +76,29 @@ def _open_input(location: str, *, kind: str) -> IO[Any]:
     elif location.endswith(".gz"):
         raw = gzip.open(location, "rb")  # type: ignore[assignment]  # noqa: SIM115
     else:
-        raw = Path(location).open("rb")  # noqa: SIM115
+        raw = io.BufferedReader(_File(location, at_least))
     newline = "" if kind == "csv" else None  # csv finds the ends of its rows itself: a quoted cell may hold line ends
     return raw if kind == "parquet" else io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline=newline)
 
 
-def read_records(location: str, *, format: str | None = None) -> Iterator[Record]:
+def read_records(location: str, *, format: str | None = None, at_least: int = 0) -> Iterator[Record]:
     """Yield the records of a file (``-`` is standard input) one by one.
 
     Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl or csv file are none.
 
+    Args:
+        location: the file.
+        format: None: as its name says.
+        at_least: bytes that a plain file must have, or as many as it has when it is opened.
+
     Raises:
-        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged. The record is named by its number
-            alone, the first one being 1.
+        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
+            by its number alone, the first one being 1.
     """
     kind = file_format(location, format)
     number = 0
     try:
-        with _open_input(location, kind=kind) as stream:
+        with _open_input(location, kind=kind, at_least=at_least) as stream:
             for record in READERS[kind](stream):
                 number += 1
                 yield record
@@ -130,6 +151,8 @@ def new_file(path: str) -> Iterator[str]:
     try:
         yield str(partial)
         publish(partial, Path(path))
+    except FileExistsError:
+        raise DataError(f"{path} appeared during the run and is not overwritten: run again with another name") from None
     except OSError as error:
         if error.errno not in DISK:
             raise
@@ -158,7 +181,7 @@ def _claim(path: str) -> Path:
     except OSError as error:
         raise DataError(f"cannot make the directory of {path}: {error.strerror}") from None
     try:
-        partial.touch(exist_ok=False)
+        partial.touch(0o600, exist_ok=False)  # its owner's alone until it has its name
     except FileExistsError:
         raise DataError(
             f"{partial} exists: another run writes it, or left it behind; remove it once none does"
@@ -169,24 +192,32 @@ def _claim(path: str) -> Path:
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Give a complete file its name, on the disk before this returns; a name that was taken meanwhile is left alone."""
+    """Give a complete file its name, and the mode that the user's files have, on the disk before this returns.
+
+    Raises:
+        FileExistsError: the name was taken meanwhile; it is left alone.
+    """
+    os.umask(mask := os.umask(0o077))  # there is no other way to read it
+    with suppress(PermissionError):  # of file systems that have no modes
+        partial.chmod(0o666 & ~mask)
     with partial.open("rb") as complete:
         os.fsync(complete.fileno())
-    try:
-        _name(partial, final)
-    except FileExistsError:
-        raise DataError(
-            f"{final} appeared during the run and is not overwritten: run again with another name"
-        ) from None
-    with suppress(OSError):  # not every file system has directories that can be synchronised
-        directory = os.open(final.parent, os.O_RDONLY)
+    give_name(partial, final)
+    sync_directory(final.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Put the names in a directory on the disk, on file systems that can."""
+    with suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
         try:
-            os.fsync(directory)
+            os.fsync(handle)
         finally:
-            os.close(directory)
+            os.close(handle)
 
 
-def _name(partial: Path, final: Path) -> None:
+def give_name(partial: Path, final: Path) -> None:
+    """Give a file a name that is free; FileExistsError where it is not, on file systems without links too."""
     try:
         os.link(partial, final)
     except OSError as error:

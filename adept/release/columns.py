@@ -19,6 +19,7 @@ from adept.mechanisms.base import check_between
 LABEL_TREATMENTS = ("copy", "joint", "joint_response", "randomized_response", "drop")
 RELEASED = ("randomized_response", "joint_response")  # treatments that randomise labels
 ENGINES = ("local", "ray")
+MOST_SAMPLES = 1000  # rewrites of one record: more tell nothing, and would fill the memory
 
 
 @dataclass(kw_only=True)
@@ -72,6 +73,8 @@ class FileOptions(Columns):
         for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records", "workers"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.samples > MOST_SAMPLES:
+            raise ConfigurationError(f"samples must be at most {MOST_SAMPLES:,}, got {self.samples}")
         if self.central_delta is not None:
             check_between(1e-100, 0.5, central_delta=self.central_delta)
         if (self.person_column is None) != (self.max_records_per_person is None):

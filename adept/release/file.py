@@ -5,18 +5,29 @@ keep (``adept.release.columns``). Everything else is dropped. What is drawn goes
 run that is killed is continued and not repeated (``adept.release.journal``).
 """
 
-from adept.errors import ConfigurationError
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from adept.data.files import Record
+from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
-from adept.release.plan import plan_release
+from adept.release.plan import Plan, plan_release
 from adept.release.publication import Publication
 from adept.release.run import Progress, Run
 from adept.release.secret import throwaway_key
 from adept.release.shuffling import Groups
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
+
+# What a release that is asked for must have in common with one that stands there complete, to be the same.
+SAME = (
+    "records", "samples", "labels", "kept_columns", "mechanism", "mechanism_options", "label_set", "epsilon", "label_epsilon",
+    "delta", "max_records_per_person", "model_sha256", "codebook_sha256",
+)  # fmt: skip
 
 
 def release_file(
@@ -30,6 +41,7 @@ def release_file(
     key: bytes | None = None,
     ledger: Ledger | None = None,
     progress: Progress | None = None,
+    last_step: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> PrivacyStatement:
     """Rewrite the records of ``source`` into ``target``, a batch at a time, and write the privacy statement beside it.
 
@@ -45,6 +57,8 @@ def release_file(
         key: of the digests by which a resumed run knows its input; without one an interrupted release cannot be continued.
         ledger: where rows that were released are known from; None for none.
         progress: called with how many records are written.
+        last_step: a context for the step after which the release is public, and the answer is "done" whatever comes: an
+            interrupt that could be raised in it or after it would say something else.
 
     Raises:
         DataError: the input cannot be read as asked, a person has too many records, an output exists, or a run was interrupted.
@@ -54,16 +68,62 @@ def release_file(
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
     inputs = Inputs.of(source, options.format)
-    publication = Publication.of(target, statement_path, card=options.card)
-    publication.check_free()
+    others = (*inputs.files, *([ledger.path] if ledger else []))
+    publication = Publication.of(target, statement_path, card=options.card, others=others)
+    complete = publication.complete if resume else None
+    if complete is None:
+        publication.check_free(resume=resume)
     plan, records = plan_release(rewriter, inputs, target, options)
+    if complete is not None:
+        _check_same(plan, records, publication, complete)
+        if not publication.journal.exists():
+            publication.clear()
+            return _stated(plan, complete)
     publication.make_directories()
     with Journal(publication.journal) as journal:
+        run = Run(plan, publication, journal, key or throwaway_key(), ledger, progress, last_step)
+        if complete is not None:
+            run.tidy()
+            return _stated(plan, complete)
         if journal.begun and not resume:
             publication.refuse_to_restart(journal.records)
+        if ledger:
+            _check_newest(journal, ledger)
         journal.begin(plan.terms(publication))
-        run = Run(plan, publication, journal, key or throwaway_key(), ledger, progress)
-        return run.tidied() if run.complete else run.finish(records)
+        return run.finish(records)
+
+
+def _check_newest(journal: Journal, ledger: Ledger) -> None:
+    """Refuse a journal without everything that may have been read, and forget the claims of a run that drew nothing."""
+    if journal.records < (shown := ledger.shown(journal.run)):
+        raise DataError(
+            f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "
+            "read: restore the newest one; to release what it lacks again, remove it and add again=true"
+        )
+    if not journal.begun:
+        ledger.forget(journal.run)
+
+
+def _check_same(plan: Plan, records: Iterator[Record], publication: Publication, described: dict[str, Any]) -> None:
+    """Refuse another release than the one that is complete.
+
+    Raises:
+        DataError: naming the first difference.
+    """
+    groups = Groups(plan.label_column, plan.options)
+    asked = plan.statement(sum(1 for _ in groups.counted(plan.checked(records))), output_sha256=None).to_json()
+    for name in SAME:
+        if asked.get(name) != described.get(name):
+            raise DataError(
+                f"{publication.target} is another release, complete, and is not overwritten ({name} was "
+                f"{described.get(name)!r}, and is {asked.get(name)!r}): choose another name"
+            )
+
+
+def _stated(plan: Plan, described: dict[str, Any]) -> PrivacyStatement:
+    """The statement of a release that was complete before."""
+    smallest = described.get("shuffled_smallest") or 0
+    return plan.statement(described["records"], output_sha256=described["output_sha256"], smallest=smallest)
 
 
 def preview_file(
@@ -73,9 +133,10 @@ def preview_file(
 
     The ledger is not asked: whether it knows rows is told when they are to be released.
     """
-    publication = Publication.of(target, statement_path, card=options.card)
+    inputs = Inputs.of(source, options.format)
+    publication = Publication.of(target, statement_path, card=options.card, others=inputs.files)
     publication.check_names()
-    plan, records = plan_release(rewriter, Inputs.of(source, options.format), target, options)
+    plan, records = plan_release(rewriter, inputs, target, options)
     groups = Groups(plan.label_column, options)
     count = sum(1 for _ in groups.counted(plan.checked(records)))
     return plan.statement(count, output_sha256=None, smallest=groups.smallest)

@@ -1,7 +1,7 @@
 """The records of a release: one file, several by a pattern, or standard input."""
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +18,12 @@ class Inputs:
     Attributes:
         locations: files, or standard input alone.
         format: of standard input.
+        sizes: of the files in bytes, when they were named; None where something is no file, and can be read once.
     """
 
     locations: tuple[str, ...]
     format: str | None = None
+    sizes: list[int] | None = None
 
     @classmethod
     def of(cls, source: str, format: str | None) -> "Inputs":
@@ -31,35 +33,45 @@ class Inputs:
             DataError: a pattern finds nothing.
         """
         if source == STANDARD_STREAM or Path(source).exists() or not glob.has_magic(source):
-            return cls((source,), format)
+            return cls((source,), format, _sizes([source]))
         found = tuple(sorted(name for name in glob.glob(source, recursive=True) if Path(name).is_file()))  # noqa: PTH207
         if not found:
             raise DataError(f"cannot read {source}: no file has such a name")
         _check_different(found)
-        return cls(found, format)
+        return cls(found, format, _sizes(found))
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The locations but standard input."""
+        return tuple(name for name in self.locations if name != STANDARD_STREAM)
 
     @property
     def repeatable(self) -> bool:
         """Can the records be read more than once: not from standard input, nor from a pipe with a name."""
         return self.sizes is not None
 
-    @property
-    def sizes(self) -> list[int] | None:
-        """The sizes of the files in bytes; None for what has none."""
-        try:
-            files = [Path(name) for name in self.locations]
-            return [file.stat().st_size for file in files] if all(map(Path.is_file, files)) else None
-        except OSError:
-            return None  # reading says why
-
     def records(self) -> Iterator[Record]:
-        """Yield the records of all files, one after the other."""
-        for location in self.locations:
-            yield from read_records(location, format=self.format if location == STANDARD_STREAM else None)
+        """Yield the records of all files, one after the other.
+
+        Raises:
+            DataError: one cannot be read, or is shorter than it was; it may grow.
+        """
+        for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
+            yield from read_records(
+                location, format=self.format if location == STANDARD_STREAM else None, at_least=size
+            )
 
     def estimate(self) -> int | None:
         """Return about how many records there are, cheaply: lines, or a parquet file's own count; None where nobody knows."""
         return sum(counts) if None not in (counts := [_count(name) for name in self.locations]) else None  # type: ignore[arg-type]
+
+
+def _sizes(locations: Sequence[str]) -> list[int] | None:
+    try:
+        files = [Path(name) for name in locations]
+        return [file.stat().st_size for file in files] if all(map(Path.is_file, files)) else None
+    except OSError:
+        return None  # reading says why
 
 
 def _check_different(locations: tuple[str, ...]) -> None:

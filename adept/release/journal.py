@@ -7,16 +7,17 @@ output of the mechanism (and of randomised response, where labels are randomised
 *Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a record are written from one
 release of it. So the budget in the statement is spent once.
 
-*Proof*. (1) A row becomes visible only after the entry with its release is on the disk: before standard output is written to, and
-before the output gets its name, the journal is synchronised. (2) Entries are appended in the order of the input, by one process
-at a time, and never changed: a lock that the kernel drops with its holder sees to it. Where there are no locks nothing is begun;
-where machines do not share them, as a mount option of network disks has it, the claim is for the runs of one machine. Only the
-last entry can be torn, because each is followed by the next only when written; a torn one was not on the disk, so by (1) nothing
-of it was visible, and it is cut off before anything new is drawn. (3) A run first replays the entries against the same records,
-and draws for a record only if no entry holds it. So exactly one entry holds a record whose rows are visible, in this run and
-in every one before. (4) Which record an entry speaks of cannot shift: with every entry stands a keyed digest of all rows of the
-input up to there, and another input is refused, as is another model, mechanism, budget, option or version of what draws and
-writes, so that the statement is true of what is replayed. QED.
+*Proof*. (1) A row becomes visible only after the entry with its release is on the disk: before standard output is written to,
+and before the output gets its name, the journal is synchronised. (2) Entries are appended in the order of the input, by one
+process at a time, and never changed: a lock that the kernel drops with its holder sees to it. Where there are no locks nothing
+is begun; where machines do not share them, as a mount option of network disks has it, the claim is for the runs of one machine.
+An entry that a crash has torn ends too early, or lacks whole blocks, which read as zeros; it was not on the disk, and nor was
+what follows it, so by (1) nothing of either was visible, and both are cut off before anything new is drawn. Any other line
+whose checksum is wrong was damaged later and may have been visible: such a journal is refused. (3) A run first replays the
+entries against the same records, and draws for a record only if no entry holds it. So exactly one entry holds a record whose
+rows are visible, in this run and in every one before. (4) Which record an entry speaks of cannot shift: with every entry stands
+a keyed digest of all rows of the input up to there, and another input is refused, as is another model, mechanism, budget,
+option or version of what draws and writes, so that the statement is true of what is replayed. QED.
 
 What was drawn and lost, because the run died before it was on the disk, nobody saw. If the moment of death does not depend on the
 values drawn, such draws cost nothing. If it did (a disk that is filled up by long texts), keeping only what survives would be a
@@ -25,6 +26,9 @@ selection by the output, which can at worst double the epsilon of those records;
 An entry holds what was drawn and nothing of a record: written texts, and randomised or written labels; where this run shuffles, the
 releases themselves, as no text is written before all are there (``adept.release.shuffling``). Copied labels and kept columns are
 read from the input again. The file has mode 0600 and goes when the output is complete.
+
+What no file can notice: a journal whose end is cut off, or that was put back from an older copy, is one that has not come so
+far. A ledger knows better: it keeps how many records may have been read (``adept.release.publication``).
 """
 
 import fcntl
@@ -33,16 +37,20 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from adept.data.files import sync_directory
 from adept.errors import DataError
 
-VERSION = 1
+VERSION = 2
 SECONDS_BETWEEN_SYNCS = 1.0
+BLOCK = 512  # bytes that reach a disk together
+HEADER = b' {"journal":'  # after the checksum of the first line
+HEX = frozenset(b"0123456789abcdef")
 CHECK = 16  # hexadecimal digits before each line that tell a whole line from a torn one
 
 Entry = dict[str, Any]
@@ -55,18 +63,17 @@ class Journal:
         path: the file.
         run: the identity of the release, which its resumption keeps.
         records: how many records have an entry.
-        finished: what was noted when everything had been published; None before.
+        finished: was it noted that everything had been published.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.run = secrets.token_hex(8)
-        self.records = 0
-        self.finished: Entry | None = None
+        self.records, self.finished = 0, False
         self._terms: Entry = {}
         self._stream = _locked(path)
         self._begin = self._end = 0
-        self._synced = time.monotonic()
+        self._synced, self._is_synced = time.monotonic(), True
         try:
             self._scan()
         except BaseException:
@@ -76,26 +83,33 @@ class Journal:
     @property
     def begun(self) -> bool:
         """Was anything drawn, in this run or before."""
-        return bool(self.records or self.finished)
+        return self.records > 0
 
     def _scan(self) -> None:
-        """Read what an earlier run left, and cut off what it did not finish writing."""
+        """Read what an earlier run left, and cut off what never was on the disk."""
         with self.path.open("rb") as stream:
             for line in stream:
-                entry = _parsed(line)
-                if entry is None and (not self._begin or stream.readline()):
-                    raise DataError(f"{self.path} is damaged or not a journal: restore it, or choose another output")
-                if entry is None:
+                if (entry := _parsed(line)) is None:
+                    self._check_torn(line, stream)
                     break
                 self._end += len(line)
-                if not self._begin:
-                    self._begin, self.run, self._terms = self._end, entry["run"], entry["terms"]
-                elif "finished" in entry:
-                    self.finished = entry["finished"]
-                else:
+                if self._begin:
                     self.records += entry["records"]
+                    self.finished = entry["finished"]
+                elif entry["journal"] != VERSION:
+                    raise DataError(f"{self.path} is another version's: continue with the adept that began it")
+                else:
+                    self._begin, self.run, self._terms = self._end, entry["run"], entry["terms"]
         self._stream.truncate(self._end)
         self._stream.seek(self._end)
+
+    def _check_torn(self, line: bytes, rest: Iterable[bytes]) -> None:
+        """Refuse a line that was damaged, or is none of ours; one that a crash has torn, with what follows it, was never safe."""
+        safe = any(entry["synced"] for entry in map(_parsed, rest) if entry)
+        if safe or not _torn(line, self._end) or not (self._begin or _is_header(line)):
+            raise DataError(
+                f"{self.path} is damaged or not a journal: restore it; under another name records would be released again"
+            )
 
     def begin(self, terms: Entry) -> None:
         """Write down the terms of a release of which nothing was drawn yet, or raise where a begun one had others.
@@ -113,14 +127,13 @@ class Journal:
                     )
             return
         try:
-            self._stream.seek(0)
-            self._stream.truncate(0)
+            self._cut(0)
             self._begin = self._end = self._write({"journal": VERSION, "run": self.run, "terms": terms})
             self.sync()
         except OSError as error:
             self.remove()  # half a first line would be taken for somebody else's file
             raise DataError(f"cannot write {self.path}: {error.strerror}: mend that, and run again") from None
-        _sync_directory(self.path.parent)
+        sync_directory(self.path.parent)
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries that an earlier run left."""
@@ -129,7 +142,7 @@ class Journal:
             stream.seek(place)
             while stream.tell() < end:
                 entry = _parsed(stream.readline())
-                if entry is not None and "finished" not in entry:
+                if entry is not None and entry["records"]:
                     yield entry
 
     def append(self, entry: Entry, *, durable: bool) -> None:
@@ -137,25 +150,40 @@ class Journal:
 
         What is not yet durable survives the death of the process, though not of the machine.
         """
-        self._write(entry)
+        self._note({**entry, "finished": False})
         self.records += entry["records"]
         if durable or time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
             self.sync()
 
-    def finish(self, note: Entry) -> None:
-        """Note that everything was published, so that a resumption has nothing left to do but to tidy up."""
-        self._write({"finished": note})
+    def finish(self) -> None:
+        """Note that everything was published, so that all that stands under the final names is this release's."""
+        self._note({"records": 0, "finished": True})
         self.sync()
-        self.finished = note
+        self.finished = True
+
+    def _note(self, entry: Entry) -> None:
+        """Write an entry, with whether everything before it is on the disk."""
+        self._write({**entry, "synced": self._is_synced})
+        self._is_synced = False
 
     def sync(self) -> None:
         """Put everything on the disk."""
         os.fsync(self._stream.fileno())
-        self._synced = time.monotonic()
+        self._synced, self._is_synced = time.monotonic(), True
+
+    def give_up(self) -> None:
+        """Forget what was drawn, which nobody can have read: what is left has nothing to publish, whatever happens next."""
+        self._cut(self._begin)
+        self.records, self._end = 0, self._begin
+        self.sync()
 
     def remove(self) -> None:
         """Remove the file, which nothing needs any longer."""
         self.path.unlink(missing_ok=True)
+
+    def _cut(self, length: int) -> None:
+        self._stream.seek(length)
+        self._stream.truncate(length)
 
     def _write(self, entry: Entry) -> int:
         content = json.dumps(entry, separators=(",", ":")).encode("ascii")
@@ -225,8 +253,22 @@ def _remove_empty(path: Path) -> None:
         path.unlink()
 
 
+def _is_header(line: bytes) -> bool:
+    """May a torn first line be ours: a part of it, or a block that never reached the disk."""
+    begin = line[:BLOCK]
+    return not begin.strip(b"\0") or (set(begin[:CHECK]) <= HEX and HEADER.startswith(begin[CHECK:][: len(HEADER)]))
+
+
+def _torn(line: bytes, start: int) -> bool:
+    """Is a line, which begins at a place of its file, one that a crash cut off, or of which a block never reached the disk."""
+    if not line.endswith(b"\n"):
+        return _parsed(line[:-1] + b"\n") is None  # only its end was damaged
+    blocks = range(start - start % BLOCK, start + len(line), BLOCK)
+    return not all(line[max(block - start, 0) : block - start + BLOCK].strip(b"\0") for block in blocks)
+
+
 def _parsed(line: bytes) -> Entry | None:
-    """Return the entry on a line; None for a torn one."""
+    """Return the entry on a line; None for one that is torn or damaged."""
     check, _, content = line.removesuffix(b"\n").partition(b" ")
     if not line.endswith(b"\n") or check != _check(content):
         return None
@@ -236,13 +278,3 @@ def _parsed(line: bytes) -> Entry | None:
 
 def _check(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest()[:CHECK].encode("ascii")
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass  # not every file system can
-    finally:
-        os.close(handle)

@@ -4,38 +4,71 @@ An SQLite file, mode 0600. It holds a line for each release (when, with what mec
 digest of each whole row that was released; the key lies elsewhere (``adept.release.secret``), so that no guess at a row can be
 tested against the ledger alone. A row is *claimed* before it is released: a run that was killed has spent what it claimed, and
 two runs at once cannot both believe that they are the first. A file is claimed whole before anything is drawn, and once more as it
-is read to be drawn, for it may have grown.
+is read to be drawn, for it may have grown. How many records of a release may have been read is kept too, before they can be: no
+claim on them is given back, and no journal with fewer draws continues the release.
+
+*Claim*: one bit that changes on the disk, or an end that is cut off, makes no row unknown in silence. *Proof*. SQLite keeps each
+digest in two trees, the table and the index ``rows_again``, whose pages have nothing in common. Rows are looked up in both, and
+where one of them knows fewer the ledger is refused; ``releases`` is small, and compared with ``releases_again`` whenever it is
+opened. SQLite itself refuses a file that is shorter than it says; a file of no bytes, and one that lacks a table, are refused
+here. QED. What no file can notice: a ledger that was put back from an older copy, which does not know what came later.
 
 The unit is a record. Equal rows of one run are records of their own, each released once; how many there were is kept, for where
 they are one person's. What equal rows of different runs have spent is added up, as they may be the same record. Sums are exact,
 and rounded up.
 """
 
+import errno
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adept.data.files import give_name
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
 from adept.release.secret import row_digest
 from adept.release.statement import PrivacyStatement
 
 SECONDS = 60.0  # to wait for another run's claim
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS adept (version INTEGER, key_check BLOB);
-CREATE TABLE IF NOT EXISTS releases (
-    run TEXT PRIMARY KEY, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL, model_sha256 TEXT, output TEXT
+VERSION = 2
+TABLES = {"adept", "releases", "released_rows"}
+TIMES, SHOWN = "times INTEGER NOT NULL DEFAULT 1", "shown INTEGER NOT NULL DEFAULT 0"
+AGAIN = """
+CREATE INDEX rows_again ON released_rows (digest, times);
+CREATE INDEX releases_again ON releases (run, started, finished, mechanism, epsilon, delta, model_sha256, output, shown);
+"""
+SCHEMA = f"""
+CREATE TABLE adept (version INTEGER, key_check BLOB);
+CREATE TABLE releases (
+    run TEXT PRIMARY KEY, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL, model_sha256 TEXT, output TEXT,
+    {SHOWN}
 );
-CREATE TABLE IF NOT EXISTS released_rows (
-    digest BLOB, run TEXT, times INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (digest, run)
-) WITHOUT ROWID;
+CREATE TABLE released_rows (digest BLOB, run TEXT, {TIMES}, PRIMARY KEY (digest, run)) WITHOUT ROWID;
+{AGAIN}
+INSERT INTO adept VALUES ({VERSION}, NULL);
+"""
+OF_A_RUN = """
 CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY);
 CREATE TEMP TABLE counted (digest BLOB, run TEXT, times INTEGER, PRIMARY KEY (digest, run)) WITHOUT ROWID;
 """
+KNOWN = """
+SELECT COUNT(*) FROM asked WHERE EXISTS (SELECT 1 FROM released_rows INDEXED BY {} WHERE digest = asked.digest AND run != ?)
+"""
+TREES = ("sqlite_autoindex_released_rows_1", "rows_again")  # the table itself, and its index
+PASSING = (
+    "FULL",
+    "IOERR",
+    "BUSY",
+    "LOCKED",
+    "READONLY",
+    "CANTOPEN",
+    "PERM",
+)  # what SQLite says of the machine, not of the file
 ROUNDING = 1e-9  # relative: more than a sum of floats can be off
 
 
@@ -79,23 +112,51 @@ class Ledger:
     def __init__(self, path: str, *, key: bytes | None = None, again: bool = False) -> None:
         self.path, self.again = path, again
         with _told(path):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            if Path(path).stat().st_mode & 0o077:
+            if not os.path.lexists(path):
+                _make(path)
+            state = Path(path).stat()
+            if state.st_mode & 0o077:
                 raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
+            if not state.st_size:
+                raise DataError(f"{path} is empty, and a ledger never is: restore it, or remove it if it never was one")
             self._database = sqlite3.connect(path, timeout=SECONDS, isolation_level=None)
             with self._transaction():
-                for statement in filter(str.strip, SCHEMA.split(";")):
-                    self._database.execute(statement)
-                if "times" not in [column[1] for column in self._database.execute("PRAGMA table_info(released_rows)")]:
-                    self._database.execute("ALTER TABLE released_rows ADD COLUMN times INTEGER NOT NULL DEFAULT 1")
+                self._check_whole()
+                self._run_all(OF_A_RUN)
                 if key is not None:
                     self._check_key(row_digest(key, {"adept": "ledger"}))
 
+    def _check_whole(self) -> None:
+        """Refuse a ledger that was damaged; one of an earlier version gets what it lacks."""
+        there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
+        if not there >= TABLES:
+            raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
+        if self._database.execute("SELECT * FROM adept WHERE version = ?", (VERSION,)).fetchone() is None:
+            self._upgrade()
+        if self._database.execute("PRAGMA integrity_check(releases)").fetchall() != [("ok",)]:
+            raise self._damaged()
+
+    def _upgrade(self) -> None:
+        for table, column in (("released_rows", TIMES), ("releases", SHOWN)):
+            names = [found[1] for found in self._database.execute(f"PRAGMA table_info({table})")]
+            if column.split()[0] not in names:
+                self._database.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+        self._run_all(AGAIN)
+        self._database.execute("INSERT INTO adept SELECT ?, NULL WHERE NOT EXISTS (SELECT * FROM adept)", (VERSION,))
+        self._database.execute("UPDATE adept SET version = ?", (VERSION,))
+
+    def _run_all(self, statements: str) -> None:
+        for statement in filter(str.strip, statements.split(";")):
+            self._database.execute(statement)
+
+    def _damaged(self) -> DataError:
+        return DataError(f"{self.path} is damaged: restore it, or give another one")
+
     def _check_key(self, check: bytes) -> None:
-        found = self._database.execute("SELECT key_check FROM adept").fetchone()
+        (found,) = self._database.execute("SELECT key_check FROM adept").fetchone()
         if found is None:
-            self._database.execute("INSERT INTO adept VALUES (1, ?)", (check,))
-        elif found != (check,):
+            self._database.execute("UPDATE adept SET key_check = ?", (check,))
+        elif found != check:
             raise DataError(f"{self.path} was written with another key: give that one with key=FILE")
 
     def begin(self, run: str, statement: PrivacyStatement, output: str) -> None:
@@ -105,7 +166,7 @@ class Ledger:
         with self._transaction():
             self._database.execute("DELETE FROM counted WHERE run = ?", (run,))
             self._database.execute(
-                "INSERT OR IGNORE INTO releases VALUES (?, ?, NULL, ?, ?, ?, ?, ?)", (run, _now(), *fields)
+                "INSERT OR IGNORE INTO releases VALUES (?, ?, NULL, ?, ?, ?, ?, ?, 0)", (run, _now(), *fields)
             )
 
     def claim(self, run: str, digests: Sequence[bytes]) -> int:
@@ -113,12 +174,12 @@ class Ledger:
         with self._transaction():
             self._database.execute("DELETE FROM asked")
             self._database.executemany("INSERT OR IGNORE INTO asked VALUES (?)", ((digest,) for digest in digests))
-            (known,) = self._database.execute(
-                "SELECT COUNT(*) FROM asked WHERE digest IN (SELECT digest FROM released_rows WHERE run != ?)", (run,)
-            ).fetchone()
+            known, again = (int(self._database.execute(KNOWN.format(tree), (run,)).fetchone()[0]) for tree in TREES)
+            if known != again:
+                raise self._damaged()
             if not known or self.again:
                 self._note(run, digests)
-        return int(known)
+        return known
 
     def _note(self, run: str, digests: Sequence[bytes]) -> None:
         """Keep each row with how often the run has asked for it: a resumption counts from the beginning."""
@@ -138,11 +199,23 @@ class Ledger:
         found = (self._database.execute(query, (digest, but)).fetchall() for digest in digests)
         return max((total(*(epsilon for (epsilon,) in rows)) for rows in found), default=0.0)
 
-    def forget(self, run: str) -> None:
-        """Give up the claims of a release of which nothing was visible."""
+    def show(self, run: str, records: int) -> None:
+        """Note how many records of a release may have been read from now on."""
         with self._transaction():
-            self._database.execute("DELETE FROM released_rows WHERE run = ?", (run,))
-            self._database.execute("DELETE FROM releases WHERE run = ?", (run,))
+            self._database.execute("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", (records, run))
+
+    def shown(self, run: str) -> int:
+        """Return how many records of a release may have been read."""
+        with _told(self.path):
+            found = self._database.execute("SELECT shown FROM releases WHERE run = ?", (run,)).fetchone()
+        return int(found[0]) if found else 0
+
+    def forget(self, run: str) -> None:
+        """Give up the claims of a release of which nobody can have read anything."""
+        with self._transaction():
+            rows = "DELETE FROM released_rows WHERE run IN (SELECT run FROM releases WHERE run = ? AND NOT shown)"
+            self._database.execute(rows, (run,))
+            self._database.execute("DELETE FROM releases WHERE run = ? AND NOT shown", (run,))
 
     def finish(self, run: str) -> None:
         """Note that a release is complete."""
@@ -159,8 +232,14 @@ class Ledger:
             return [LedgerEntry(*row) for row in self._database.execute(query)]
 
     def sum(self) -> LedgerSum:
-        """Return all releases together."""
+        """Return all releases together.
+
+        Raises:
+            DataError: the ledger was damaged.
+        """
         with _told(self.path):
+            if self._database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                raise self._damaged()
             rows, equal = self._database.execute(
                 "SELECT COUNT(DISTINCT digest), MAX(times) FROM released_rows"
             ).fetchone()
@@ -191,10 +270,11 @@ class Ledger:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # a full disk ends it
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
 
 
 def claim_rows(ledger: Ledger, run: str, parts: Iterable[Sequence[bytes]], epsilon: float) -> None:
@@ -223,13 +303,36 @@ def claim_rows(ledger: Ledger, run: str, parts: Iterable[Sequence[bytes]], epsil
 
 @contextmanager
 def _told(path: str) -> Iterator[None]:
-    """Tell what SQLite and the operating system find wrong in one line."""
+    """Tell what SQLite and the operating system find wrong in one line.
+
+    Raises:
+        OSError: the disk is full, say, or another run has the ledger: later, the same run can go on.
+        DataError: it cannot go on with this file.
+    """
     try:
         yield
     except sqlite3.Error as error:
+        kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
+        if set(kind) & set(PASSING):
+            raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), path) from None
         raise DataError(f"cannot use the ledger {path} ({error}): restore it, or give another one") from None
     except OSError as error:
         raise DataError(f"cannot open the ledger {path}: {error.strerror}") from None
+
+
+def _make(path: str) -> None:
+    """Make a ledger whole, under a name that only one of several runs can win: one that is there never is empty."""
+    handle, name = tempfile.mkstemp(dir=Path(path).parent)  # mode 0600
+    os.close(handle)
+    partial = Path(name)
+    try:
+        with closing(sqlite3.connect(name)) as database:
+            database.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+        give_name(partial, Path(path))
+    except FileExistsError:
+        pass  # another run was faster
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _now() -> str:

@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from adept.data.files import Record, record_writer
 from adept.data.writing import WRITERS
 from adept.errors import DataError
-from adept.release.publication import PARTIAL, Publication
+from adept.release.publication import PARTIAL, Publication, digest
 
 STDOUT = 1
 
@@ -42,7 +41,7 @@ def open_output(publication: Publication, *, format: str, columns: Sequence[str]
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns) as write:
-            yield Output(write, lambda: None, lambda: _digest(partial))
+            yield Output(write, lambda: None, lambda: digest(partial))
         return
     raw = _StandardOutput()
     stream: Any = io.BufferedWriter(raw)
@@ -82,8 +81,3 @@ class _StandardOutput(io.RawIOBase):
 
     def tell(self) -> int:
         return self._position
-
-
-def _digest(path: str) -> str:
-    with Path(path).open("rb") as written:
-        return hashlib.file_digest(written, "sha256").hexdigest()

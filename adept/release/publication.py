@@ -1,16 +1,42 @@
 """The files of a release: statement, card and data, which appear together and only when all of them are complete.
 
 Each is written under a temporary name beside its own, and gets its name by a link that fails where the name is taken meanwhile.
-The data comes last: whoever finds it finds its statement beside it. The temporary names stay until all is done, so that a run
-that resumes can tell a name that it gave itself from somebody else's file.
+The data comes last: whoever finds it finds its statement beside it, which holds its digest. The temporary names stay until all
+is done, so that a run that resumes can tell a name that it gave itself from somebody else's file.
+
+A release into a file goes through these states. Every step is on the disk before the next one begins.
+
+| state     | journal          | ledger                   | temporary files | final names     |
+|-----------|------------------|--------------------------|-----------------|-----------------|
+| begun     | terms            | nothing                  | none            | none            |
+| claimed   | terms            | claims of its rows       | empty           | none            |
+| drawn     | terms and draws  | claims                   | rows so far     | none            |
+| shown     | every draw       | claims, all may be read  | complete        | one by one      |
+| published | every draw       | claims, all may be read  | complete        | all             |
+| tidied    | gone             | finished                 | gone            | all             |
+
+*Claim*: whatever crash ends a run, on any disk that keeps what it has synchronised, (a) who has claims in the ledger has a
+journal, or is published; (b) a journal with draws has its claims; (c) once all names stand, every answer is "done"; (d) no
+record has two visible releases. *Proof*. (a) Rows are claimed after the terms are on the disk, and the journal goes after
+publication, or after the ledger has forgotten the claims. (b) Records are drawn after their rows are claimed, and who gives up
+cuts the draws off before the ledger forgets; a journal without draws begins anew, and forgets first what it had claimed. (c)
+``complete`` reads nothing but the final names: data whose digest the statement beside them holds are published, with or without
+a journal; what is left to be done is repeated until it is done. (d) is the claim of ``adept.release.journal`` for a journal
+that was not damaged. One that was put back from a copy, or has lost its end, is noticed by the ledger, which keeps before
+anything can be read how many records of a release that holds for: a journal with fewer continues nothing. For the same reason
+the ledger forgets only what nobody can have read. QED. On standard output rows are visible batch by batch: drawn, journalled,
+kept in the ledger as readable, and then written.
 """
 
+import hashlib
+import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from adept.data.files import STANDARD_STREAM, publish
+from adept.data.files import STANDARD_STREAM, publish, sync_directory
 from adept.errors import DataError
 
 STATEMENT, CARD, PARTIAL, JOURNAL = ".privacy.json", ".card.md", ".partial", ".journal"
@@ -31,18 +57,31 @@ class Publication:
     card: str | None = None
 
     @classmethod
-    def of(cls, target: str, statement: str | None, *, card: bool) -> "Publication":
+    def of(cls, target: str, statement: str | None, *, card: bool, others: tuple[str, ...] = ()) -> "Publication":
         """Name the files of a release.
 
+        Args:
+            target: the data.
+            statement: the statement; None: beside the data.
+            card: is there a dataset card.
+            others: what else the run reads or writes, which none of its own files may take the place of.
+
         Raises:
-            DataError: the statement would be no file of its own.
+            DataError: two files would be one.
         """
         if target == STANDARD_STREAM and (statement is None or card):
             raise DataError("statement= must name a file, and card=false, when the output is standard output")
         places = cls(target, statement or target + STATEMENT, target + CARD if card else None)
-        others = [os.path.realpath(name) for name in (target, target + CARD)]
-        if places.statement == STANDARD_STREAM or os.path.realpath(places.statement) in others:
+        if places.statement == STANDARD_STREAM:
             raise DataError(f"statement must be a file of its own, got {places.statement}: choose another name")
+        taken: set[str] = set()
+        for name in (*places.names, *map(str, places.temporary), str(places.journal), *others):
+            if (real := os.path.realpath(name)) in taken:
+                raise DataError(
+                    f"statement must be a file of its own, and so must ledger, key and input, got {name} twice: choose "
+                    f"another name (while it writes OUTPUT a run has OUTPUT{PARTIAL} and OUTPUT{JOURNAL} beside it)"
+                )
+            taken.add(real)
         return places
 
     @property
@@ -62,16 +101,26 @@ class Publication:
         return [self.statement, *([self.card] if self.card else []), *data]
 
     @property
+    def temporary(self) -> list[Path]:
+        """The temporary names."""
+        return [Path(name + PARTIAL) for name in self.names]
+
+    @property
     def leftovers(self) -> list[Path]:
         """What a run that was killed has left."""
-        temporary = [Path(name + PARTIAL) for name in self.names]
-        return [path for path in (*temporary, self.journal) if os.path.lexists(path)]
+        return [path for path in (*self.temporary, self.journal) if os.path.lexists(path)]
 
-    def check_free(self) -> None:
+    def check_free(self, *, resume: bool = False) -> None:
         """Refuse names that are taken, unless a journal tells that a run of this release was interrupted."""
-        if not self.journal.exists():
-            self.check_names()
-            self.check_leftovers()
+        if self.journal.exists():
+            return
+        if resume and self.streaming and os.path.lexists(self.statement):
+            raise DataError(
+                f"{self.statement} says that this release is complete: what was read of it is all there is, and nothing is kept "
+                "to be written again; another release needs another statement=, and adds to the budget"
+            )
+        self.check_names()
+        self.check_leftovers()
 
     def check_names(self, *, begun: bool = False) -> None:
         """Refuse to overwrite; everything that stands in the way is named at once. What was begun goes on under its own name."""
@@ -85,9 +134,10 @@ class Publication:
         Raises:
             OSError: one cannot be made; its name may be too long.
         """
-        for name in self.names:
-            Path(name + PARTIAL).unlink(missing_ok=True)
-            os.close(os.open(name + PARTIAL, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        for path in self.temporary:
+            path.unlink(missing_ok=True)
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        self._synchronise()  # or a final name could outlive the temporary one that tells whose it is
 
     def check_leftovers(self) -> None:
         """Refuse to begin beside temporary files that no journal explains; all of them are named at once."""
@@ -122,33 +172,57 @@ class Publication:
         Raises:
             DataError: a name was taken meanwhile.
         """
-        os.umask(mask := os.umask(0o077))  # there is no other way to read it
-        for name in self.names:
-            with suppress(PermissionError):  # of file systems that have no modes
-                Path(name + PARTIAL).chmod(0o666 & ~mask)
-            publish(Path(name + PARTIAL), Path(name))
+        for path, name in zip(self.temporary, self.names, strict=True):
+            try:
+                publish(path, Path(name))
+            except FileExistsError:
+                raise DataError(
+                    f"{name} appeared during the run and is not overwritten: move it away, and continue with resume=true"
+                ) from None
 
     @property
-    def published(self) -> bool:
-        """Did every file get its name from an earlier run of this release."""
-        return not self.streaming and all(map(_ours, self.names))
+    def named(self) -> bool:
+        """Did this run, or an earlier one of this release, give every file its name."""
+        return all(map(_ours, self.names))
 
     @property
-    def in_place(self) -> bool:
-        """Does every final name stand for something."""
-        return all(map(os.path.exists, self.names))
+    def complete(self) -> dict[str, Any] | None:
+        """The statement of a file that is published, card and all: the digest in it is that of the data beside it.
+
+        None where something is missing or not the other's, and for standard output, of which nothing is left to be looked at.
+        """
+        if self.streaming or not all(map(os.path.isfile, self.names)):
+            return None
+        try:
+            described = json.loads(Path(self.statement).read_bytes())
+            found = described["output_sha256"] == digest(self.target)
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None
+        return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
         """Take back the names that an earlier run gave before it was killed; somebody else's files are left alone."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)
+        self._synchronise()  # before anything that tells whose they were goes
 
     def clear(self) -> None:
-        """Remove the temporary names."""
-        for name in self.names:
+        """Remove the temporary names, before anything that explains them goes."""
+        for path in self.temporary:
             with suppress(OSError):  # one that cannot be made cannot be removed
-                Path(name + PARTIAL).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
+        self._synchronise()
+
+    def _synchronise(self) -> None:
+        for directory in {path.parent for path in self.temporary}:
+            sync_directory(directory)
+
+
+def digest(path: str) -> str:
+    """Return the SHA-256 digest of a file."""
+    with Path(path).open("rb") as written:
+        return hashlib.file_digest(written, "sha256").hexdigest()
 
 
 def _ours(name: str) -> bool:

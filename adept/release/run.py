@@ -5,7 +5,7 @@ The order of what happens is the proof of ``adept.release.journal``: claimed, dr
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -37,6 +37,7 @@ class Run:
         key: of digests.
         ledger: where rows are claimed before they are released.
         progress: called with how many records are written.
+        last_step: what keeps interrupts away from the publication, and from all that comes after it.
     """
 
     plan: Plan
@@ -45,21 +46,7 @@ class Run:
     key: bytes
     ledger: Ledger | None = None
     progress: Progress | None = None
-
-    @property
-    def complete(self) -> bool:
-        """Had an earlier run published everything, and not yet tidied up; standard output is written again in any case."""
-        if self.publication.streaming or not self.publication.in_place:
-            return False
-        return bool(self.journal.finished or self.publication.published)
-
-    def tidied(self) -> PrivacyStatement:
-        """Remove what a complete release needs no longer."""
-        with Path(self.publication.statement).open("rb") as stream:
-            described = json.load(stream)
-        self._tidy()
-        smallest = described.get("shuffled_smallest") or 0
-        return self.plan.statement(self.journal.records, output_sha256=described["output_sha256"], smallest=smallest)
+    last_step: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def finish(self, records: Iterator[Record]) -> PrivacyStatement:
         """Release what is not yet released, write everything and publish it.
@@ -68,17 +55,30 @@ class Run:
             DataError: the input is not that of the interrupted release, or cannot be read; an output cannot be written.
             ReleaseRefused: rows are in the ledger.
         """
-        with self._leaving(keep=self.publication.streaming or self.journal.begun):
-            self.publication.withdraw(all_ours=self.publication.streaming and bool(self.journal.finished))
-            self.publication.check_names(begun=self.journal.begun)
-            self.publication.make_temporary()
-            self._claim_all()
-            groups = Groups(self.plan.label_column, self.plan.options)
-            sha256 = self._write(groups.counted(records))
-        with self._leaving(keep=True):
-            statement = self.plan.statement(self.journal.records, output_sha256=sha256, smallest=groups.smallest)
+        keep = self.publication.streaming or self.journal.begun
+        try:
+            statement = self._drawn(records)
+        except BaseException as error:
+            self._leave(error, keep=keep)
+            raise
+        try:
             self._publish(statement)
+        except BaseException as error:
+            if not self.publication.named:
+                self._leave(error, keep=True)
+                raise
+        self.tidy()
         return statement
+
+    def _drawn(self, records: Iterator[Record]) -> PrivacyStatement:
+        """Draw for every record, and write all rows under the temporary name; returns what is to be stated of them."""
+        self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
+        self.publication.check_names(begun=self.journal.begun)
+        self.publication.make_temporary()
+        self._claim_all()
+        groups = Groups(self.plan.label_column, self.plan.options)
+        sha256 = self._write(groups.counted(self.plan.checked(records)))
+        return self.plan.statement(self.journal.records, output_sha256=sha256, smallest=groups.smallest)
 
     def _claim_all(self) -> None:
         """Claim every row of an input that can be read twice, before anything is drawn."""
@@ -87,43 +87,42 @@ class Run:
         note = self.journal.run, self.plan.statement(0, output_sha256=None), self.publication.target
         self.ledger.begin(*note)
         if self.plan.inputs.repeatable:
-            self._claim(map(self._digests, self._parts(self.plan.inputs.records())))
+            self._claim(map(self._digests, self._parts(self.plan.checked(self.plan.inputs.records()))))
             self.ledger.begin(*note)  # and counts from the beginning again
 
-    @contextmanager
-    def _leaving(self, *, keep: bool) -> Iterator[None]:
+    def _leave(self, error: BaseException, *, keep: bool) -> None:
         """Leave what a resumption needs when a run ends early, and nothing where there is nothing to resume.
 
-        A mistake of the user's in the first run of a file ends as if nothing had been drawn: nothing of it was visible. What was
-        published stays, whatever goes wrong after it.
+        A mistake of the user's in the first run of a file ends as if nothing had been drawn: nothing of it was visible.
         """
-        try:
-            yield
-        except BaseException as error:
-            if self.publication.streaming or not self.journal.finished:
-                self.publication.withdraw()
-                self.publication.clear()
-            if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
-                self.journal.remove()
-                if self.ledger:
-                    self.ledger.forget(self.journal.run)
-            if isinstance(error, OSError):
-                place = error.filename or ("standard output" if self.publication.streaming else self.publication.target)
-                raise DataError(
-                    f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
-                ) from None
-            if isinstance(error, KeyboardInterrupt) and self.journal.begun:
-                raise Interrupted(
-                    f"{self.journal.records} records are drawn, and {self.journal.path} keeps them: the same command with "
-                    "resume=true goes on"
-                ) from None
-            raise
+        self.publication.withdraw()
+        self.publication.clear()
+        if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
+            self._give_up()
+        if isinstance(error, OSError):
+            place = error.filename or ("standard output" if self.publication.streaming else self.publication.target)
+            raise DataError(
+                f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
+            ) from None
+        if isinstance(error, KeyboardInterrupt) and self.journal.begun:
+            raise Interrupted(
+                f"{self.journal.records} records are drawn, and {self.journal.path} keeps them: the same command with "
+                "resume=true goes on"
+            ) from None
+
+    def _give_up(self) -> None:
+        """Undo what nobody can have read; where that fails, the journal stays, and the next run of this release does it."""
+        with suppress(OSError, AdeptError):
+            self.journal.give_up()
+            if self.ledger:
+                self.ledger.forget(self.journal.run)
+            self.journal.remove()
 
     def _write(self, records: Iterator[Record]) -> str:
         """Write the rows of all records; returns the digest of the output."""
         batches, written = self.plan.batches, 0
         with open_output(self.publication, format=self.plan.format, columns=self.plan.columns) as output:
-            for batch, entry in self._entries(batches, self.plan.checked(records)):
+            for batch, entry in self._entries(batches, records):
                 if rows := list(batches.rows(batch, entry)):
                     output.write(rows)
                     output.flush()
@@ -157,6 +156,8 @@ class Run:
                 prefix.add(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
             self.journal.append(entry, durable=self.publication.streaming)
+            if self.publication.streaming:
+                self._show()
             yield batch, entry
 
     def _claimed(self, records: Iterator[Record]) -> Iterator[tuple[list[Record], list[bytes]]]:
@@ -177,6 +178,11 @@ class Run:
             epsilon = self.plan.statement(0, output_sha256=None).epsilon
             claim_rows(self.ledger, self.journal.run, parts, epsilon)
 
+    def _show(self) -> None:
+        """Let the ledger know that everything drawn so far may be read from now on."""
+        if self.ledger:
+            self.ledger.show(self.journal.run, self.journal.records)
+
     def _publish(self, statement: PrivacyStatement) -> None:
         """Write statement and card, and give everything its name."""
         described = json.dumps(statement.to_json(), indent=2) + "\n"
@@ -185,12 +191,15 @@ class Run:
             Path(self.publication.card + PARTIAL).write_text(
                 card(statement, Path(self.publication.target).name), "utf-8"
             )
-        self.publication.publish()
-        self.journal.finish({"output_sha256": statement.output_sha256})
-        self._tidy()
+        self._show()
+        with self.last_step():
+            self.publication.publish()
 
-    def _tidy(self) -> None:
-        if self.ledger:
-            self.ledger.finish(self.journal.run)
-        self.publication.clear()
-        self.journal.remove()
+    def tidy(self) -> None:
+        """Remove what a complete release needs no longer; where that fails, what is left tells a resumption to do it."""
+        with suppress(OSError, AdeptError, KeyboardInterrupt):
+            self.journal.finish()
+            if self.ledger:
+                self.ledger.finish(self.journal.run)
+            self.publication.clear()
+            self.journal.remove()

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from fractions import Fraction
@@ -92,7 +93,7 @@ def test_sums_are_exact_and_rounded_up(rewriter: Rewriter, tmp_path: Path) -> No
     with closing(Ledger(path, key=KEY, again=True)) as ledger:
         for run in range(10):
             ledger._database.execute(
-                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 0.1, 1e-9, '', '')", (f"run {run}",)
+                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 0.1, 1e-9, '', '', 0)", (f"run {run}",)
             )
             ledger.claim(f"run {run}", [row_digest(KEY, {"n": n}) for n in range(run + 1)])
         assert ledger._database.execute("SELECT SUM(epsilon) FROM releases").fetchone()[0] <= 1.0
@@ -101,14 +102,32 @@ def test_sums_are_exact_and_rounded_up(rewriter: Rewriter, tmp_path: Path) -> No
         assert (summed.rows, summed.equal) == (10, 1)
 
 
-def test_a_ledger_of_before_equal_rows_were_counted_is_read(tmp_path: Path) -> None:
-    path = str(tmp_path / "ledger.db")
-    with closing(Ledger(path, key=KEY)) as ledger:
-        ledger.claim("old", [b"x"])
-        ledger._database.execute("ALTER TABLE released_rows DROP COLUMN times")
-    with closing(Ledger(path, key=KEY)) as ledger:
-        assert ledger.claim("new", [b"x"]) == 1
-        assert ledger.sum().equal == 1
+FIRST_VERSION = """
+CREATE TABLE adept (version INTEGER, key_check BLOB);
+CREATE TABLE releases (
+    run TEXT PRIMARY KEY, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL, model_sha256 TEXT, output TEXT
+);
+CREATE TABLE released_rows (digest BLOB, run TEXT, PRIMARY KEY (digest, run)) WITHOUT ROWID;
+INSERT INTO released_rows VALUES (x'78', 'old');
+INSERT INTO releases VALUES ('old', '', NULL, 'l1', 2.0, 0.0, '', '');
+"""
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_ledger_of_an_earlier_version_is_read(tmp_path: Path, known: bool) -> None:
+    path = tmp_path / "ledger.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(FIRST_VERSION)
+        if known:
+            database.execute("INSERT INTO adept VALUES (1, ?)", (row_digest(KEY, {"adept": "ledger"}),))
+            database.commit()
+    path.chmod(0o600)
+    for _ in range(2):
+        with closing(Ledger(str(path), key=KEY)) as ledger:
+            assert ledger.claim("new", [b"x"]) == 1
+            assert (ledger.sum().equal, ledger.sum().epsilon, ledger.shown("old")) == (1, 2.0, 0)
+    with pytest.raises(DataError, match="another key"):
+        Ledger(str(path), key=b"x" * 32)
 
 
 def test_the_ledger_is_its_owners_alone_and_holds_no_row_and_no_digest_that_a_guess_would_give(

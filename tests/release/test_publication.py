@@ -2,11 +2,15 @@
 
 import json
 import os
+import random
+import shutil
 import stat
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from lost_power import Recorder, State, restore, states
 
 from adept.errors import DataError
 from adept.mechanisms import SqrtNLaplace
@@ -54,8 +58,8 @@ def test_a_ledger_that_fails_after_everything_was_published_takes_nothing_back(
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
         with monkeypatch.context() as patch:
             patch.setattr(Ledger, "finish", locked)
-            with pytest.raises(DataError, match="is locked"):
-                released(rewriter, given, out, ledger=ledger)
+            assert released(rewriter, given, out, ledger=ledger).records == 20
+        assert (tmp_path / "out.jsonl.journal").exists()  # which tells a resumption to note it
         seen = out.read_bytes()
         assert released(rewriter, given, out, ledger=ledger, resume=True).records == 20
         assert [entry.finished is not None for entry in ledger.entries()] == [True]
@@ -74,8 +78,7 @@ def test_an_interrupt_while_a_finished_release_is_tidied_up_takes_nothing_back(
 
     with monkeypatch.context() as patch:
         patch.setattr(Publication, "clear", interrupted)
-        with pytest.raises(BaseException, match="resume=true"):
-            released(rewriter, given, out)
+        assert released(rewriter, given, out).records == 20
     seen = out.read_bytes()
     assert released(rewriter, given, out, resume=True).records == 20
     assert out.read_bytes() == seen
@@ -192,3 +195,78 @@ def test_what_stands_in_the_way_of_a_begun_release_is_to_be_moved_not_avoided(
     assert "another name" not in str(caught.value)
     out.unlink()
     assert released(rewriter, given, out, resume=True).records == 20
+
+
+def recorded(
+    rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool
+) -> Iterator[tuple[bytes, State]]:
+    """Release a file with a ledger, and yield what was visible at every moment with every state of the disk after a power cut."""
+    home.mkdir()
+    appended(home / "in.jsonl", range(6))
+    Ledger(str(home / "ledger.db"), key=KEY).close()
+    shown = home.parent / "shown"
+    visible = shown if streaming else home / "out.jsonl"
+    recorder = Recorder(home, "ledger.db", lambda: visible.read_bytes() if visible.exists() else b"")
+    recorder.begin()
+    with patch.context() as watched:
+        recorder.watch(watched)
+        resumed(rewriter, home, shown, streaming=streaming)
+    rng, before = random.Random(0), None
+    for moment in recorder.moments:
+        for state in states(moment, rng, most=40):
+            if (moment.seen, state) != before:
+                yield (before := (moment.seen, state))
+
+
+def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> PrivacyStatement:
+    options = ReleaseOptions(keep_columns=["id"], format="jsonl" if streaming else None, flush_every=2)
+    place = {"statement_path": str(home / "s.json"), "resume": True}
+    target = "-" if streaming else str(home / "out.jsonl")
+    with closing(Ledger(str(home / "ledger.db"), key=KEY)) as ledger, written_to(shown):
+        return release_file(
+            rewriter,
+            str(home / "in.jsonl"),
+            target,
+            options=options,
+            key=KEY,
+            ledger=ledger,
+            **place,  # type: ignore[arg-type]
+        )
+
+
+@contextmanager
+def written_to(path: Path) -> Iterator[None]:
+    """Standard output, by its number, in a file."""
+    before, opened = os.dup(1), os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(opened, 1)
+    try:
+        yield
+    finally:
+        os.dup2(before, 1)
+        os.close(opened)
+        os.close(before)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_after_a_power_cut_at_any_moment_a_release_goes_on_or_is_complete(
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool
+) -> None:
+    home, shown, count = tmp_path / "home", tmp_path / "shown", 0
+    for seen, state in recorded(rewriter, home, monkeypatch, streaming=streaming):
+        shutil.rmtree(home)
+        restore(state, home)
+        if streaming and "s.json" in state[0] and "s.json.journal" not in state[0]:
+            with pytest.raises(DataError, match="this release is complete"):
+                resumed(rewriter, home, shown, streaming=streaming)
+        else:
+            assert resumed(rewriter, home, shown, streaming=streaming).records == 6
+            complete = (shown if streaming else home / "out.jsonl").read_bytes()
+            assert complete.startswith(seen)
+            assert [json.loads(line)["id"] for line in complete.splitlines()] == list(range(6))
+            names = {"in.jsonl", "ledger.db", "s.json"} | (set() if streaming else {"out.jsonl"})
+            assert {path.name for path in home.iterdir()} == names
+        with closing(Ledger(str(home / "ledger.db"))) as ledger:
+            summed = ledger.sum()
+            assert (summed.releases, summed.rows, summed.epsilon) == (1, 6, 8.0)
+        count += 1
+    assert count > (40 if streaming else 100)

@@ -412,8 +412,6 @@ def test_resume_without_anything_to_resume_begins(sampler: Rewriter, tmp_path: P
     given, target = records_file(tmp_path / "in.jsonl", 3), tmp_path / "out.jsonl"
     statement = release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
     assert statement.records == 3
-    with pytest.raises(DataError, match="exists and is not overwritten"):
-        release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
 
 
 def test_an_interrupt_leaves_what_can_be_resumed_and_nothing_where_nothing_was_drawn(

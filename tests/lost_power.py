@@ -1,0 +1,165 @@
+"""What a disk may hold after a power cut, at any moment of a run: every state that its synchronisations allow.
+
+A recorder looks at a directory at every step that writes, synchronises or names something, as CrashMonkey and ALICE do (Mohan et
+al. 2018, Pillai et al. 2014). What is on the disk for certain is what was synchronised: a file's content, a directory's names.
+Of what came later any part may be there: of names each change or not, of a file that grew any of its blocks, the others reading
+as zeros, or only a beginning. SQLite is trusted: a ledger is as it was after the last transaction that ended.
+"""
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adept.release.journal import BLOCK, Journal
+from adept.release.ledger import Ledger
+
+Names = dict[str, int]  # names to files, which are numbered
+Contents = dict[int, bytes]
+State = tuple[Names, Contents]
+
+
+@dataclass
+class Moment:
+    """What the kernel and the disk held at a step, and what of it a reader may have seen."""
+
+    names: Names
+    contents: Contents
+    safe_names: Names
+    safe_contents: Contents
+    seen: bytes
+
+
+@dataclass
+class Recorder:
+    """Looks at a directory whenever something in it changes; ``ledger`` is the file that SQLite cares for."""
+
+    directory: Path
+    ledger: str
+    seen: Callable[[], bytes]
+    moments: list[Moment] = field(default_factory=list)
+    _safe_names: Names = field(default_factory=dict)
+    _safe_contents: Contents = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Take what is there for safe."""
+        self._safe_names, self._safe_contents = self._look()
+        self._step()
+
+    def watch(self, patch: pytest.MonkeyPatch) -> None:
+        """Record from here on."""
+        for owner, name in (
+            (os, "link"),
+            (os, "open"),
+            (Path, "unlink"),
+            (Path, "write_text"),
+            (Journal, "_write"),
+            (Journal, "_cut"),
+        ):
+            patch.setattr(owner, name, self._followed(getattr(owner, name)))
+        patch.setattr(os, "fsync", self._synchronised(os.fsync))
+        for name in ("begin", "claim", "show", "forget", "finish"):
+            patch.setattr(Ledger, name, self._followed(getattr(Ledger, name), ledger=True))
+
+    def _followed(self, action: Callable[..., Any], *, ledger: bool = False) -> Callable[..., Any]:
+        def run(*arguments: Any, **options: Any) -> Any:
+            try:
+                return action(*arguments, **options)
+            finally:
+                if ledger:
+                    self._keep_ledger()
+                self._step()
+
+        return run
+
+    def _synchronised(self, fsync: Callable[[int], None]) -> Callable[[int], None]:
+        def run(handle: int) -> None:
+            fsync(handle)
+            names, contents = self._look()
+            if os.path.isdir(f"/proc/self/fd/{handle}"):  # noqa: PTH112
+                self._safe_names = names
+            else:
+                number = os.fstat(handle).st_ino
+                self._safe_contents[number] = contents.get(number, b"")
+            self._step()
+
+        return run
+
+    def _keep_ledger(self) -> None:
+        names, contents = self._look()
+        for name in (self.ledger, f"{self.ledger}-journal"):
+            self._safe_names.pop(name, None)
+            if name in names:
+                self._safe_names[name] = names[name]
+                self._safe_contents[names[name]] = contents[names[name]]
+
+    def _look(self) -> tuple[Names, Contents]:
+        names = {path.name: path.stat().st_ino for path in self.directory.iterdir()}
+        return names, {number: (self.directory / name).read_bytes() for name, number in names.items()}
+
+    def _step(self) -> None:
+        names, contents = self._look()
+        kept = {*names.values(), *self._safe_names.values()}  # a number may be given again
+        self._safe_contents = {number: content for number, content in self._safe_contents.items() if number in kept}
+        self.moments.append(Moment(names, contents, dict(self._safe_names), dict(self._safe_contents), self.seen()))
+
+
+def states(moment: Moment, rng: random.Random, *, most: int) -> Iterator[State]:
+    """What the disk may hold after a cut at a moment: all of it, or ``most`` of it at random."""
+    changed = sorted(
+        {
+            name
+            for name in moment.names.keys() | moment.safe_names.keys()
+            if moment.names.get(name) != moment.safe_names.get(name)
+        }
+    )
+    found = []
+    for kept in product((False, True), repeat=len(changed)):
+        names = dict(moment.safe_names)
+        for name, late in zip(changed, kept, strict=True):
+            if late:
+                names.pop(name, None)
+                names.update({name: moment.names[name]} if name in moment.names else {})
+        numbers = sorted(set(names.values()))
+        variants = [
+            list(_contents(moment.safe_contents.get(number, b""), moment.contents.get(number), rng))
+            for number in numbers
+        ]
+        for chosen in product(*variants):
+            found.append((names, dict(zip(numbers, chosen, strict=True))))
+    yield from found if len(found) <= most else rng.sample(found, most)
+
+
+def _contents(safe: bytes, late: bytes | None, rng: random.Random) -> Iterator[bytes]:
+    """What a file may hold of which one content is safe and another was written later; None: it has no name any more."""
+    yield safe
+    if late is None or late == safe:
+        return
+    yield late
+    if late.startswith(safe):
+        yield late[: rng.randrange(len(safe), len(late))]
+        blocks = range(len(safe) // BLOCK, -(-len(late) // BLOCK))
+        lost = {block for block in blocks if rng.random() < 0.5} or {rng.choice(blocks)}
+        holed = bytearray(late)
+        for block in lost:
+            begin = max(len(safe), block * BLOCK)
+            end = min(len(late), (block + 1) * BLOCK)
+            holed[begin:end] = bytes(max(0, end - begin))
+        yield bytes(holed)
+
+
+def restore(state: State, directory: Path) -> None:
+    """Make a directory hold a state: files of their owner's, some of them under two names."""
+    names, contents = state
+    directory.mkdir()
+    for number, content in contents.items():
+        first, *others = [directory / name for name, file in names.items() if file == number]
+        first.write_bytes(content)
+        first.chmod(0o600)
+        for other in others:
+            os.link(first, other)
