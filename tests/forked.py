@@ -7,9 +7,10 @@ import subprocess
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from hydra.core.global_hydra import GlobalHydra
@@ -92,6 +93,19 @@ def run(*arguments: object, input: str = "", **options: Any) -> "subprocess.Comp
     process = Forked(*arguments, **{"stdin": PIPE, "stdout": PIPE, "stderr": PIPE, **options})
     out, err = process.communicate(input.encode())
     return subprocess.CompletedProcess(arguments, process.returncode or 0, out.decode(), err.decode())
+
+
+@contextmanager
+def standard_output(path: Path) -> Iterator[None]:
+    """Standard output of this process, by its number, in a file."""
+    before, opened = os.dup(1), os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(opened, 1)
+    try:
+        yield
+    finally:
+        os.dup2(before, 1)
+        os.close(opened)
+        os.close(before)
 
 
 def _ends(given: int | None, *, writes: bool) -> tuple[IO[bytes] | None, int]:

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import random
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import standard_output
 
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
@@ -19,6 +21,7 @@ from adept.release.file import release_file
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.secret import row_digest
+from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32
@@ -187,6 +190,160 @@ def test_what_an_interrupted_run_claimed_is_its_resumptions_and_nobody_elses(
             release_file(rewriter, str(given), str(tmp_path / "b.jsonl"), **arguments)  # type: ignore[arg-type]
         release_file(rewriter, str(given), str(tmp_path / "a.jsonl"), resume=True, **arguments)  # type: ignore[arg-type]
         assert (ledger.sum().releases, ledger.sum().rows, ledger.sum().epsilon) == (1, 12, 8.0)
+
+
+def released_beside(
+    rewriter: Rewriter, directory: Path, name: str, ledger: Ledger, *, rows: int, **options: Any
+) -> PrivacyStatement:
+    given = directory / f"{name}.in.jsonl"
+    given.write_text("".join(json.dumps({"text": f"fare {i}"}) + "\n" for i in range(rows)))
+    return release_file(
+        rewriter,
+        str(given),
+        str(directory / f"{name}.jsonl"),
+        options=ReleaseOptions(),
+        key=KEY,
+        ledger=ledger,
+        **options,
+    )
+
+
+def test_a_full_disk_under_the_ledger_strands_no_claims(rewriter: Rewriter, tmp_path: Path) -> None:
+    """However little fits, the same command goes on when there is room."""
+    filled = 0
+    for pages in range(4):
+        with closing(Ledger(str(tmp_path / f"{pages}.db"), key=KEY)) as ledger:
+            (now,) = ledger._database.execute("PRAGMA page_count").fetchone()
+            ledger._database.execute(f"PRAGMA max_page_count = {now + pages}")
+            try:
+                released_beside(rewriter, tmp_path, str(pages), ledger, rows=120)
+            except DataError as error:
+                filled += 1
+                assert "disk is full: mend that, and continue with resume=true" in str(error)  # noqa: PT017
+                ledger._database.execute("PRAGMA max_page_count = 1000")
+                released_beside(rewriter, tmp_path, str(pages), ledger, rows=120, resume=pages % 2 == 0)
+            summed = ledger.sum()
+            assert (summed.releases, summed.rows, summed.epsilon) == (1, 120, 8.0)
+    assert filled >= 2
+
+
+def test_claims_that_a_full_disk_keeps_after_a_mistake_are_given_back_by_the_next_run(
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was released, and a repaired file, which has other rows, is."""
+
+    def mistake(written: int) -> None:
+        monkeypatch.setattr(Ledger, "forget", full)
+        raise DataError("a mistake")
+
+    def full(self: Ledger, run: str) -> None:
+        raise OSError(28, "disk is full", self.path)
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        with pytest.raises(DataError, match="a mistake"):
+            released_beside(rewriter, tmp_path, "a", ledger, rows=20, progress=mistake)
+        assert ledger.sum().rows == 20
+        monkeypatch.undo()
+        assert released_beside(rewriter, tmp_path, "a", ledger, rows=10).records == 10
+        assert (ledger.sum().releases, ledger.sum().rows, ledger.sum().epsilon) == (1, 10, 8.0)
+
+
+@pytest.mark.parametrize("label", [["fare"], {"a": 1}, 3, None])
+def test_a_label_of_another_type_is_a_mistake_that_claims_nothing(
+    rewriter: Rewriter, tmp_path: Path, label: object
+) -> None:
+    given, rows = tmp_path / "in.jsonl", [{"text": f"fare {i}", "intent": "fare"} for i in range(12)]
+    options: Any = {"options": ReleaseOptions(format="jsonl"), "key": KEY, "statement_path": str(tmp_path / "s.json")}
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger, standard_output(tmp_path / "shown"):
+        for target in (str(tmp_path / "out.jsonl"), "-"):
+            given.write_text("".join(json.dumps(row) + "\n" for row in [*rows[:10], {**rows[10], "intent": label}]))
+            with pytest.raises(DataError, match=r"column 'intent' must hold strings, got \w+ in record 11"):
+                release_file(rewriter, str(given), target, ledger=ledger, **options)
+            assert (ledger.sum().releases, ledger.sum().rows) == (0, 0)
+        assert (tmp_path / "shown").read_bytes() == b""  # with a ledger a file is read through before anything is drawn
+        assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "ledger.db", "shown"}
+        given.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert release_file(rewriter, str(given), str(tmp_path / "out.jsonl"), ledger=ledger, **options).records == 12
+
+
+def test_rows_that_were_claimed_meanwhile_are_refused_by_a_resumption(rewriter: Rewriter, tmp_path: Path) -> None:
+    """The interrupted run had no ledger, and another release of its rows does."""
+
+    def interrupt(written: int) -> None:
+        raise KeyboardInterrupt
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        with pytest.raises(KeyboardInterrupt):
+            released_beside(rewriter, tmp_path, "a", None, rows=8, progress=interrupt)  # type: ignore[arg-type]
+        released_beside(rewriter, tmp_path, "b", ledger, rows=4)
+        with pytest.raises(ReleaseRefused, match="4 different rows"):
+            released_beside(rewriter, tmp_path, "a", ledger, rows=8, resume=True)
+    assert (tmp_path / "a.jsonl.journal").exists()
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def known_rows(path: Path, rows: int) -> list[bytes]:
+    """A ledger with some releases of some rows each."""
+    digests = [row_digest(KEY, {"n": n}) for n in range(rows)]
+    with closing(Ledger(str(path), key=KEY)) as ledger:
+        for run in range(4):
+            ledger._database.execute(
+                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 2.0, 0.0, '', 'out', 9)", (f"run {run}",)
+            )
+            ledger.claim(f"run {run}", digests[run::4])
+    return digests
+
+
+def unnoticed(path: Path, digests: list[bytes]) -> int:
+    """How many of the rows a ledger would let be released again, or lists with another budget, without a word."""
+    try:
+        with closing(Ledger(str(path), key=KEY)) as ledger:
+            new = sum(not ledger.claim("new", digests[i : i + 10]) for i in range(0, len(digests), 10))
+            return new or ledger.sum().epsilon != 2.0
+    except (DataError, OSError):
+        return 0
+
+
+def check_damage(directory: Path, *, flips: int, cuts: int) -> None:
+    """Neither a bit that changes nor an end that is cut off makes a row unknown in silence."""
+    path, rng = directory / "ledger.db", random.Random(0)
+    digests = known_rows(path, 200)
+    whole = path.read_bytes()
+    for number in range(flips + cuts):
+        damaged = bytearray(whole)
+        if number < flips:
+            damaged[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        else:
+            del damaged[rng.randrange(len(whole)) :]
+        path.write_bytes(damaged)
+        assert not unnoticed(path, digests), number
+
+
+def test_damage_to_a_ledger_makes_no_row_unknown_in_silence(tmp_path: Path) -> None:
+    check_damage(tmp_path, flips=150, cuts=30)
+
+
+@pytest.mark.slow
+def test_two_thousand_damaged_ledgers_make_no_row_unknown_in_silence(tmp_path: Path) -> None:
+    check_damage(tmp_path, flips=10_000, cuts=1_000)
+
+
+def test_a_ledger_of_no_bytes_lost_them_all(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    path.touch(0o600)
+    with pytest.raises(DataError, match="is empty, and a ledger never is"):
+        Ledger(str(path), key=KEY)
+
+
+def test_claims_on_what_may_have_been_read_are_never_given_back(tmp_path: Path) -> None:
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        for run, shown in (("seen", 1), ("unseen", 0)):
+            ledger._database.execute("INSERT INTO releases VALUES (?, '', NULL, 'l1', 1.0, 0.0, '', '', 0)", (run,))
+            ledger.claim(run, [run.encode()])
+            ledger.show(run, shown)
+            ledger.forget(run)
+        assert (ledger.sum().releases, ledger.sum().rows) == (1, 1)
+        assert ledger.claim("another", [b"seen"]) == 1
 
 
 def _claim(path: str, run: str, rows: int) -> int:

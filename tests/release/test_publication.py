@@ -6,10 +6,11 @@ import random
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forked import standard_output
 from lost_power import Recorder, State, restore, states
 
 from adept.errors import DataError
@@ -197,6 +198,34 @@ def test_what_stands_in_the_way_of_a_begun_release_is_to_be_moved_not_avoided(
     assert released(rewriter, given, out, resume=True).records == 20
 
 
+def test_from_publication_on_the_answer_is_done(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the journal gone another name would be a second release; a resumption says what stands there, if it is what is asked."""
+    out = tmp_path / "out.jsonl"
+    released(rewriter, given, out)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    out.with_name("out.jsonl.partial").touch()  # as a kill at the very end may leave it
+    with monkeypatch.context() as patch:
+        patch.setattr(Rewriter, "release", lambda *arguments: pytest.fail("a second release"))
+        assert released(rewriter, given, out, resume=True).records == 20
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    appended(given, range(20, 21))
+    with pytest.raises(DataError, match=r"another release, complete, .*\(records was 20, and is 21\)"):
+        released(rewriter, given, out, resume=True)
+    out.write_text("somebody else's")
+    with pytest.raises(DataError, match="exists and is not overwritten"):
+        released(rewriter, given, out, resume=True)
+
+
+def test_a_stream_that_is_complete_is_not_begun_again(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
+    place = {"options": ReleaseOptions(format="jsonl"), "statement_path": str(tmp_path / "s.json"), "key": KEY}
+    with standard_output(tmp_path / "shown"):
+        release_file(rewriter, str(given), "-", **place)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="this release is complete: what was read of it is all there is"):
+        release_file(rewriter, str(given), "-", resume=True, **place)  # type: ignore[arg-type]
+
+
 def recorded(
     rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool
 ) -> Iterator[tuple[bytes, State]]:
@@ -222,7 +251,7 @@ def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> 
     options = ReleaseOptions(keep_columns=["id"], format="jsonl" if streaming else None, flush_every=2)
     place = {"statement_path": str(home / "s.json"), "resume": True}
     target = "-" if streaming else str(home / "out.jsonl")
-    with closing(Ledger(str(home / "ledger.db"), key=KEY)) as ledger, written_to(shown):
+    with closing(Ledger(str(home / "ledger.db"), key=KEY)) as ledger, standard_output(shown):
         return release_file(
             rewriter,
             str(home / "in.jsonl"),
@@ -232,19 +261,6 @@ def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> 
             ledger=ledger,
             **place,  # type: ignore[arg-type]
         )
-
-
-@contextmanager
-def written_to(path: Path) -> Iterator[None]:
-    """Standard output, by its number, in a file."""
-    before, opened = os.dup(1), os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(opened, 1)
-    try:
-        yield
-    finally:
-        os.dup2(before, 1)
-        os.close(opened)
-        os.close(before)
 
 
 @pytest.mark.parametrize("streaming", [False, True])

@@ -1,0 +1,200 @@
+"""Damaged journals, and those that were put back from a copy: noticed, or by a ledger; never a second release in silence."""
+
+import json
+import random
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from forked import standard_output
+
+from adept.errors import AdeptError, DataError
+from adept.mechanisms import SqrtNLaplace
+from adept.models.network.decoding import DecodingConfig
+from adept.release.columns import ReleaseOptions
+from adept.release.file import release_file
+from adept.release.journal import BLOCK, Entry, Journal
+from adept.release.ledger import Ledger
+from adept.release.statement import PrivacyStatement
+from adept.rewriting.rewriter import Rewriter
+
+KEY = b"k" * 32
+RECORDS, SEEN = 8, 6
+
+
+@pytest.fixture(scope="module")
+def sampler(tiny_run: Path) -> Rewriter:
+    """Texts that hardly ever repeat, so that two releases of a record can be told apart."""
+    decoding = DecodingConfig(strategy="sample", temperature=3.0)
+    return Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0), decoding=decoding, batch_size=2)
+
+
+def streamed(rewriter: Rewriter, home: Path, *, ledger: bool, stop: int | None = None) -> PrivacyStatement:
+    """Release to standard output, which is a file, until some records are written."""
+    (home / "in.jsonl").write_text("".join(json.dumps({"text": f"a fare to {i}"}) + "\n" for i in range(RECORDS)))
+
+    def interrupt(written: int) -> None:
+        if written == stop:
+            raise KeyboardInterrupt
+
+    options = ReleaseOptions(format="jsonl")
+    with standard_output(home / "shown"), closing(Ledger(str(home / "ledger.db"), key=KEY)) as opened:
+        return release_file(
+            rewriter, str(home / "in.jsonl"), "-", options=options, statement_path=str(home / "s.json"), resume=True,
+            key=KEY, ledger=opened if ledger else None, progress=interrupt,
+        )  # fmt: skip
+
+
+def interrupted(rewriter: Rewriter, home: Path, *, ledger: bool) -> dict[str, bytes]:
+    """Leave a stream after some records, and return what every file held."""
+    with pytest.raises(KeyboardInterrupt):
+        streamed(rewriter, home, ledger=ledger, stop=SEEN)
+    return {path.name: path.read_bytes() for path in home.iterdir()}
+
+
+def put_back(home: Path, files: dict[str, bytes]) -> None:
+    for path in home.iterdir():
+        path.unlink()
+    for name, content in files.items():
+        (home / name).write_bytes(content)
+        (home / name).chmod(0o600)
+
+
+def flipped(content: bytes, rng: random.Random) -> bytes:
+    place = rng.randrange(8 * len(content))
+    return content[: place // 8] + bytes([content[place // 8] ^ 1 << place % 8]) + content[place // 8 + 1 :]
+
+
+def check_flips(rewriter: Rewriter, home: Path, *, count: int) -> None:
+    """Every flip of a bit is noticed, without a ledger, and nothing is written."""
+    files, rng = interrupted(rewriter, home, ledger=False), random.Random(0)
+    for _ in range(count):
+        put_back(home, {**files, "s.json.journal": flipped(files["s.json.journal"], rng)})
+        with pytest.raises(DataError, match="damaged or not a journal"):
+            streamed(rewriter, home, ledger=False)
+        assert (home / "shown").read_bytes() == b""
+
+
+def check_cuts(rewriter: Rewriter, home: Path, *, count: int) -> None:
+    """Every end that is cut off is noticed by the ledger, unless nothing that was visible is missing."""
+    files, rng = interrupted(rewriter, home, ledger=True), random.Random(1)
+    whole, noticed = files["s.json.journal"], 0
+    for _ in range(count):
+        put_back(home, {**files, "s.json.journal": whole[: rng.randrange(len(whole))]})
+        try:
+            streamed(rewriter, home, ledger=True)
+        except AdeptError:
+            noticed += 1
+        else:
+            assert (home / "shown").read_bytes().startswith(files["shown"])
+    assert noticed == count
+
+
+def test_a_bit_that_changes_in_a_journal_is_noticed(sampler: Rewriter, tmp_path: Path) -> None:
+    check_flips(sampler, tmp_path, count=60)
+
+
+def test_a_journal_that_lost_its_end_is_noticed_by_the_ledger(sampler: Rewriter, tmp_path: Path) -> None:
+    check_cuts(sampler, tmp_path, count=40)
+
+
+@pytest.mark.slow
+def test_a_thousand_damaged_journals_are_noticed(sampler: Rewriter, tmp_path: Path) -> None:
+    for name, check in (("flips", check_flips), ("cuts", check_cuts)):
+        (tmp_path / name).mkdir()
+        check(sampler, tmp_path / name, count=1000)
+
+
+def test_a_journal_that_is_put_back_from_an_older_copy_is_noticed_by_the_ledger(
+    sampler: Rewriter, tmp_path: Path
+) -> None:
+    """Rows that were read after the copy was made would be drawn anew."""
+    with pytest.raises(KeyboardInterrupt):
+        streamed(sampler, tmp_path, ledger=True, stop=2)
+    older = (tmp_path / "s.json.journal").read_bytes()
+    files = interrupted(sampler, tmp_path, ledger=True)
+    put_back(tmp_path, {**files, "s.json.journal": older})
+    with pytest.raises(
+        DataError, match=r"holds 2 records, but .*ledger\.db knows that 6 of its release may have been read"
+    ):
+        streamed(sampler, tmp_path, ledger=True)
+    put_back(tmp_path, files)
+    assert streamed(sampler, tmp_path, ledger=True).records == RECORDS
+    assert (tmp_path / "shown").read_bytes().startswith(files["shown"])
+
+
+def test_a_journal_of_a_published_file_that_is_put_back_draws_nothing_more(sampler: Rewriter, tmp_path: Path) -> None:
+    """The file was moved away, and an old journal with a part of its draws is there again."""
+    given, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    given.write_text("".join(json.dumps({"text": f"a fare to {i}"}) + "\n" for i in range(RECORDS)))
+    journal, copies = tmp_path / "out.jsonl.journal", []
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        options = {"options": ReleaseOptions(), "key": KEY, "ledger": ledger, "resume": True}
+        release_file(
+            sampler,
+            str(given),
+            str(out),
+            progress=lambda done: copies.append(journal.read_bytes()),
+            **options,  # type: ignore[arg-type]
+        )
+        out.rename(tmp_path / "handed over.jsonl")
+        (tmp_path / "out.jsonl.privacy.json").unlink()
+        journal.write_bytes(copies[1])
+        with pytest.raises(DataError, match="restore the newest one"):
+            release_file(sampler, str(given), str(out), **options)  # type: ignore[arg-type]
+    assert not out.exists()
+
+
+def entry(number: int) -> Entry:
+    return {"records": 1, "input": "", "texts": [f"text {number} " + "x" * BLOCK]}
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_block_that_never_reached_the_disk_is_cut_off_unless_what_follows_knows_that_it_did(
+    tmp_path: Path, durable: bool
+) -> None:
+    path = tmp_path / "x.journal"
+    with Journal(path) as journal:
+        journal.begin({})
+        for number in range(4):
+            journal.append(entry(number), durable=durable)
+        places = range(path.stat().st_size // BLOCK)
+    whole = path.read_bytes()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == 10]
+    for block in places[1:]:
+        hole = whole[: block * BLOCK] + bytes(BLOCK) + whole[(block + 1) * BLOCK :]
+        path.write_bytes(hole)
+        if durable and ends[-2] > (block + 1) * BLOCK:  # whose line, or one behind it, says that it was safe
+            with pytest.raises(DataError, match="damaged or not a journal"):
+                Journal(path)
+        else:
+            with Journal(path) as journal:
+                assert path.stat().st_size == max(end for end in ends if end <= block * BLOCK)
+
+
+def test_a_first_line_that_a_power_cut_has_torn_is_begun_again(tmp_path: Path) -> None:
+    path = tmp_path / "x.journal"
+    with Journal(path) as journal:
+        journal.begin({"long": "x" * 2 * BLOCK})
+    whole = path.read_bytes()
+    for torn in (
+        whole[:1],
+        whole[:20],
+        whole[:40],
+        whole[:-1],
+        bytes(BLOCK) + whole[BLOCK:],
+        whole[:BLOCK] + bytes(BLOCK),
+    ):
+        path.write_bytes(torn)
+        with Journal(path) as journal:
+            assert not journal.begun
+            assert path.stat().st_size == 0
+
+
+def test_a_journal_of_another_version_is_not_misread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.journal"
+    with monkeypatch.context() as patch, Journal(path) as journal:
+        patch.setattr("adept.release.journal.VERSION", 1)
+        journal.begin({})
+    with pytest.raises(DataError, match="another version's"):
+        Journal(path)
