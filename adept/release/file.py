@@ -5,6 +5,7 @@ keep (``adept.release.columns``). Everything else is dropped. What is drawn goes
 run that is killed is continued and not repeated (``adept.release.journal``).
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -111,7 +112,8 @@ def _check_same(plan: Plan, records: Iterator[Record], publication: Publication,
         DataError: naming the first difference.
     """
     groups = Groups(plan.label_column, plan.options)
-    asked = plan.statement(sum(1 for _ in groups.counted(plan.checked(records))), output_sha256=None).to_json()
+    count = sum(1 for _ in groups.counted(plan.checked(records)))
+    asked = json.loads(json.dumps(plan.statement(count, output_sha256=None).to_json()))
     for name in SAME:
         if asked.get(name) != described.get(name):
             raise DataError(

@@ -227,7 +227,7 @@ def test_a_stream_that_is_complete_is_not_begun_again(rewriter: Rewriter, given:
 
 
 def recorded(
-    rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool
+    rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool, most: int
 ) -> Iterator[tuple[bytes, State]]:
     """Release a file with a ledger, and yield what was visible at every moment with every state of the disk after a power cut."""
     home.mkdir()
@@ -242,7 +242,7 @@ def recorded(
         resumed(rewriter, home, shown, streaming=streaming)
     rng, before = random.Random(0), None
     for moment in recorder.moments:
-        for state in states(moment, rng, most=40):
+        for state in states(moment, rng, most=most):
             if (moment.seen, state) != before:
                 yield (before := (moment.seen, state))
 
@@ -263,12 +263,10 @@ def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> 
         )
 
 
-@pytest.mark.parametrize("streaming", [False, True])
-def test_after_a_power_cut_at_any_moment_a_release_goes_on_or_is_complete(
-    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool
-) -> None:
-    home, shown, count = tmp_path / "home", tmp_path / "shown", 0
-    for seen, state in recorded(rewriter, home, monkeypatch, streaming=streaming):
+def check_power_cuts(rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool, most: int) -> int:
+    """Resume after a cut at any moment, in up to ``most`` states of the disk for each; returns how many there were."""
+    count, shown = 0, home.parent / "shown"
+    for seen, state in recorded(rewriter, home, patch, streaming=streaming, most=most):
         shutil.rmtree(home)
         restore(state, home)
         if streaming and "s.json" in state[0] and "s.json.journal" not in state[0]:
@@ -285,4 +283,19 @@ def test_after_a_power_cut_at_any_moment_a_release_goes_on_or_is_complete(
             summed = ledger.sum()
             assert (summed.releases, summed.rows, summed.epsilon) == (1, 6, 8.0)
         count += 1
-    assert count > (40 if streaming else 100)
+    return count
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_after_a_power_cut_at_any_moment_a_release_goes_on_or_is_complete(
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool
+) -> None:
+    assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, most=4) > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("streaming", [False, True])
+def test_after_a_power_cut_in_any_state_a_release_goes_on_or_is_complete(
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool
+) -> None:
+    assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, most=10**6) > 50
