@@ -13,6 +13,7 @@ from adept.mechanisms.learned_codebook import LearnedCodebook
 from adept.mechanisms.privunit import PrivUnit
 from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
 from adept.mechanisms.references import Identity, Random
+from adept.mechanisms.votes import Votes
 
 BY_NAME: dict[str, type[LocalRandomizer]] = {
     mechanism.name: mechanism
@@ -53,4 +54,5 @@ __all__ = [
     "RandomizedResponse",
     "ScalarLaplace",
     "SqrtNLaplace",
+    "Votes",
 ]

@@ -1,0 +1,142 @@
+r"""Central differential privacy by counting: every record votes for one public cell, and every count gets exact noise.
+
+The other mechanisms of this package randomise a record before anybody sees it. This one is for a *curator* who holds the records
+and releases counts of them once. A public rule v sends a record to one of M public cells, or to none; h(D) holds the number of
+votes of each cell. Released is y = h(D) + X, X of M independent discrete Laplace numbers, P(x) proportional to exp(-|x| / b).
+
+*Neighbours*: two collections of records are neighbours if one has the rows of one *person* more than the other
+(``add_or_remove``), or other rows in their place (``replace``, for which the number of records is public). A person has at most m
+votes, by a rule that reads that person's rows alone and chooses at most m of them. Without persons each record is one, and m = 1.
+
+*Claim*: with b >= s / eps, s = m for ``add_or_remove`` and s = 2 m for ``replace``, the release is eps-DP (pure): for neighbours
+D, D' and every set S of outputs, P(y(D) in S) <= e^eps P(y(D') in S). So is everything that is computed from y and public things.
+
+*Proof*. (1) h(D) and h(D') differ by at most s in l1 norm. The rule that chooses a person's rows reads no other rows, so that all
+other people's votes are the same in both; the person's own votes are at most m in D and at most m in D', each adds one to one
+count, and under ``add_or_remove`` one of the two collections has none of them. (2) For every y, P(h + X = y) / P(h' + X = y) =
+exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle inequality. (3) What is
+computed from y is a function of y and of coins that do not depend on D. QED.
+
+The rule v, the cells, m, eps and the relation must be fixed without a look at the records: the number of cells too. Under
+``add_or_remove`` the number of records is protected like everything else: sum(y) is the only thing that tells about it.
+
+The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets it, whether anybody voted for it or not: cells
+without votes that were left out would tell, by not being there, that nobody had voted.
+
+Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data analysis", section 3.1
+(histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally utility-maximizing privacy mechanisms" (the noise).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.base import BUDGETS, check_between, check_integer
+from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
+from adept.mechanisms.guarantee import Guarantee, words
+
+ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
+MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # counts that one vote of a person can change by one
+MOST_VOTES = 10**6  # of a person
+LARGEST_COUNT = 1 << 40  # of a cell; noise is cut off far beyond it (``exact_laplace``)
+AT_ONCE = 1 << 18  # counts whose noise is drawn together: memory stays flat
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Votes:
+    """Pure eps-DP release of a histogram of votes, in exact arithmetic.
+
+    Attributes:
+        epsilon: the budget of a person (of a record where each has one vote), in nats, from 1e-3 to 600.
+        neighbours: "add_or_remove" or "replace".
+        votes_per_person: m, from 1 on, fixed before any record is read.
+
+    Raises:
+        ConfigurationError: a field is out of range.
+    """
+
+    epsilon: float
+    neighbours: str = ADD_OR_REMOVE
+    votes_per_person: int = 1
+    name: ClassVar[str] = "votes"
+
+    def __post_init__(self) -> None:
+        check_between(*BUDGETS, epsilon=self.epsilon)
+        check_integer(1, MOST_VOTES, votes_per_person=self.votes_per_person)
+        if self.neighbours not in MOVED:
+            raise ConfigurationError(f"neighbours must be one of {', '.join(MOVED)}, got {self.neighbours}")
+
+    @property
+    def sensitivity(self) -> int:
+        """The largest l1 distance of two neighbours' histograms."""
+        return MOVED[self.neighbours] * self.votes_per_person
+
+    @property
+    def scale(self) -> float:
+        """The scale b of the noise, the smallest of 24 bits with sensitivity / b <= epsilon, exactly."""
+        return smallest_scale(self.sensitivity, epsilon=self.epsilon)
+
+    @property
+    def variance(self) -> float:
+        """The noise's variance 2 a / (1 - a)^2, a = exp(-1 / b)."""
+        return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
+
+    def privatize(self, counts: Counts) -> Counts:
+        """Release counts, int64 of any shape: exact integers from the operating system's entropy, never seedable.
+
+        Raises:
+            ConfigurationError: a count is negative, no integer, or beyond 2^40 (it is not repeated in the message).
+        """
+        _check(counts)
+        released = np.empty(counts.size, dtype=np.int64)
+        flat, scale = counts.reshape(-1), self.scale
+        for start in range(0, counts.size, AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            released[part] = exact_laplace(torch.from_numpy(flat[part].copy()), scale=scale).numpy()
+        return released.reshape(counts.shape)
+
+    def simulate(self, counts: Counts, generator: torch.Generator | None) -> Counts:
+        """Return what a release would look like, seeded. Guarantees nothing.
+
+        The difference of two geometric numbers floor(b E), E exponential, has the discrete Laplace distribution of scale b.
+        """
+        _check(counts)
+        first, second = torch.empty(2, counts.size, dtype=torch.float64).exponential_(generator=generator)
+        noise = (self.scale * first).floor() - (self.scale * second).floor()
+        return counts + noise.to(torch.int64).numpy().reshape(counts.shape)
+
+    def guarantee(self) -> Guarantee:
+        """Return what one release of one histogram guarantees."""
+        return Guarantee.pure(
+            epsilon=self.epsilon,
+            exact=True,
+            sensitivity=float(self.sensitivity),
+            scale=self.scale,
+            text=f"The released counts are {words(self.epsilon)}-DP (pure, central): {self._compared()} changes no probability of "
+            f"any output by more than a factor of {_factor(self.epsilon)}. So is everything that is written from them.",
+        )
+
+    def _compared(self) -> str:
+        """The neighbouring relation in words."""
+        who = "one record" if self.votes_per_person == 1 else f"one person with up to {self.votes_per_person} records"
+        return f"adding or removing {who}" if self.neighbours == ADD_OR_REMOVE else f"replacing {who} by any other"
+
+
+def _check(counts: Counts) -> None:
+    """Raise ConfigurationError unless counts are what counting makes."""
+    if not np.issubdtype(counts.dtype, np.int64):
+        raise ConfigurationError(f"counts must be int64, got {counts.dtype}")
+    if counts.size and not 0 <= counts.min() <= counts.max() <= LARGEST_COUNT:
+        raise ConfigurationError("counts must be between 0 and 2^40, got another value")
+
+
+def _factor(epsilon: float) -> str:
+    """e^epsilon for a sentence: four significant digits, rounded up."""
+    return words(math.nextafter(math.exp(epsilon), math.inf)) if epsilon < 30 else f"e^{words(epsilon)}"

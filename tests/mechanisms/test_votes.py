@@ -1,0 +1,137 @@
+"""Claims about counted votes: the sensitivity by enumeration, exact noise in every cell, and defects that a bound finds.
+
+Statistical tests use p-values with the limit 1e-10 (six, share of false alarms 6e-10), and Clopper-Pearson bounds of which each
+errs with probability 1e-10 (four).
+"""
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from adept.errors import ConfigurationError
+from adept.mechanisms import BY_NAME, Votes, votes
+
+P_LIMIT, DRAWS = 1e-10, 200_000
+RELATIONS = ("add_or_remove", "replace")
+
+
+def histogram(people: tuple[tuple[int, ...], ...], *, most: int, cells: int) -> np.ndarray:
+    """Counts of the first ``most`` votes of each person."""
+    chosen = [vote for person in people for vote in person[:most]]
+    return np.bincount(np.array(chosen, dtype=np.int64), minlength=cells)
+
+
+def largest_distance(relation: str, *, most: int) -> int:
+    """The l1 distance of the worst neighbours, over all collections of two people with up to three votes for three cells."""
+    people = [votes for length in range(4) for votes in product(range(3), repeat=length)]
+    found = 0
+    for other, own in product(people, people):
+        with_own = histogram((other, own), most=most, cells=3)
+        changed = [(other,)] if relation == "add_or_remove" else [(other, new) for new in people]
+        found = max(found, *(int(np.abs(with_own - histogram(new, most=most, cells=3)).sum()) for new in changed))
+    return found
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_sensitivity_is_the_distance_of_the_worst_neighbours(relation: str, most: int) -> None:
+    assert Votes(epsilon=1.0, neighbours=relation, votes_per_person=most).sensitivity == largest_distance(
+        relation, most=most
+    )
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 1.0, math.pi, 600.0])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_scale_spends_the_budget_and_no_more(epsilon: float, relation: str) -> None:
+    mechanism = Votes(epsilon=epsilon, neighbours=relation, votes_per_person=3)
+    spent = mechanism.sensitivity / Fraction(mechanism.scale)
+    assert Fraction(epsilon) * (1 - Fraction(1, 2**22)) <= spent <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_every_cell_has_the_noise_of_the_scale_voted_for_or_not(relation: str) -> None:
+    mechanism = Votes(epsilon=1.0, neighbours=relation)
+    counts = np.where(np.arange(DRAWS) % 2, 50, 0)
+    noise = mechanism.privatize(counts) - counts
+    ratio = math.exp(-1 / mechanism.scale)
+    values = np.arange(-8, 9)
+    mass = (1 - ratio) / (1 + ratio) * ratio ** np.abs(values)
+    for part in (noise[::2], noise[1::2]):
+        found = np.array([(part == value).sum() for value in values])
+        observed, expected = np.append(found, len(part) - found.sum()), np.append(mass, 1 - mass.sum()) * len(part)
+        assert stats.chisquare(observed, expected).pvalue > P_LIMIT
+
+
+def certified(released: np.ndarray, without: np.ndarray) -> float:
+    """A lower bound of the epsilon that two samples need: the likeliest event of the first half, certified on the second.
+
+    For counts 1 and 0 in one cell the event "at least 1" has the largest ratio of probabilities.
+    """
+    hits, false = int((released >= 1).sum()), int((without >= 1).sum())
+    low = stats.beta.ppf(1e-10, hits, len(released) - hits + 1)
+    high = stats.beta.ppf(1 - 1e-10, false + 1, len(without) - false)
+    return math.log(low / high)
+
+
+@pytest.mark.parametrize("defect", [None, "half the scale", "empty cells are left out"])
+def test_one_vote_is_not_seen_beyond_the_budget_and_defects_are(
+    defect: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism = Votes(epsilon=1.0)
+    if defect == "half the scale":
+        exact = votes.exact_laplace
+        monkeypatch.setattr(votes, "exact_laplace", lambda values, scale: exact(values, scale=scale / 2))
+    one, none = (
+        mechanism.privatize(np.ones(DRAWS, dtype=np.int64)),
+        mechanism.privatize(np.zeros(DRAWS, dtype=np.int64)),
+    )
+    if defect == "empty cells are left out":
+        none = np.zeros_like(none)
+    bound = certified(one, none)
+    assert bound > 1.0 if defect else 0.9 < bound <= 1.0
+
+
+def test_a_simulation_has_the_stated_variance_and_a_release_too() -> None:
+    mechanism = Votes(epsilon=0.5)
+    counts = np.zeros(DRAWS, dtype=np.int64)
+    for noise in (mechanism.privatize(counts), mechanism.simulate(counts, torch.Generator().manual_seed(0))):
+        assert np.mean(noise.astype(float) ** 2) == pytest.approx(mechanism.variance, rel=0.05)  # 10 standard errors
+
+
+def test_parts_are_joined_in_the_shape_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(votes, "AT_ONCE", 7)
+    counts = np.arange(60, dtype=np.int64).reshape(5, 12) * 1000
+    released = Votes(epsilon=50.0).privatize(counts)
+    assert released.shape == counts.shape
+    assert np.abs(released - counts).max() < 10
+
+
+@pytest.mark.parametrize(
+    "counts", [np.array([-1]), np.array([2**40 + 1]), np.array([0.5]), np.array([1], dtype=np.int32)]
+)
+def test_what_is_no_count_is_refused(counts: np.ndarray) -> None:
+    with pytest.raises(ConfigurationError, match="counts must be"):
+        Votes(epsilon=1.0).privatize(counts)
+
+
+@pytest.mark.parametrize("wrong", [{"epsilon": 0.0}, {"votes_per_person": 0}, {"neighbours": "both"}])
+def test_what_is_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        Votes(**{"epsilon": 1.0, **wrong})
+
+
+def test_the_guarantee_says_whom_it_protects_and_in_what_odds() -> None:
+    record = Votes(epsilon=0.5).guarantee()
+    assert (record.holds, record.exact, record.delta) == (True, True, 0.0)
+    assert "adding or removing one record" in record.text
+    assert "1.649" in record.text
+    person = Votes(epsilon=40.0, neighbours="replace", votes_per_person=3).guarantee()
+    assert "replacing one person with up to 3 records by any other" in person.text
+    assert "e^40" in person.text
+    assert Votes.name not in BY_NAME  # no mechanism of latents
