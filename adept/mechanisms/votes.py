@@ -110,7 +110,8 @@ class Votes:
         _check(counts)
         first, second = torch.empty(2, counts.size, dtype=torch.float64).exponential_(generator=generator)
         noise = (self.scale * first).floor() - (self.scale * second).floor()
-        return counts + noise.to(torch.int64).numpy().reshape(counts.shape)
+        simulated: Counts = counts + noise.to(torch.int64).numpy().reshape(counts.shape)
+        return simulated
 
     def guarantee(self) -> Guarantee:
         """Return what one release of one histogram guarantees."""
