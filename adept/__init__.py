@@ -10,10 +10,15 @@ if TYPE_CHECKING:
     from adept import audit, mechanisms
     from adept.models.network.autoencoder import Autoencoder
     from adept.rewriting.rewriter import Rewriter
+    from adept.synthesis.synthesizer import Synthesizer
 
-__all__ = ["Autoencoder", "Rewriter", "audit", "mechanisms"]
+__all__ = ["Autoencoder", "Rewriter", "Synthesizer", "audit", "mechanisms"]
 
-_HOMES = {"Autoencoder": "adept.models.network.autoencoder", "Rewriter": "adept.rewriting.rewriter"}
+_HOMES = {
+    "Autoencoder": "adept.models.network.autoencoder",
+    "Rewriter": "adept.rewriting.rewriter",
+    "Synthesizer": "adept.synthesis.synthesizer",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,133 @@
+r"""Public cells: a finite set of pairs of codeword and label, and the function that sends a record to one of them, or to none.
+
+A text's *features* are its latent (what a public encoder makes of it) and the mean of its words' vectors in the public lexicon
+(``adept.evaluation.meaning``), each of length 1, side by side. Codewords are k-means centres of the features of public texts, and a
+record votes for the codeword nearest to it, with its label. (HWU64, 128 codewords: of the public texts as many have the commonest
+label of their codeword as .56 with topics alone, .62 with the lexicon alone and .66 with both.)
+
+*A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text, to
+the last bit (``adept.models.network.inference``), and so does a sum of its words' vectors. Products of matrices do not: how they
+round depends on the number of rows. So features and codewords are whole numbers, GRID to a unit, in floats: every partial sum of a
+product stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions. Ties go to the first codeword.
+
+The rule for the number of codewords K reads the budget and the number of public texts: twice the budget carries twice the
+codewords, because noise has half the size. (HWU64, validation split, one draw each: .634 and .614 with K = 64 and 96 at eps = .5;
+.772, .777 and .762 with 96, 128 and 192 at 1; .80 and .82 with 192 and 256 at 2; .819 and .828 with 256 and 512 at 4; .821 with
+1024 at 8. SNIPS .979, .981, .976 and .970 with 73, 146, 293 and 585 at .5, 1, 2 and 4.)
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from adept.errors import ConfigurationError
+from adept.evaluation.meaning import Meaning
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.inference import reader_of
+from adept.models.tokenizer.tokenizer import Tokenizer
+
+GRID = 4096  # whole numbers to a unit of features
+PER_NAT, ALL_CELLS = (
+    128,
+    1024,
+)  # codewords at a budget of 1 for one vote: so many, or so many cells of all labels together
+FEWEST, MOST = 16, 1024
+TEXTS_EACH = 4  # public texts that a codeword has at least, on average
+MOST_CELLS = 1 << 24
+FULL_BATCH, ROUNDS = 20_000, 30  # texts that k-means reads in each step; its steps
+CHUNK = 4096
+
+Features = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+class PublicCells:
+    """Codewords of public texts.
+
+    Args:
+        model: its encoder makes the latents.
+        tokenizer: the model's.
+        texts: public texts, all different: what will be written.
+        size: the number K of codewords, at most as many as texts.
+
+    Attributes:
+        texts: as given.
+        features: theirs, whole numbers in float64 (n, d).
+        codewords: whole numbers in float64 (K, d).
+        places: the codeword of each text (n,).
+    """
+
+    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str], *, size: int) -> None:
+        if not 1 <= size <= len(texts):
+            raise ConfigurationError(
+                f"cells must be between 1 and {len(texts)}, the number of public texts, got {size}"
+            )
+        self._tokenizer, self._length, self._read = tokenizer, model.config.max_length, reader_of(model)
+        self.texts = list(texts)
+        self._meaning = Meaning(_rarity(self.texts))
+        self.features = self.of(self.texts)
+        self.codewords = _centres(self.features, size)
+        self.places = self.nearest(self.features)
+
+    @property
+    def size(self) -> int:
+        """The number K of codewords."""
+        return len(self.codewords)
+
+    def vote(self, texts: Sequence[str]) -> Places:
+        """Return the codeword (N,) that each text is nearest to: a function of that text alone."""
+        return np.concatenate([np.empty(0, np.int64), *(self._voted(part) for part in _parts(texts))])
+
+    def _voted(self, texts: Sequence[str]) -> Places:
+        return self.nearest(self.of(texts))
+
+    def of(self, texts: Sequence[str]) -> Features:
+        """Return features (N, d) as whole numbers."""
+        rows = self._tokenizer.encode(texts, max_length=self._length)
+        latents = self._read(rows).cpu().to(torch.float64).numpy()
+        both = np.hstack([_unit(latents), _unit(self._meaning.of(texts).astype(np.float64))])
+        return np.rint(GRID * _unit(both))
+
+    def nearest(self, features: Features) -> Places:
+        """Return the codeword of largest inner product; whole numbers, so that nothing is rounded."""
+        places: Places = (features @ self.codewords.T).argmax(axis=1)
+        return places
+
+
+def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -> int:
+    """Return the number K of codewords for a budget: public numbers alone decide.
+
+    Args:
+        epsilon: the budget.
+        sensitivity: of the counts, by which the noise grows.
+        labels: L, of which a codebook of MOST_CELLS cells has no more than so many.
+        texts: how many public texts there are.
+    """
+    share = epsilon / sensitivity
+    return max(1, min(max(round(share * PER_NAT), FEWEST), MOST, texts // TEXTS_EACH, MOST_CELLS // labels))
+
+
+def _centres(features: Features, size: int) -> Features:
+    """K-means on the sphere, by a fixed seed: public texts alone decide."""
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
+
+    kind = KMeans if len(features) <= FULL_BATCH else MiniBatchKMeans
+    found = kind(size, n_init=1, max_iter=ROUNDS, random_state=0).fit((features / GRID).astype(np.float32))
+    return np.rint(GRID * _unit(found.cluster_centers_.astype(np.float64)))
+
+
+def _rarity(texts: Sequence[str]) -> dict[str, float]:
+    """The inverse document frequency of each word."""
+    counts = Counter(word for text in texts for word in set(text.lower().split()))
+    return {word: float(np.log((1 + len(texts)) / (1 + count))) + 1 for word, count in counts.items()}
+
+
+def _unit(rows: Features) -> Features:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
+
+
+def _parts(texts: Sequence[str]) -> list[Sequence[str]]:
+    return [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]

@@ -1,0 +1,240 @@
+"""Synthetic text from the counts of a whole collection: what a curator hands out who needs no row of it back.
+
+Every record votes once, for the public cell of its text and label; the counts get exact noise; synthetic records are public texts,
+as many and with such labels as the noisy counts say. No word of a record is ever written. All that is read of records is their
+votes, and after the noise nothing but the noisy counts: the claim is that of ``adept.mechanisms.votes``.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import starmap
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms.base import check_integer
+from adept.mechanisms.guarantee import Guarantee
+from adept.mechanisms.votes import ADD_OR_REMOVE, Counts, Votes
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.rewriting.latents import public_texts
+from adept.rewriting.loading import check_release, load_model
+from adept.synthesis.cells import MOST_CELLS, PublicCells, default_size
+from adept.synthesis.estimate import Estimate, estimate
+from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
+
+MOST_ROWS = 10**8
+CHANCE = 0.05  # of a cell that stands out of noise alone
+
+Pair = tuple[str, str | None]
+
+
+class Release(NamedTuple):
+    """Noisy counts: all that is ever read of the records.
+
+    Attributes:
+        counts: int64 (K, L).
+    """
+
+    counts: Counts
+
+
+class Synthesizer:
+    """Writes synthetic records from records, with one model and one budget.
+
+    Args:
+        model: its encoder says which cell a text belongs to, and its public texts are what is written.
+        tokenizer: the one that was saved with the model.
+        votes: budget, neighbouring relation, and votes of a person.
+        label_set: the public labels, all different, two or more; none where labels are left out. A set that is read off private
+            records would itself be a leak.
+        cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
+        texts: public texts; by default those that the model holds.
+        accept_private_model: go on although the model was trained on text that was not declared public.
+
+    Attributes:
+        cells: the public cells' codewords and texts.
+        labels: the label set; one None where labels are left out.
+
+    Raises:
+        ModelError: there are no public texts.
+        ConfigurationError: the label set is none, or there are more cells than fit into memory.
+        ReleaseRefused: the model is of private text.
+    """
+
+    def __init__(
+        self,
+        model: Autoencoder,
+        tokenizer: Tokenizer,
+        *,
+        votes: Votes,
+        label_set: Sequence[str] = (),
+        cells: int | None = None,
+        texts: Sequence[str] | None = None,
+        accept_private_model: bool = False,
+    ) -> None:
+        self.model, self.tokenizer, self.votes = model.eval(), tokenizer, votes
+        check_release(self.guarantee, model.training_data, accept_private_model=accept_private_model)
+        self.labels: tuple[str | None, ...] = _checked(label_set) if label_set else (None,)
+        written = list(dict.fromkeys(public_texts(model) if texts is None else texts))
+        if not written:
+            raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")
+        size = cells or default_size(
+            epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=len(self.labels), texts=len(written)
+        )
+        check_integer(1, max(1, min(len(written), MOST_CELLS // len(self.labels))), cells=size)
+        self.cells = PublicCells(model, tokenizer, written, size=size)
+        self._places = {label: place for place, label in enumerate(self.labels)}
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        model: str | Path | None = None,
+        *,
+        epsilon: float = 1.0,
+        label_set: Sequence[str] = (),
+        neighbours: str = ADD_OR_REMOVE,
+        max_records_per_person: int = 1,
+        cells: int | None = None,
+        accept_private_model: bool = False,
+    ) -> "Synthesizer":
+        """Load a model directory, or the model that comes with the package, and give it a budget.
+
+        Args:
+            model: the directory, or the run directory around it.
+            epsilon: the budget of a person, or of a record where there are no persons, in nats.
+            label_set: the public labels; none leaves labels out.
+            neighbours: "add_or_remove" or "replace".
+            max_records_per_person: m, votes of a person.
+            cells: the number of codewords.
+            accept_private_model: go on although the model was trained on text that was not declared public.
+        """
+        votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
+        loaded = load_model(model)
+        options = {"cells": cells, "accept_private_model": accept_private_model}
+        return cls(*loaded, votes=votes, label_set=label_set, **options)  # type: ignore[arg-type]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release guarantees to a person, or to a record where there are no persons."""
+        return self.votes.guarantee()
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation."""
+        return self.votes.neighbours
+
+    @property
+    def least_standing_out(self) -> int:
+        """The smallest count T that noise alone reaches in some cell with probability CHANCE at most: M a^T / (1 + a) <= CHANCE."""
+        decay, count = self._decay, self.cells.size * len(self.labels)
+        return max(1, math.ceil(math.log(CHANCE * (1 + decay) / count) / math.log(decay)))
+
+    @property
+    def _decay(self) -> float:
+        return math.exp(-1 / self.votes.scale)
+
+    def synthesize(
+        self,
+        texts: Sequence[str],
+        labels: Sequence[str] | None = None,
+        persons: Sequence[object] | None = None,
+        *,
+        rows: int | None = None,
+    ) -> list[Pair]:
+        """Release a collection once, and write synthetic records.
+
+        Args:
+            texts: of the records.
+            labels: theirs; None where labels are left out.
+            persons: who contributed each record; None where each is a person's only one.
+            rows: how many records to write; None: as many as the noisy counts say.
+
+        Raises:
+            ConfigurationError: they are not equally many, or labels are given or missing against the label set.
+        """
+        tally = self.tally()
+        tally.add(self.vote(texts, labels), persons)
+        return list(self.write(self.release(tally), rows=rows))
+
+    def tally(self) -> Tally:
+        """Return counts of no vote."""
+        return Tally(self.cells.size * len(self.labels), votes_per_person=self.votes.votes_per_person)
+
+    def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
+        """Return the cell of each record: its codeword times the number of labels, and its label's place; or why it has none.
+
+        Raises:
+            ConfigurationError: labels are not as many as texts, or given or missing against the label set.
+        """
+        if (labels is None) != (self.labels == (None,)):
+            raise ConfigurationError("labels must be given with a label set, and only then")
+        beside = [None] * len(texts) if labels is None else labels
+        if isinstance(texts, str) or len(beside) != len(texts):
+            raise ConfigurationError("texts and labels must be lists of the same length")
+        reasons = [self._refused(text, label) for text, label in zip(texts, beside, strict=True)]
+        able = [row for row, reason in enumerate(reasons) if not reason]
+        codewords = self.cells.vote([str(texts[row]) for row in able]).tolist()
+        for row, codeword in zip(able, codewords, strict=True):
+            reasons[row] = codeword * len(self.labels) + self._places[beside[row]]  # type: ignore[index]
+        return reasons
+
+    def _refused(self, text: object, label: object) -> int:
+        """Why a record has no vote; 0 if it has one."""
+        if not isinstance(text, str):
+            return NO_TEXT
+        known = label is None if self.labels == (None,) else isinstance(label, str) and label in self._places
+        return 0 if known else OUTSIDE
+
+    def release(self, tally: Tally) -> Release:
+        """Release the counts: exact noise in every cell. This is what costs the budget."""
+        return Release(self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels)))
+
+    def stands_out(self, release: Release) -> bool:
+        """Is there a cell that noise alone would hardly have made: otherwise next to nothing can be said at this budget."""
+        return bool(release.counts.max() >= self.least_standing_out)
+
+    def write(self, release: Release, *, rows: int | None = None) -> Iterator[Pair]:
+        """Yield synthetic records, always the same ones for the same release: post-processing.
+
+        Args:
+            release: noisy counts.
+            rows: how many; None: as many as the noisy counts say.
+        """
+        check_integer(0, MOST_ROWS, rows=rows)
+        found = estimate(release.counts, self.cells, decay=self._decay)
+        return starmap(self._pair, _apportioned(found, self.cells.places, round(found.total) if rows is None else rows))
+
+    def _pair(self, text: int, label: int) -> Pair:
+        return self.cells.texts[text], self.labels[label]
+
+
+def _apportioned(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of text and label of each row, texts in proportion to their weights, in an order that says nothing.
+
+    A text whose share of the rows is s has s rows, rounded up or down. The texts of a codeword stand beside each other when
+    shares are added up, so that together they are rounded once.
+    """
+    order = np.lexsort((found.labels, places))
+    weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))
+    ends = np.floor(np.cumsum(weights) * (rows / weights.sum()) + 0.5).astype(np.int64)
+    ends[-1] = rows
+    chosen = np.repeat(order, np.diff(np.minimum(ends, rows), prepend=0))
+    chosen = chosen[np.random.default_rng(0).permutation(len(chosen))]
+    for text in chosen.tolist():
+        yield text, int(found.labels[text])
+
+
+def _checked(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return a label set; ConfigurationError unless it is two or more different strings."""
+    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
+        raise ConfigurationError("label_set must be a list of strings")
+    if len(set(labels)) < len(labels) or len(labels) < 2:
+        raise ConfigurationError(
+            f"label_set must hold at least two labels, all different, got {len(labels)} ({len(set(labels))} different): "
+            "add the others, or leave labels out"
+        )
+    return tuple(labels)

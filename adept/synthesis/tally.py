@@ -1,0 +1,93 @@
+"""Counting votes: which rows count, at most m of a person, and what the curator should know about the others.
+
+*Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: a row's vote is a function
+of that row (``adept.synthesis.cells``), or none; a person's first m votes are counted, and which they are depends on that person's
+rows in their order, and on no others: the only thing that is remembered between rows is how many votes each person has had. So
+the other people's votes are counted the same, and the person's are at most m, each one more in one count. QED. Without persons
+each row is a record of its own.
+
+A *person* is a value of the column, as text, normalised (NFKC) and without space around it: who appears under two names is two.
+A row that names nobody has no vote: otherwise one person could have any number of them.
+
+Nothing here raises because of a row: a row without a text or with a label outside the public set has no vote. How many there were
+is for the curator alone, and no part of the release.
+"""
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adept.mechanisms.votes import Counts
+
+NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: why there is none
+DIGEST = 16
+
+
+@dataclass
+class Notes:
+    """What the curator should know, and nobody else: exact numbers of rows.
+
+    Attributes:
+        rows: read.
+        no_text: without a text.
+        outside: with a label outside the public set.
+        nobody: that name no person.
+        excess: beyond a person's votes.
+    """
+
+    rows: int = 0
+    no_text: int = 0
+    outside: int = 0
+    nobody: int = 0
+    excess: int = 0
+
+
+class Tally:
+    """Counts of votes.
+
+    Args:
+        cells: their number M.
+        votes_per_person: m; read only where persons are given.
+
+    Attributes:
+        counts: int64 (M,).
+        notes: for the curator alone.
+    """
+
+    def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
+        self.counts: Counts = np.zeros(cells, dtype=np.int64)
+        self.notes = Notes()
+        self._most, self._had = votes_per_person, Counter[bytes]()
+
+    def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
+        """Count the votes of rows: the cell of each, or why it has none; with ``persons``, those who cast them."""
+        self.notes.rows += len(votes)
+        self.notes.no_text += sum(vote == NO_TEXT for vote in votes)
+        self.notes.outside += sum(vote == OUTSIDE for vote in votes)
+        cast = [(row, vote) for row, vote in enumerate(votes) if vote >= 0]
+        if persons is not None:
+            cast = [(row, vote) for row, vote in cast if self._may_vote(persons[row])]
+        np.add.at(self.counts, np.array([vote for _, vote in cast], dtype=np.int64), 1)
+
+    def _may_vote(self, person: object) -> bool:
+        name = person_name(person)
+        if name is None:
+            self.notes.nobody += 1
+            return False
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST).digest()
+        if self._had[digest] >= self._most:
+            self.notes.excess += 1
+            return False
+        self._had[digest] += 1
+        return True
+
+
+def person_name(person: object) -> str | None:
+    """Return a person's name as it is compared; None for what is neither text nor a whole number, or empty."""
+    if isinstance(person, bool) or not isinstance(person, str | int):
+        return None
+    return unicodedata.normalize("NFKC", str(person)).strip() or None

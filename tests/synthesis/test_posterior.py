@@ -1,0 +1,37 @@
+"""Claims about the mean of a count: it is that of the sum over all counts, for any noise, mean and released number."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from adept.synthesis.posterior import expected_counts
+
+COUNTS = np.arange(20_000.0)
+
+
+def summed(released: float, mean: float, decay: float) -> float:
+    """The definition: all counts, weighted by prior and noise."""
+    logs = COUNTS * np.log(mean / (1 + mean)) + np.abs(released - COUNTS) * np.log(decay)
+    weights = np.exp(logs - logs.max())
+    return float((weights * COUNTS).sum() / weights.sum())
+
+
+@pytest.mark.parametrize("decay", [0.018, 0.37, 0.6, 0.97])
+def test_the_mean_is_that_of_the_sum_over_all_counts(decay: float) -> None:
+    means = [1e-9, 0.01, decay / (1 - decay), 1.0, 30.0, 500.0]  # the third: both pieces rise and fall alike
+    cases = np.array(list(itertools.product([-30.0, -1.0, 0.0, 1.0, 7.0, 60.0, 900.0], means)))
+    found = expected_counts(cases[:, 0], cases[:, 1], decay=decay)
+    assert found == pytest.approx([summed(*case, decay) for case in cases], rel=1e-6, abs=1e-12)
+
+
+def test_little_noise_is_believed_and_much_is_not() -> None:
+    released, means = np.array([40.0, 40.0]), np.array([2.0, 2.0])
+    assert expected_counts(released, means, decay=1e-6) == pytest.approx([40.0, 40.0], abs=1e-3)
+    assert (expected_counts(released, means, decay=0.999) < 3).all()
+
+
+def test_huge_counts_stay_finite() -> None:
+    found = expected_counts(np.array([1e7, -1e7, 1e7]), np.array([1e7, 1e-9, 1e-9]), decay=0.5)
+    assert np.isfinite(found).all()
+    assert found[0] == pytest.approx(1e7, rel=1e-6)

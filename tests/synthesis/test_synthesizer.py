@@ -1,0 +1,153 @@
+"""Claims about synthetic text: it is public text, counts say how much of what, and nothing else of the records is read.
+
+Releases cannot be seeded: tests of utility have margins of many standard errors, and none has a share of false alarms above 1e-9.
+"""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adept import Synthesizer
+from adept.data.corpus import Corpus
+from adept.errors import ConfigurationError, ReleaseRefused
+from adept.evaluation.classifiers import evaluate
+from adept.mechanisms import Votes
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.config import TrainingData
+from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.synthesis.synthesizer import Pair, Release
+
+Loaded = tuple[Autoencoder, Tokenizer]
+
+
+@pytest.fixture(scope="module")
+def labels(travel: dict[str, Corpus]) -> list[str]:
+    return sorted(set(travel["train"].labels or []))
+
+
+@pytest.fixture(scope="module")
+def synthesizer(loaded: Loaded, travel: dict[str, Corpus], labels: list[str]) -> Synthesizer:
+    return Synthesizer(*loaded, votes=Votes(epsilon=2.0), label_set=labels, texts=travel["train"].texts)
+
+
+def exact(synthesizer: Synthesizer, records: Corpus) -> Release:
+    """Counts without noise."""
+    tally = synthesizer.tally()
+    tally.add(synthesizer.vote(records.texts, records.labels))
+    return Release(tally.counts.reshape(synthesizer.cells.size, -1))
+
+
+def accuracy(records: list[Pair], test: Corpus) -> float:
+    corpus = Corpus([text for text, _ in records], [str(label) for _, label in records])
+    return evaluate(corpus, test).accuracy.value
+
+
+def test_synthetic_records_teach_a_classifier_what_an_empty_file_does_not(
+    synthesizer: Synthesizer, travel: dict[str, Corpus]
+) -> None:
+    private = travel["validation"]
+    assert accuracy(synthesizer.synthesize(private.texts, private.labels), travel["test"]) > 0.75
+    assert accuracy(synthesizer.synthesize([], [], rows=len(private)), travel["test"]) < 0.5
+
+
+def test_only_public_texts_and_known_labels_are_written(synthesizer: Synthesizer, travel: dict[str, Corpus]) -> None:
+    records = synthesizer.synthesize(["a secret that nobody else says"] * 200, [synthesizer.labels[0]] * 200)
+    assert {text for text, _ in records} <= set(travel["train"].texts)
+    assert {label for _, label in records} <= set(synthesizer.labels)
+
+
+def test_the_noisy_counts_decide_all_that_is_written(synthesizer: Synthesizer, travel: dict[str, Corpus]) -> None:
+    tally = synthesizer.tally()
+    tally.add(synthesizer.vote(travel["validation"].texts, travel["validation"].labels))
+    release = synthesizer.release(tally)
+    first = list(synthesizer.write(release))
+    assert first == list(synthesizer.write(release))
+    assert len(first) == max(0, release.counts.sum())
+    assert len(list(synthesizer.write(release, rows=77))) == 77
+    assert synthesizer.stands_out(release)
+
+
+def test_without_noise_labels_are_about_as_common_as_they_were(
+    synthesizer: Synthesizer, travel: dict[str, Corpus]
+) -> None:
+    release, common = exact(synthesizer, travel["validation"]), Counter(travel["validation"].labels)
+    assert release.counts.sum(axis=0).tolist() == [common[str(label)] for label in synthesizer.labels]
+    written = Counter(label for _, label in synthesizer.write(release))
+    assert sum(abs(written[label] - count) for label, count in common.items()) < 0.5 * len(travel["validation"])
+
+
+def test_rows_that_cannot_vote_change_nothing_and_raise_nothing(synthesizer: Synthesizer) -> None:
+    known = synthesizer.labels[0]
+    texts: list[Any] = [None, 3, "show me flights", "show me flights", ""]
+    tally = synthesizer.tally()
+    tally.add(synthesizer.vote(texts, [known, known, "unheard of", None, known]))
+    assert tally.counts.sum() == 1  # the empty text is a text
+    assert (tally.notes.no_text, tally.notes.outside) == (2, 2)
+
+
+def test_of_an_empty_collection_hardly_anything_stands_out(synthesizer: Synthesizer) -> None:
+    """Noise alone does so in one release of 20 at most: 30 of 60 have a probability below 1e-20."""
+    found = [synthesizer.stands_out(synthesizer.release(synthesizer.tally())) for _ in range(60)]
+    assert sum(found) < 30
+
+
+def test_a_person_has_as_many_votes_as_were_agreed(
+    loaded: Loaded, synthesizer: Synthesizer, travel: dict[str, Corpus], labels: list[str]
+) -> None:
+    agreed = Synthesizer(
+        *loaded, votes=Votes(epsilon=2.0, votes_per_person=2), label_set=labels, texts=travel["train"].texts
+    )
+    tally = agreed.tally()
+    tally.add(agreed.vote(travel["test"].texts, travel["test"].labels), ["ann"] * len(travel["test"]))
+    assert tally.counts.sum() == agreed.guarantee.sensitivity == 2
+    assert agreed.cells.size < synthesizer.cells.size
+
+
+def test_labels_can_be_left_out(loaded: Loaded, travel: dict[str, Corpus]) -> None:
+    records = Synthesizer(*loaded, votes=Votes(epsilon=4.0), texts=travel["train"].texts).synthesize(
+        travel["validation"].texts
+    )
+    assert {label for _, label in records} == {None}
+    assert len(records) == pytest.approx(len(travel["validation"]), rel=0.2)
+
+
+def test_the_model_brings_its_own_public_texts(loaded: Loaded) -> None:
+    synthesizer = Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=["a", "b"])
+    assert synthesizer.cells.texts
+    assert synthesizer.neighbours == "add_or_remove"
+
+
+@pytest.mark.parametrize("labels", [["a"], ["a", "a"], "ab", ["a", 3]])
+def test_what_is_no_label_set_is_refused(loaded: Loaded, labels: Any) -> None:
+    with pytest.raises(ConfigurationError, match="label_set must"):
+        Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=labels)
+
+
+def test_more_cells_than_memory_holds_are_refused(loaded: Loaded) -> None:
+    many = [str(number) for number in range(2**20)]
+    with pytest.raises(ConfigurationError, match="cells must be an integer between 1 and 16"):
+        Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=many, cells=17)
+
+
+def test_labels_are_given_with_a_label_set_and_only_then(synthesizer: Synthesizer) -> None:
+    with pytest.raises(ConfigurationError, match="labels must be given"):
+        synthesizer.synthesize(["a text"])
+    with pytest.raises(ConfigurationError, match="same length"):
+        synthesizer.synthesize(["a text"], ["a", "b"])
+
+
+def test_a_model_of_private_text_is_refused(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loaded[0], "training_data", TrainingData("secret", False, 3))
+    with pytest.raises(ReleaseRefused, match="accept_private_model"):
+        Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=["a", "b"])
+
+
+def test_records_of_one_cell_are_indistinguishable(synthesizer: Synthesizer) -> None:
+    """Their counts are equal, and so is all that is computed from them."""
+    places = synthesizer.cells.places
+    one, other = np.flatnonzero(places == np.bincount(places).argmax())[:2]
+    label = [str(synthesizer.labels[0])]
+    votes = [synthesizer.vote([synthesizer.cells.texts[place]], label) for place in (one, other)]
+    assert votes[0] == votes[1]
