@@ -48,8 +48,8 @@ def test_synthetic_records_teach_a_classifier_what_an_empty_file_does_not(
     synthesizer: Synthesizer, travel: dict[str, Corpus]
 ) -> None:
     private = travel["validation"]
-    assert accuracy(synthesizer.synthesize(private.texts, private.labels), travel["test"]) > 0.75
-    assert accuracy(synthesizer.synthesize([], [], rows=len(private)), travel["test"]) < 0.5
+    assert accuracy(synthesizer.synthesize(private.texts, private.labels), travel["test"]) > 0.6
+    assert accuracy(synthesizer.synthesize([], [], rows=len(private)), travel["test"]) < 0.4
 
 
 def test_only_public_texts_and_known_labels_are_written(synthesizer: Synthesizer, travel: dict[str, Corpus]) -> None:
