@@ -6,7 +6,7 @@ record votes for the codeword nearest to it, with its label. (HWU64, 128 codewor
 label of their codeword as .56 with topics alone, .62 with the lexicon alone and .66 with both.)
 
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text, to
-the last bit (``adept.models.network.inference``), and so does a sum of its words' vectors. Products of matrices do not: how they
+the last bit (````), and so does a sum of its words' vectors. Products of matrices do not: how they
 round depends on the number of rows. So features and codewords are whole numbers, GRID to a unit, in floats: every partial sum of a
 product stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions. Ties go to the first codeword.
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from adept.errors import ConfigurationError
 from adept.evaluation.meaning import Meaning
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.inference import reader_of
+from  import reader_of
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 GRID = 4096  # whole numbers to a unit of features
