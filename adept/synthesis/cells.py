@@ -6,7 +6,7 @@ record votes for the codeword nearest to it, with its label. (HWU64, 128 codewor
 label of their codeword as .56 with topics alone, .62 with the lexicon alone and .66 with both.)
 
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text, to
-the last bit (````), and so does a sum of its words' vectors. Products of matrices do not: how they
+the last bit (``adept.models.network.encoding``), and so does a sum of its words' vectors. Products of matrices do not: how they
 round depends on the number of rows. So features and codewords are whole numbers, GRID to a unit, in floats: every partial sum of a
 product stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions. Ties go to the first codeword.
 
@@ -26,15 +26,12 @@ from numpy.typing import NDArray
 from adept.errors import ConfigurationError
 from adept.evaluation.meaning import Meaning
 from adept.models.network.autoencoder import Autoencoder
-from  import reader_of
+from adept.models.network.encoding import encoder_of
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 GRID = 4096  # whole numbers to a unit of features
-PER_NAT, ALL_CELLS = (
-    128,
-    1024,
-)  # codewords at a budget of 1 for one vote: so many, or so many cells of all labels together
-FEWEST, MOST = 16, 1024
+PER_NAT = 128  # codewords at a budget of 1 for one vote
+FEWEST, MOST = 16, 512
 TEXTS_EACH = 4  # public texts that a codeword has at least, on average
 MOST_CELLS = 1 << 24
 FULL_BATCH, ROUNDS = 20_000, 30  # texts that k-means reads in each step; its steps
@@ -65,7 +62,7 @@ class PublicCells:
             raise ConfigurationError(
                 f"cells must be between 1 and {len(texts)}, the number of public texts, got {size}"
             )
-        self._tokenizer, self._length, self._read = tokenizer, model.config.max_length, reader_of(model)
+        self._tokenizer, self._length, self._read = tokenizer, model.config.max_length, encoder_of(model)
         self.texts = list(texts)
         self._meaning = Meaning(_rarity(self.texts))
         self.features = self.of(self.texts)
@@ -103,7 +100,7 @@ def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -
     Args:
         epsilon: the budget.
         sensitivity: of the counts, by which the noise grows.
-        labels: L, of which a codebook of MOST_CELLS cells has no more than so many.
+        labels: L; there are no more than MOST_CELLS cells of all labels together.
         texts: how many public texts there are.
     """
     share = epsilon / sensitivity
