@@ -8,6 +8,7 @@ answered in one of three ways: with what the decoder writes; where releases repe
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -22,6 +23,8 @@ from adept.models.network.public_texts import PublicTexts
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
 from adept.rewriting.pool import Pools, texts_of
+
+_PUBLIC: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # one for each model
 
 
 class LatentCoding(Coding):
@@ -54,7 +57,7 @@ class LatentCoding(Coding):
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles hold nothing that a call left behind, so that a coding that was used is the one it was."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_reader", "_writer", "_shelf")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_reader", "_writer", "_public")}
 
     @cached_property
     def _reader(self) -> RecurrentEncoder | LinearEncoder:
@@ -65,8 +68,10 @@ class LatentCoding(Coding):
         return Decoder(self.model)
 
     @cached_property
-    def _shelf(self) -> PublicTexts:
-        return PublicTexts.of(self.model, self.tokenizer, public_texts(self.model))
+    def _public(self) -> PublicTexts:
+        if self.model not in _PUBLIC:
+            _PUBLIC[self.model] = PublicTexts.of(self.model, self.tokenizer, public_texts(self.model))
+        return _PUBLIC[self.model]
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
@@ -80,7 +85,7 @@ class LatentCoding(Coding):
         average out over it.
         """
         if self.decoding.strategy == "nearest":
-            return [(text, None) for text in self._shelf.write(released, samples=samples, most=self.most)]
+            return [(text, None) for text in self._public.write(released, samples=samples, most=self.most)]
         if self.pools.size:
             return self.pools.draw(released, samples=samples, decode=self._decoded)
         return self._decoded(released.repeat_interleave(samples, dim=0))
