@@ -27,6 +27,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
         f"seed spaces much larger than {trials**2 / 750:.0e}, whose repetitions so few releases do not show",
         "batches of other sizes than those tried: 1 to 66, and about powers of two",
         "timing, memory, logs, and what a mechanism does after its release",
+        "what several reports of one record reveal together: audit `JointReports` of the mechanism, or reports=m",
         "what changes over days or after many more calls",
         *(f"{check.name}: {check.evidence}" for check in checks if check.verdict is Verdict.UNJUDGED),
     )

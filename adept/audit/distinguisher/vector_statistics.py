@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from adept.audit.distinguisher.pairs import PairSample
 from adept.audit.target.interface import Floats, Statistic
 
+WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm
 BINS = 48
 SMALLEST = 1e-12  # in units of clip_norm: scales and distances below it count as zero
@@ -78,7 +79,7 @@ def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic
     )
     for name, centre in (("first", first), ("second", second)):
         yield f"farthest number from the {name}", lambda z, c=centre: np.abs(z - c).max(axis=1)  # type: ignore[misc]
-    yield "coordinates without noise", lambda z: _equal(z, first, unit) - _equal(z, second, unit)
+    yield WITHOUT_NOISE, lambda z: _equal(z, first, unit) - _equal(z, second, unit)
     yield "record where the release is largest", lambda z: _where_largest(z, first, second)
 
 

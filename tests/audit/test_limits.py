@@ -1,0 +1,40 @@
+"""What an audit says it cannot have seen is what it cannot see."""
+
+import math
+
+import pytest
+from audit import collection
+from audit.asking import failed_of
+
+from adept.audit.limits import failure_trials, not_looked_at
+from adept.audit.questions import EVENT
+
+ALPHA = EVENT.share * 1e-3
+
+
+@pytest.mark.parametrize(
+    ("trials", "said"),
+    [(10_000, "none rarer than one release in 33"), (100, "so few show none")],
+)
+def test_total_failures_too_rare_for_so_few_trials_are_named(trials: int, said: str) -> None:
+    assert said in not_looked_at([], trials=trials, claimed=4.0, alpha=ALPHA)[0]
+
+
+def test_a_claim_beyond_all_trials_is_said_to_be_one() -> None:
+    assert failure_trials(0.5, claimed=60.0, alpha=ALPHA) == math.inf
+    assert "for any number of trials" in not_looked_at([], trials=100, claimed=60.0, alpha=ALPHA)[0]
+
+
+def test_the_trials_of_a_total_failure_are_those_of_right_guesses_without_a_wrong_one() -> None:
+    """By hand: 519 right guesses at epsilon 4 and alpha 8e-5, of 1.7 rounds a trial, one in fifty right."""
+    expected = -math.log(ALPHA * 0.8 / 5) / math.log1p(math.exp(-4)) / (1.7 * 0.02)
+    assert failure_trials(0.02, claimed=4.0, alpha=ALPHA) == pytest.approx(expected)
+
+
+def test_a_total_failure_is_certified_by_the_trials_that_are_named_and_not_by_half_as_many() -> None:
+    """Half as many have half as many right guesses as refute the claim, at 15 standard deviations of a count of 250."""
+    mechanism = collection.broken("one_in_fifty_is_bare")
+    trials = failure_trials(0.02, claimed=4.0, alpha=ALPHA)
+    assert failed_of({"event"}, mechanism, dim=2, trials=int(trials / 2)) == set()
+    tries = (failed_of({"event"}, mechanism, dim=2, trials=int(1.5 * trials)) == {"event"} for _ in range(3))
+    assert any(tries)

@@ -1,0 +1,92 @@
+"""Sound mechanisms with a memory are judged by releases of fresh copies, and what later reports reveal by joint reports.
+
+Audits of sound mechanisms are at confidence 1 - 1e-8, 25 of them: share of the suite's false alarms 2.5e-7.
+"""
+
+from typing import Any
+
+import pytest
+from audit import memory
+from audit.asking import failed, failed_of
+from audit.protocols import KRR
+from audit.sound import EPSILON
+from scipy.stats import binom
+
+from adept import audit
+from adept.audit import Claim, JointReports, NotJudged
+from adept.audit.distinguisher.pairs import adversarial_pairs
+from adept.errors import ConfigurationError
+
+SURE = 1 - 1e-8
+
+
+@pytest.fixture(autouse=True)
+def _few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy for each release is expensive, and a memory shows on any pair."""
+    monkeypatch.setattr(
+        "adept.audit.auditor.every_pair", lambda target: adversarial_pairs(target.dim, clip_norm=1.0)[:3]
+    )
+    monkeypatch.setattr("adept.audit.checks.metadata.SECONDS", 0.0)
+
+
+def outcome(mechanism: Any, **options: Any) -> tuple[str, set[str]]:
+    try:
+        result = audit.run(mechanism, dim=2, **options)
+    except NotJudged as unjudged:
+        return "not judged", failed(unjudged.result)
+    return result.outcome, failed(result)
+
+
+@pytest.mark.parametrize("kind", memory.DECLARED)
+def test_a_declared_memory_is_judged_and_no_violation_is_found(kind: type[Any], few_calls: None) -> None:
+    assert outcome(Claim(kind(), memoised=True), trials=100, confidence=SURE) == ("not refuted", set())
+
+
+@pytest.mark.parametrize("kind", memory.UNDECLARED)
+def test_no_violation_is_found_in_an_undeclared_memory_that_keeps_its_claim(kind: type[Any], few_calls: None) -> None:
+    assert outcome(kind(), trials=100, confidence=SURE)[1] == set()
+
+
+def test_an_audit_leaves_a_mechanism_with_a_memory_as_it_was_given(few_calls: None) -> None:
+    mechanism = memory.RefusesValuesWhenItsBudgetIsSpent()
+    audit.run(Claim(mechanism, memoised=True), trials=100, confidence=SURE)
+    assert mechanism.left == 10
+
+
+def test_permanent_responses_reveal_no_more_in_many_reports_than_in_one() -> None:
+    """Five reports are claimed at the epsilon of one, which they would break by far if each had noise of its own."""
+    permanent = JointReports(Claim(memory.RemembersRecords(), memoised=True), reports=5)
+    assert permanent.epsilon == EPSILON
+    assert failed_of({"event"}, permanent, dim=2, trials=300, confidence=SURE) == set()
+    fresh = JointReports(memory.OnVectors(), reports=5, epsilon=EPSILON)
+    assert failed_of({"event"}, fresh, dim=2, trials=5_000) == {"event"}
+
+
+def test_later_reports_with_less_noise_are_found_by_joint_reports_alone() -> None:
+    mechanism = Claim(memory.HasLessNoiseForLaterReports(), memoised=True)
+    assert failed_of({"event"}, mechanism, dim=2, trials=300, confidence=SURE) == set()
+    assert failed_of({"event"}, JointReports(mechanism, reports=4), dim=2, trials=800) == {"event"}
+
+
+@pytest.mark.parametrize("reports", [1, 3])
+def test_reports_of_values_compose(reports: int) -> None:
+    """The best rule of three reports, all alike, is right e^6 times as often as wrong: more is certified than of one report."""
+    joint = JointReports(KRR(2.0, 4), reports=reports)
+    result = audit.run(joint, trials=4_000, confidence=SURE)
+    assert not result.violated
+    assert (result.certified_epsilon > 2.0) == (reports == 3)
+    assert joint.name == f"{reports} reports of KRR"
+
+
+def test_reports_are_a_number() -> None:
+    with pytest.raises(ConfigurationError, match="reports must be an integer of at least 1, got 0"):
+        JointReports(KRR(2.0, 4), reports=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("confidence", [0.9, 0.999])
+def test_false_positives_of_mechanisms_with_a_memory_are_no_more_frequent_than_alpha(confidence: float) -> None:
+    """False alarms of this test: 1e-6 each."""
+    mechanisms = [Claim(kind(), memoised=True) for kind in memory.DECLARED] + [kind() for kind in memory.UNDECLARED]
+    found = sum(bool(outcome(each, trials=300, confidence=confidence)[1]) for each in mechanisms for _ in range(10))
+    assert found <= binom.ppf(1 - 1e-6, 10 * len(mechanisms), 1 - confidence)

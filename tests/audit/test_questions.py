@@ -1,0 +1,31 @@
+"""The tables of questions keep to their alpha and can be read."""
+
+from typing import Any
+
+import pytest
+
+from adept.audit import questions
+
+TABLES = {
+    "vectors": questions.OF_VECTORS,
+    "values": questions.OF_VALUES,
+    "responses": questions.OF_RESPONSES,
+    "guessing game": questions.GUESSING_GAME,
+    "replay": questions.REPLAY,
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_shares_of_alpha_add_up_to_at_most_one(table: list[Any]) -> None:
+    assert all(question.share >= 0 for question in table)
+    assert sum(question.share for question in table) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_every_row_has_a_name_of_its_own_a_question_and_what_it_sees(table: list[Any]) -> None:
+    assert len({question.name for question in table}) == len(table)
+    assert all(question.asks.endswith("?") and question.sees.startswith("Sees ") for question in table)
+
+
+def test_every_table_looks_at_releases() -> None:
+    assert all(any(question.of_releases for question in table) for table in TABLES.values())
