@@ -106,11 +106,11 @@ class Foreign:
         vars(self).update(declared)
 
 
-def declares(scale: Callable[[int], float], *, exact: bool = False, law: str = "laplace") -> dict[str, Any]:
+def declares(scale: Callable[[int], float], *, exact: bool = False, noise: str = "laplace") -> dict[str, Any]:
     def guarantee(dim: int) -> Any:
         return SimpleNamespace(scale=scale(dim), exact=exact)
 
-    return {"noise": law, "guarantee": guarantee, "project": SqrtNLaplace(epsilon=EPSILON).project}
+    return {"noise": noise, "guarantee": guarantee, "project": SqrtNLaplace(epsilon=EPSILON).project}
 
 
 def right_scale(dim: int) -> float:

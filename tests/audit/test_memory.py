@@ -70,7 +70,7 @@ def test_later_reports_with_less_noise_are_found_by_joint_reports_alone() -> Non
 
 @pytest.mark.parametrize("reports", [1, 3])
 def test_reports_of_values_compose(reports: int) -> None:
-    """The best rule of three reports, all alike, is right e^6 times as often as wrong: more is certified than of one report."""
+    """The best rule of three equal reports is right e^6 times as often as wrong: more is certified than of one report."""
     joint = JointReports(KRR(2.0, 4), reports=reports)
     result = audit.run(joint, trials=4_000, confidence=SURE)
     assert not result.violated

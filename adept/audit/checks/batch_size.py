@@ -2,13 +2,13 @@
 
 Batches of one and of three are games whose every release is a call of its own, played where a pilot sees a difference from large
 batches. For other sizes, such as one row more than a chunk or as many as a buffer holds, one record is released a few times in
-batches of many sizes, and the spread of its first, middle and last row is taken. Where one is far calmer than most, a game is
+batches of many sizes, and the spread of its first, middle and last row is taken. Where one is far smaller than most, a game is
 played there. A fair coin picks one of two records for that row, the rest of the batch stays what it is, and a rule guesses which
 from that row alone.
 
 Claim: what the game certifies is a lower bound on epsilon, wrong with probability at most alpha. Proof: size, place and the rest
 of the batch are fixed before a counted release is drawn, so the row is the release of a record by one mechanism, which the claim
-covers as it does any other; the rest is that of `distinguisher.choice`. Nothing is certified where nothing is calm.
+covers as it does any other; the rest is that of `distinguisher.choice`. Nothing is certified where no spread is small.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +30,9 @@ from adept.audit.target.value import ValueTarget
 from adept.audit.target.vector import VectorTarget
 
 SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
-TIMES = 3  # releases of a batch that tell how calm its rows are
-AGAIN, CALMEST = 15, 4  # releases once more, of the calmest few
-CALM = 0.1  # of the median spread, a release
+TIMES = 3  # releases of a batch that show how much its rows vary
+AGAIN, FEWEST = 15, 4  # releases once more, of the few rows that vary least
+SMALL = 0.1  # of the median spread: less is suspicious
 TRIALS, SECONDS = 1000, 3.0
 ONE_TRIALS, THREE_TRIALS, LATE_TRIALS = 2500, 3000, 1000  # the last where the claim is refuted already
 VALUE_TRIALS, VALUE_PAIRS = 3000, 6
@@ -111,17 +111,19 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     tried = [size for size, total in zip(SIZES, np.cumsum(SIZES).tolist(), strict=True) if total <= most]
     if not tried:
         raise MechanismFailure(f"the mechanism is too slow for batches of {len(SIZES)} sizes in {SECONDS:g} s")
-    spread = {(size, name): calm for size in tried for name, calm in _spreads(target, size, times=TIMES).items()}
-    calmest = sorted(spread, key=spread.__getitem__)[:CALMEST]
-    again = {(size, name): _spreads(target, size, times=AGAIN)[name] for size, name in calmest}
+    spread = {(size, name): each for size in tried for name, each in _spreads(target, size, times=TIMES).items()}
+    least = sorted(spread, key=spread.__getitem__)[:FEWEST]
+    again = {(size, name): _spreads(target, size, times=AGAIN)[name] for size, name in least}
     size, name = min(again, key=again.__getitem__)
-    if again[size, name] >= CALM * float(np.median(list(spread.values()))):
-        return Finding(failed=False, evidence=f"no row of a batch of {tried[0]} to {tried[-1]} is calmer than most")
+    if again[size, name] >= SMALL * float(np.median(list(spread.values()))):
+        return Finding(
+            failed=False, evidence=f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
+        )
     placed = target.asked_as(Placed(target.mechanism, size, PLACES[name](size)))
     pairs = [pair for pair in adversarial_pairs(placed.dim, clip_norm=placed.clip_norm) if pair.name in PAIRS]
     trials = placed.affordable(min(TRIALS, experiment.trials), seconds=SECONDS)
     found = experiment.with_pairs(pairs, trials, placed).refute(alpha=alpha)
-    return replace(found, evidence=f"the {name} of {size} rows is calm; {found.evidence}")
+    return replace(found, evidence=f"the {name} of {size} rows varies little; {found.evidence}")
 
 
 def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]:

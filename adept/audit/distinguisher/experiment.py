@@ -76,7 +76,7 @@ class Experiment(Generic[TargetT]):
         find_pairs: the pairs on which the target is tried, beside the caller's own.
         trials: releases of each input, those that choose the distinguishers among them.
         given: the caller's own pairs.
-        progress: told of the releases that the main game counted, and of how many there are to count.
+        progress: is given the releases that the main game counted, and how many there are to count.
     """
 
     target: TargetT
@@ -222,8 +222,8 @@ def certify(
 
     Args:
         alpha: chance of error of each distinguisher.
-        advance: told of the releases counted.
-        enough: told the score of the first look and the share of releases drawn; if it says yes, the rest is not drawn.
+        advance: is given the releases counted.
+        enough: is given the score of a look and the share of releases drawn; if it says yes, the rest is not drawn.
         claim: the epsilon that is to be refuted: the rest is not drawn once no rule can be expected to refute it. Without one,
             the bound itself is what is wanted.
     """

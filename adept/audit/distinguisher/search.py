@@ -57,11 +57,11 @@ def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
 def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> list[Pair]:
     releases = releases.clip(-target.largest, target.largest)
     spread, distance = _spread(releases), np.linalg.norm(releases.mean(axis=0), axis=1)
-    calm, wild, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))
+    least, most, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))
     blown = records[int(_along(records, releases).argmax())]
     return [
-        Pair(name="found, calmest and wildest", first=calm, second=wild, hard=True),
-        Pair(name="found, calmest and its opposite", first=calm, second=-calm),
+        Pair(name="found, least and most varied", first=least, second=most, hard=True),
+        Pair(name="found, least varied and its opposite", first=least, second=-least),
         Pair(name="found, farthest and its opposite", first=far, second=-far),
         Pair(name="found, farthest along itself and its opposite", first=blown, second=-blown),
     ]

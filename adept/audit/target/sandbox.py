@@ -140,7 +140,7 @@ def fitted(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Return the seconds of a call: of processor time on average, one in ten may be dear, or the shortest wait if that is longer.
+    """Return the seconds of a call: of processor time on average, as one in ten may be expensive, or the shortest wait.
 
     The machine may be busy with something else, which delays some calls and costs no processor time. What the first call of all
     imports and computes for those that follow is paid once, and not counted; nor is Python's collecting of garbage, which takes

@@ -1,4 +1,4 @@
-"""What a call costs is known although one in ten is dear or rows cost nothing, and releases of any width are read at one."""
+"""What a call costs is known although one in ten is expensive or rows cost nothing, and releases of any width are read at one."""
 
 import gc
 import math
@@ -16,19 +16,19 @@ from adept.audit.result import MechanismFailure
 from adept.audit.target.sandbox import Caller, cost, fitted
 from adept.audit.target.vector import CALL_ELEMENTS, VectorTarget
 
-DEAR = 0.01  # seconds of processor time
+EXPENSIVE = 0.01  # seconds of processor time
 
 
 def test_a_call_of_which_one_in_ten_is_dear_costs_its_mean() -> None:
     numbers = count(1)
 
     def call() -> None:
-        started, dear = time.thread_time(), next(numbers) % 10 == 0
-        while dear and time.thread_time() < started + DEAR:
+        started, expensive = time.thread_time(), next(numbers) % 10 == 0
+        while expensive and time.thread_time() < started + EXPENSIVE:
             pass
 
-    assert cost(call) >= 0.4 * DEAR / 10  # the shortest call costs a thousandth of that
-    assert cost(lambda: None) < 0.1 * DEAR / 10
+    assert cost(call) >= 0.4 * EXPENSIVE / 10  # the shortest call costs a thousandth of that
+    assert cost(lambda: None) < 0.1 * EXPENSIVE / 10
 
 
 def test_what_the_first_call_alone_costs_is_not_what_a_call_costs() -> None:
@@ -36,8 +36,8 @@ def test_what_the_first_call_alone_costs_is_not_what_a_call_costs() -> None:
     first = iter([True])
 
     def call() -> None:
-        started, dear = time.thread_time(), next(first, False)
-        while dear and time.thread_time() < started + 0.2:
+        started, expensive = time.thread_time(), next(first, False)
+        while expensive and time.thread_time() < started + 0.2:
             pass
 
     assert cost(call) < 0.002
@@ -52,7 +52,7 @@ def test_garbage_is_not_collected_at_a_calls_expense() -> None:
 
 
 def test_a_call_that_waits_costs_its_wait() -> None:
-    assert cost(lambda: time.sleep(DEAR)) >= DEAR
+    assert cost(lambda: time.sleep(EXPENSIVE)) >= EXPENSIVE
 
 
 def test_releases_of_another_width_are_cut_off_or_lack_numbers() -> None:
@@ -102,7 +102,7 @@ class Costly:
 
     def privatize(self, latents: Tensor) -> Tensor:
         started = time.thread_time()
-        while time.thread_time() < started + DEAR:
+        while time.thread_time() < started + EXPENSIVE:
             pass
         return latents + torch.randn_like(latents)
 
@@ -110,4 +110,4 @@ class Costly:
 def test_calls_that_cost_the_same_whatever_their_rows_are_paid_for_too() -> None:
     """Of the longest calls, a hundred are affordable in a second; rows that seem to cost nothing would be as many as one likes."""
     target = VectorTarget(Costly(), dim=1024)
-    assert 0 < target.affordable(10**9, seconds=100 * DEAR) <= 100 * CALL_ELEMENTS / 1024
+    assert 0 < target.affordable(10**9, seconds=100 * EXPENSIVE) <= 100 * CALL_ELEMENTS / 1024
