@@ -13,7 +13,7 @@ from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.models.adaptation.examples import adapt
 from adept.models.network.card import model_card
-from adept.models.training.config import MODEL, TrainerConfig, TrainingConfig, check_accelerator
+from adept.models.training.config import MODEL, OptimiserConfig, TrainerConfig, check_accelerator
 from adept.rewriting.loading import load_model
 
 
@@ -50,7 +50,7 @@ class AdaptConfig:
     seed: int = 0
     """Of the clusters that topics and codewords are placed by."""
     trainer: Epochs = field(default_factory=Epochs)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
+    training: OptimiserConfig = field(default_factory=OptimiserConfig)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def run(config: AdaptConfig) -> AdaptResult:
             model,
             tokenizer,
             Corpus(examples),
-            training=config.training,
+            optimiser=config.training,
             trainer=trainer,
             output_dir=directory,
             seed=config.seed,

@@ -65,7 +65,7 @@ def fields_of(module: str, name: str, *, prefix: str = "", heading: str = "") ->
                 yield Field(prefix + field, heading, sentence, _value(home, line.value), ast.unparse(kind))
     for base in node.bases:
         if isinstance(base, ast.Name):
-            yield from fields_of(home, base.id, prefix=prefix, heading=summary(home, base.id))
+            yield from fields_of(home, base.id, prefix=prefix, heading=heading if prefix else summary(home, base.id))
 
 
 def summary(module: str, name: str) -> str:

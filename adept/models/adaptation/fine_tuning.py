@@ -1,7 +1,6 @@
 """Trains an adapted model's decoder further; a module of its own because a trainer takes seconds to import."""
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 from adept.data.corpus import Corpus
@@ -9,7 +8,7 @@ from adept.models.adaptation.examples import BESIDE, WEIGHT, own_texts
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import TOPICS
-from adept.models.training.config import FitResult, TrainerConfig, TrainingConfig
+from adept.models.training.config import ContentConfig, FitResult, OptimiserConfig, TrainerConfig, TrainingConfig
 from adept.models.training.resuming import TrainSpec
 from adept.models.training.run import fit
 
@@ -19,7 +18,7 @@ def fine_tune(
     tokenizer: Tokenizer,
     examples: Corpus,
     *,
-    training: TrainingConfig,
+    optimiser: OptimiserConfig,
     trainer: TrainerConfig,
     output_dir: Path,
     seed: int = 0,
@@ -27,12 +26,11 @@ def fine_tune(
     """Train an adapted model's decoder in place, on the examples beside as many of its own texts as ``adapt`` takes."""
     own = own_texts(model)
     beside = random.Random(seed).sample(own, min(BESIDE, len(own)))
-    topics = replace(training, content=replace(training.content, kind=TOPICS))
     spec = TrainSpec(
         clip=model.clip,
         training_data=model.training_data,
         model=model.config,
-        training=topics,
+        training=TrainingConfig(**vars(optimiser), content=ContentConfig(kind=TOPICS)),
         trainer=trainer,
         seed=seed,
     )

@@ -37,7 +37,7 @@ class ContentConfig:
 
 
 @dataclass
-class TrainingConfig:
+class OptimiserConfig:
     """How the weights are fitted."""
 
     learning_rate: float = 2e-3
@@ -50,16 +50,25 @@ class TrainingConfig:
     """Largest norm of a step's gradient."""
     patience: int = 5
     """Epochs without a better validation loss before training stops."""
-    epsilon: Any = None
-    """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at budgets drawn between them)."""
-    content: ContentConfig = field(default_factory=ContentConfig)
-    codec: CodecConfig = field(default_factory=CodecConfig)
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
             check_positive(**{f"training.{name}": getattr(self, name)})
         if not 0 <= self.weight_decay < 1e6:
             raise ConfigurationError(f"training.weight_decay must be at least 0 and finite, got {self.weight_decay}")
+
+
+@dataclass
+class TrainingConfig(OptimiserConfig):
+    """How the weights are fitted, and what is learned beside them."""
+
+    epsilon: Any = None
+    """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at budgets drawn between them)."""
+    content: ContentConfig = field(default_factory=ContentConfig)
+    codec: CodecConfig = field(default_factory=CodecConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.epsilon is not None and not 0 < self.budgets[0] <= self.budgets[1] < math.inf:
             raise ConfigurationError(f"training.epsilon must be null, positive or [low, high], got {self.epsilon}")
 

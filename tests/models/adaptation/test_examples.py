@@ -15,7 +15,7 @@ from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder, TrainingData
 from adept.models.network.batching import pad
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.training.config import TrainerConfig, TrainingConfig
+from adept.models.training.config import OptimiserConfig, TrainerConfig
 from adept.rewriting.loading import load_model
 from adept.rewriting.pool import pool_size
 from adept.rewriting.rewriter import Rewriter
@@ -131,6 +131,6 @@ def test_an_adapted_model_is_saved_and_can_be_trained_on(adapted: Loaded, tmp_pa
     rows = tokenizer.encode(EXAMPLES, max_length=40)
     assert torch.equal(again[0].encode(pad(rows)), model.encode(pad(rows)))
     one = TrainerConfig(max_epochs=1)
-    fine_tune(*again, Corpus(EXAMPLES), training=TrainingConfig(), trainer=one, output_dir=tmp_path)
+    fine_tune(*again, Corpus(EXAMPLES), optimiser=OptimiserConfig(), trainer=one, output_dir=tmp_path)
     assert torch.equal(again[0].encode(pad(rows)), model.encode(pad(rows)))
     assert not torch.equal(again[0].to_words.weight, before)
