@@ -5,10 +5,9 @@ from typing import Any
 
 from adept.attacks.bounds import Rate
 from adept.attacks.result import AttackRow
-from adept.comparison.attacks import AttackLine
-from adept.comparison.cells import Cell
-from adept.comparison.families import Family
-from adept.comparison.results import Row
+from adept.comparison import attacks
+from adept.comparison.plan import Cell, Family
+from adept.comparison.results import AttackLine, Row
 from adept.mechanisms.guarantee import Guarantee
 
 BASE = Row(
@@ -71,20 +70,20 @@ def make_kept(*, slots: bool = True) -> list[Row]:
 
 def make_mixed() -> list[Row]:
     """The same beside what must not be mixed with it: a second model, other decoders, a look-up and a second classifier."""
-    light = {"clip": "sphere", "content": "labels"}
+    topics = {"clip": "sphere", "content": "topics"}
     rows = [
         *make_rows(),
         replace(BASE, mechanism="public_only", accuracy=0.85, epsilon=0.0, majority_accuracy=0.1),
-        made("random", 0.2, **light),
-        made("identity", 0.87, **light),
-        made("random", 0.3, decoder="latents", classifier="logistic", **light),
+        made("random", 0.2, **topics),
+        made("identity", 0.87, **topics),
+        made("random", 0.3, decoder="latents", classifier="logistic", **topics),
     ]
     for epsilon in BUDGETS:
         rows += [
             made("lookup", 0.45, epsilon, clip=None, content=None, decoder="nearest"),
-            made("learned_codebook", 0.75, epsilon, **light),
-            made("learned_codebook", 0.11, epsilon, decoder="nearest", **light),
-            made("learned_codebook", 0.99, epsilon, decoder="latents", classifier="logistic", **light),
+            made("learned_codebook", 0.75, epsilon, **topics),
+            made("learned_codebook", 0.11, epsilon, decoder="nearest", **topics),
+            made("learned_codebook", 0.99, epsilon, decoder="latents", classifier="logistic", **topics),
         ]
     return rows + [
         replace(row, classifier="lstm", accuracy=row.accuracy / 2) for row in rows if row.classifier == "tfidf"
@@ -113,4 +112,4 @@ def line_of(
         detail={"candidates": 1200, **detail},
     )
     promise = replace(Guarantee.pure(epsilon=epsilon, exact=True, text=""), claimed_epsilon=8.0)
-    return AttackLine.of(Cell(mechanism, 8.0, "lstm", "tfidf", Family("l2", "none")), promise, row)
+    return attacks._line(Cell(mechanism, 8.0, "lstm", "tfidf", Family("l2", "none")), promise, row)

@@ -16,7 +16,7 @@ from adept.__main__ import COMMANDS
 from adept.cli.process import EXTRAS
 
 ROOT = Path(__file__).parent.parent
-EXTRA = ("datasets", "jinja2", "matplotlib", "pandas", "sacrebleu")  # what `pip install adept-dp` alone does not bring
+EXTRA = ("datasets", "jinja2", "matplotlib", "sacrebleu")  # what `pip install adept-dp` alone does not bring
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from typing import Any
 
 from adept.attacks.result import AttackRow
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.studies.figures import INK, PALETTE, drawing, legend
+from adept.plotting import INK, PALETTE, drawing, legend
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
 

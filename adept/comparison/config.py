@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from adept.comparison.results import JOINT_RESPONSE, REFERENCES
+from adept.comparison.results import COPY, JOINT, JOINT_RESPONSE, REFERENCES
 from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
@@ -15,7 +15,7 @@ from adept.models.training.config import TrainerConfig, TrainingConfig
 
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
 PROTOCOLS = ("disjoint", PAPER)
-LABELS = ("copy", JOINT_RESPONSE, "randomized_response")
+LABELS = (COPY, JOINT, JOINT_RESPONSE, "randomized_response")
 
 
 @dataclass
@@ -38,7 +38,8 @@ class CompareConfig(Columns):
 
     # --- Labels and classifiers
     labels: str = "copy"
-    """What becomes of labels: copy (not private) | joint_response (one symbol with the text) | randomized_response."""
+    """What becomes of labels: copy (not private) | joint (the decoder writes them, from models of public labels) |
+    joint_response (one symbol with the text) | randomized_response."""
     label_epsilon: float | None = None
     """Of randomized_response: the part of each epsilon that the label gets."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
@@ -76,14 +77,11 @@ class CompareConfig(Columns):
         for name in ("samples", "processes"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.alternatives and self.labels == JOINT_RESPONSE:
-            raise ConfigurationError(
-                f"labels must be copy or randomized_response with alternatives=true, got {JOINT_RESPONSE}: words hold no label"
-            )
-        if self.attacks and self.labels == JOINT_RESPONSE:
-            raise ConfigurationError(
-                f"labels must be copy or randomized_response with attacks=true, got {JOINT_RESPONSE}: texts alone are reconstructed"
-            )
+        for name, asked in (("alternatives", self.alternatives), ("attacks", self.attacks)):
+            if asked and self.labels in (JOINT, JOINT_RESPONSE):
+                raise ConfigurationError(
+                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts alone"
+                )
         self._check_budgets()
 
     def _check_budgets(self) -> None:
@@ -92,6 +90,10 @@ class CompareConfig(Columns):
         if self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons):
             raise ConfigurationError(
                 f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is the text's"
+            )
+        if self.labels == JOINT and "description" in self.mechanisms:
+            raise ConfigurationError(
+                "mechanisms must be on latents for labels=joint, got description, which writes no labels"
             )
         for mechanism in self.mechanisms:
             for epsilon in self.epsilons:

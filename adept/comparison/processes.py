@@ -7,16 +7,21 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
 
 import torch
 
 from adept.errors import DataError
 
-Job = Callable[[], object]  # makes something on disk, which is whole there or not at all, whenever it is killed
+T = TypeVar("T")
 
 
-def in_processes(jobs: Sequence[Job], *, processes: int) -> Iterator[object]:
+def in_processes(jobs: Sequence[Callable[[], T]], *, processes: int) -> Iterator[T]:
     """Yield what jobs return, as they end; the processes share the cores.
+
+    Args:
+        jobs: each makes something on disk, which is whole there or not at all, whenever it is killed.
+        processes: how many at a time.
 
     Raises:
         DataError: a process was killed.

@@ -5,82 +5,107 @@ on one half of the training split without the labels, and rewrites the other hal
 answers what a user gets who trains on public text and protects private text. Every comparison holds three reference rows that
 tell the figures apart: ``none`` (the text itself), ``identity`` (the rewriter without noise) and ``random`` (the same decoder on
 latents that have nothing to do with the record). A utility figure without its ``random`` row proves nothing.
+
+To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed share), ``rows`` with ``writing``
+(from a cell to its row), ``attacks``, ``audits`` and ``examples`` (what stands beside them), ``results``. ``store`` keeps it all.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from functools import partial
 
-from adept.comparison.attacks import attackable, attacked
-from adept.comparison.cells import Cell, cells
+from adept.comparison.attacks import attack_on
+from adept.comparison.audits import verdict_on
 from adept.comparison.config import CompareConfig
-from adept.comparison.families import Family
-from adept.comparison.processes import Job, in_processes
-from adept.comparison.results import Row
-from adept.comparison.seed_run import seed_rows
-from adept.comparison.store import open_directory
+from adept.comparison.examples import examples
+from adept.comparison.plan import Part, planned
+from adept.comparison.processes import in_processes
+from adept.comparison.results import Results
+from adept.comparison.rows import row_of
+from adept.comparison.store import Store
 from adept.comparison.trial import Trial
+from adept.comparison.writing import Writer
 from adept.data.corpus import Corpus, load
 from adept.data.tables import write_csv
 from adept.errors import DataError
 
-__all__ = ["CompareConfig", "Row", "compare", "planned"]
 
+class Comparison:
+    """A comparison in its directory: a new one, or one that is there and goes on where it stopped.
 
-def compare(
-    config: CompareConfig, *, progress: Callable[[int], None] = lambda done: None, beside: Sequence[Job] = ()
-) -> list[Row]:
-    """Run what is not there yet and return all rows; ``results.csv`` is in the output directory.
-
-    Args:
-        progress: called with the number of rows that are done (of ``planned``), each time there are more.
-        beside: what several processes can do meanwhile (it must be picklable); a single one leaves it to who asks for it.
+    Attributes:
+        plan: everything that it makes.
 
     Raises:
-        DataError: the data have no labels, the directory holds another comparison, or a kept file is damaged.
+        DataError: the data have no labels, or the directory holds another comparison.
     """
-    directory = open_directory(config)
-    splits = load(config.data)
-    for name in ("train", "test"):
-        if name not in splits or splits[name].labels is None:
-            raise DataError(f"the data must have a labelled {name} split to compare on: add one, or set label_column=")
-    if config.processes > 1:
-        _make_aside(config, splits, beside, progress)
-    rows: list[Row] = []
-    for seed in config.seeds:
-        for row in seed_rows(Trial(config, splits, seed)):
-            rows.append(row)
-            if config.processes == 1:
-                progress(len(rows))
-        write_csv(rows, directory / "results.csv")
-    return rows
+
+    def __init__(self, config: CompareConfig) -> None:
+        self.config, self.store = config, Store(config)
+        self.plan, self.splits = planned(config), load(config.data)
+        for name in ("train", "test"):
+            if name not in self.splits or self.splits[name].labels is None:
+                raise DataError(
+                    f"the data must have a labelled {name} split to compare on: add one, or set label_column="
+                )
+
+    def run(self) -> Iterator[int]:
+        """Make what is not there yet; yields how many rows are done, each time there are more.
+
+        Raises:
+            DataError: a kept file is damaged, or a process was killed.
+        """
+        done = 0
+        if self.config.processes > 1:
+            for made in self._run_aside():
+                yield (done := done + made)
+            return
+        for seed in self.config.seeds:
+            writer = Writer(Trial(self.store, self.splits, seed))
+            for part in self.plan.parts:
+                if part.seed == seed:
+                    for _ in _made(writer, part):
+                        yield (done := done + 1)
+
+    def _run_aside(self) -> Iterator[int]:
+        """Make every part in a process of its own; yields how many rows it has."""
+        for seed in self.config.seeds:
+            Trial(self.store, self.splits, seed)  # labels are drawn once, whatever reads them
+        # What needs no model is short: last, so that the processes end together.
+        jobs = [partial(_rows_made, self.store, self.splits, part) for part in reversed(self.plan.parts)]
+        yield from in_processes(jobs, processes=self.config.processes)
+
+    def collect(self) -> Results:
+        """Return what was made, and write its tables, ``results.csv`` and ``attacks.csv``."""
+        writers = [Writer(Trial(self.store, self.splits, seed)) for seed in self.config.seeds]
+        found = [(cell, row_of(writer, cell)) for writer in writers for cell in self.plan.cells]
+        rows = [(cell, row) for cell, row in found if row is not None]
+        write_csv([row for _, row in rows], self.store.directory / "results.csv")
+        verdicts = [verdict_on(writers[0], cell) for cell in self.plan.audited]
+        attacks = [attack_on(writers[0].trial, cell) for cell in self.plan.attacked]
+        if attacks:
+            write_csv([line for found in attacks for line in found.lines], self.store.directory / "attacks.csv")
+        return Results(self.config, [row for _, row in rows], verdicts, attacks, examples(writers[0].trial, rows))
 
 
-def planned(config: CompareConfig) -> int:
-    """Return how many rows there will be, or a few more where there is little public text."""
-    return len(cells(config)) * len(config.seeds)
+def compare(config: CompareConfig) -> Results:
+    """Run a comparison from its plan to its results."""
+    comparison = Comparison(config)
+    for _ in comparison.run():
+        pass
+    return comparison.collect()
 
 
-def _make_aside(
-    config: CompareConfig, splits: dict[str, Corpus], beside: Sequence[Job], progress: Callable[[int], None]
-) -> None:
-    """Make all rows in processes that share the cores, those of one model and seed together: then they are found."""
-    jobs: list[Job] = []
-    for seed in config.seeds:
-        _ = Trial(config, splits, seed).labels  # drawn once, whatever reads them
-        by_model: dict[Family | None, list[Cell]] = {}
-        for cell in reversed(cells(config)):  # what needs no model is short: last, so that the processes end together
-            by_model.setdefault(cell.family, []).insert(0, cell)
-        jobs += [partial(_rows_made, config, splits, seed, asked) for asked in by_model.values()]
-    made = 0
-    for found in in_processes([*jobs, *beside], processes=config.processes):
-        made += found if isinstance(found, int) else 0
-        progress(made)
+def _made(writer: Writer, part: Part) -> Iterator[None]:
+    """Make a part; yields once for each of its rows."""
+    for cell in part.cells:
+        if row_of(writer, cell):
+            yield
+    for cell in part.attacked:
+        attack_on(writer.trial, cell)
+    for cell in part.audited:
+        verdict_on(writer, cell)
 
 
-def _rows_made(config: CompareConfig, splits: dict[str, Corpus], seed: int, asked: list[Cell]) -> int:
-    trial = Trial(config, splits, seed)
-    rows = list(seed_rows(trial, asked))
-    if config.attacks and seed == config.seeds[0]:
-        for cell in attackable(asked):
-            attacked(trial, cell)
-    return len(rows)
+def _rows_made(store: Store, splits: dict[str, Corpus], part: Part) -> int:
+    """Make a part; returns how many rows it has."""
+    return sum(1 for _ in _made(Writer(Trial(store, splits, part.seed)), part))

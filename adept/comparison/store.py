@@ -15,23 +15,34 @@ or not at all; one that was damaged afterwards is named in one line, never half 
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator
+import math
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
-from torch import Tensor
+from safetensors.torch import load, save
 
-from adept.comparison.cells import Cell
+from adept.attacks.reconstruct import GivenAway
 from adept.comparison.config import CompareConfig
-from adept.comparison.families import Family
-from adept.comparison.results import Row
+from adept.comparison.plan import Cell, Family
+from adept.comparison.results import (
+    Attacked,
+    AttackLine,
+    AuditVerdict,
+    Labels,
+    Quality,
+    Released,
+    Row,
+    Written,
+)
 from adept.data.files import write_once
 from adept.errors import DataError
 from adept.evaluation.classifiers import REVISIONS
+from adept.evaluation.quality import COLUMNS
+from adept.mechanisms.guarantee import json_number
 
 LAYOUT = 3  # of the directory; a comparison of another one is refused
 SETTINGS = "comparison.json"
@@ -48,20 +59,60 @@ GROWING = (
     "output_dir",
 )
 
-T = TypeVar("T")
+UNBOUNDED = ("epsilon", "largest_odds")  # numbers that may be infinite
+
+Kept = TypeVar("Kept", Labels, Released, Written, Quality, Row, AuditVerdict, Attacked)
 
 
-@dataclass(frozen=True)
-class Written:
-    """Texts, their labels, and the records that were written a second."""
+class Store:
+    """What a comparison has kept, by what it is (a class of ``adept.comparison.results``), its seed and its cell.
 
-    texts: list[str]
-    labels: list[str]
-    records_per_second: float
+    Raises:
+        DataError: the directory holds something else, another comparison or one of an older layout, or cannot be written.
+    """
 
-    def __post_init__(self) -> None:
-        if len(self.texts) != len(self.labels):
-            raise ValueError("texts and labels must be equally many")
+    def __init__(self, config: CompareConfig) -> None:
+        self.config, self.directory = config, open_directory(config)
+
+    def model(self, seed: int, family: Family) -> Path:
+        """Return the directory of a model's training run."""
+        return self.directory / "models" / f"{_model_key(family)}-seed{seed}"
+
+    def find(self, kind: type[Kept], seed: int, cell: Cell) -> Kept | None:
+        """Return what was kept of a cell; None where there is nothing, or measures have come since that it has not.
+
+        Raises:
+            DataError: the file is damaged.
+        """
+        path = self._path(kind, seed, cell)
+        with _undamaged(path):
+            return _parsed(kind, path.read_bytes()) if path.exists() else None
+
+    def keep(self, value: Kept, seed: int, cell: Cell) -> Kept:
+        """Keep something of a cell, and return it."""
+        path = self._path(type(value), seed, cell)
+        if isinstance(value, Quality):
+            path.unlink(missing_ok=True)  # it has a measure less
+        write_once(path, _content(value))
+        return value
+
+    def _path(self, kind: type[Any], seed: int, cell: Cell) -> Path:
+        """The one place that says what a file depends on."""
+        release = [cell.mechanism, *_budget(cell.budget), *([_model_key(cell.family)] if cell.family else [])]
+        text = [*release, *([cell.decoder] if cell.decoder else [])]
+        own = f"seed{seed}"
+        claim = [cell.mechanism, *_budget(self.config.text_epsilon(cell.budget or 0.0))]
+        places: dict[type[Any], tuple[str, list[str]]] = {
+            Labels: ("releases", ["labels", own]),
+            Released: ("releases", [*release, own]),
+            Written: ("rewrites", [*text, own]),
+            Quality: ("quality", [*text, own]),
+            Row: ("rows", [*text, _reader(cell.classifier), own]),
+            Attacked: ("attacks", [*release, own]),
+            AuditVerdict: ("audits", claim),  # of a claim, whatever the seed
+        }
+        folder, key = places[kind]
+        return self.directory / folder / f"{'-'.join(key)}.{'safetensors' if kind is Released else 'json'}"
 
 
 def open_directory(config: CompareConfig) -> Path:
@@ -98,76 +149,51 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
         )
 
 
-class Store:
-    """What a comparison has kept of one seed; each method returns what is there, or makes it once.
-
-    Args:
-        directory: of the comparison.
-        seed: the seed that a cell's files belong to; verdicts have none.
-    """
-
-    def __init__(self, directory: Path, seed: int = 0) -> None:
-        self.directory, self.seed = directory, seed
-
-    def model(self, family: Family) -> Path:
-        """The directory of a model's training run."""
-        return self.directory / "models" / f"{family.key}-seed{self.seed}"
-
-    def labels(self, make: Callable[[], list[str]]) -> list[str]:
-        """The released labels of the private records."""
-        return self._json(self._path("releases", "labels"), make, _labels)
-
-    def released(self, cell: Cell, make: Callable[[], Tensor]) -> Tensor:
-        """The released latents (N, n) of the private records."""
-        path = self._path("releases", *_release_key(cell), suffix="safetensors")
-        if not path.exists():
-            write_once(path, save({"released": make().contiguous()}))
-        with _undamaged(path):
-            return load_file(path)["released"]
-
-    def written(self, cell: Cell, make: Callable[[], Written] | None = None) -> Written:
-        """The texts that a cell's decoder wrote; without ``make`` they must be there."""
-        return self._json(self._path("rewrites", *_text_key(cell)), make and (lambda: asdict(make())), _written)
-
-    def quality(self, cell: Cell, columns: Collection[str], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What was measured of a cell's texts: measured again where a column has come since."""
-        path = self._path("quality", *_text_key(cell))
-        if path.exists() and not set(columns) <= self._json(path, None, dict).keys():
-            path.unlink()
-        return self._json(path, make, dict)
-
-    def row(self, cell: Cell, make: Callable[[], Row]) -> Row:
-        """A cell's row."""
-        path = self._path("rows", *_text_key(cell), _reader(cell.classifier))
-        return self._json(path, lambda: make().plain(), Row.from_plain)
-
-    def verdict(self, mechanism: str, epsilon: float, make: Callable[[], T], kind: Callable[..., T]) -> T:
-        """What an audit says of a mechanism's claim; ``kind`` is the dataclass that ``make`` returns."""
-        path = self.directory / "audits" / f"{mechanism}-{_budget(epsilon)}.json"
-        return self._json(path, lambda: asdict(make()), lambda found: kind(**found))  # type: ignore[call-overload]
-
-    def attack(self, cell: Cell, make: Callable[[], Any], parse: Callable[[Any], T]) -> T:
-        """What attacks on a cell's mechanism came to: ``make`` returns it as JSON can hold it, ``parse`` reads it."""
-        return self._json(self._path("attacks", *_release_key(cell)), make, parse)
-
-    def _path(self, folder: str, *key: str, suffix: str = "json") -> Path:
-        return self.directory / folder / f"{'-'.join([*key, f'seed{self.seed}'])}.{suffix}"
-
-    @staticmethod
-    def _json(path: Path, make: Callable[[], Any] | None, parse: Callable[[Any], T]) -> T:
-        if make and not path.exists():
-            write_once(path, json.dumps(make()))
-        with _undamaged(path):
-            return parse(json.loads(path.read_text("utf-8")))
+def _content(value: Any) -> str | bytes:
+    """A file's content."""
+    match value:
+        case Released():
+            return save({"released": value.rows.contiguous()})
+        case Labels():
+            return json.dumps(value.values)
+        case Quality():
+            return json.dumps(value.columns)
+    return json.dumps(_bounded(asdict(value)))
 
 
-def _release_key(cell: Cell) -> list[str]:
-    budget = [] if cell.budget is None else [_budget(cell.budget)]
-    return [cell.mechanism, *budget, *([cell.family.key] if cell.family else [])]
+def _parsed(kind: type[Any], content: bytes) -> Any:
+    """What a file's content came from."""
+    if kind is Released:
+        return Released(load(content)["released"])
+    found = json.loads(content.decode("utf-8"))
+    if kind is Labels:
+        if not isinstance(found, list):
+            raise TypeError("labels must be a list")
+        return Labels(found)
+    if kind is Quality:
+        return Quality(found) if set(COLUMNS) <= dict(found).keys() else None
+    if kind is Attacked:
+        lines = [AttackLine(**_unbounded(line)) for line in found["lines"]]
+        return Attacked(lines, [GivenAway(**away) for away in found["given_away"]])
+    return kind(**_unbounded(found))
 
 
-def _text_key(cell: Cell) -> list[str]:
-    return [*_release_key(cell), *([cell.decoder] if cell.decoder else [])]
+def _bounded(value: Any) -> Any:
+    """Numbers as JSON can hold them, wherever they stand."""
+    if isinstance(value, dict):
+        return {name: _bounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_bounded(inner) for inner in value]
+    return json_number(value) if isinstance(value, float) else value
+
+
+def _unbounded(found: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a dataclass whose infinite numbers were written as words."""
+    return {name: math.inf if name in UNBOUNDED and value == "inf" else value for name, value in found.items()}
+
+
+def _model_key(family: Family) -> str:
+    return family.clip if family.content == "none" else f"{family.clip}-{family.content}"
 
 
 def _reader(classifier: str) -> str:
@@ -176,19 +202,9 @@ def _reader(classifier: str) -> str:
     return classifier if revision == 1 else f"{classifier}_{revision}"
 
 
-def _budget(epsilon: float) -> str:
+def _budget(epsilon: float | None) -> list[str]:
     """A budget to the last digit: what is shared by two of them would be released once and called both."""
-    return repr(float(epsilon))
-
-
-def _labels(found: list[str]) -> list[str]:
-    if not isinstance(found, list):
-        raise TypeError("labels must be a list")
-    return found
-
-
-def _written(found: dict[str, Any]) -> Written:
-    return Written(**found)
+    return [] if epsilon is None else [repr(float(epsilon))]
 
 
 @contextmanager

@@ -2,60 +2,23 @@
 
 import math
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
-from adept.comparison.cells import Cell
-from adept.comparison.config import PAPER, CompareConfig
-from adept.comparison.families import Family, trained
-from adept.comparison.results import JOINT_RESPONSE, REFERENCES
+from adept.comparison.config import PAPER
+from adept.comparison.plan import Cell, Family
+from adept.comparison.results import JOINT, JOINT_RESPONSE, REFERENCES, Labels
 from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
-from adept.evaluation.metrics import BigramModel, TrigramModel
-from adept.evaluation.nearest import linear_latents
-from adept.mechanisms import BY_NAME, Identity, JointResponse, LocalRandomizer, RandomizedResponse
+from adept.mechanisms import BY_NAME, Codebook, JointResponse, L1Laplace, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.public_texts import PublicTexts
+from adept.models.network.autoencoder import Autoencoder, TrainingData
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.topics.word_vectors import Words, word_vectors
+from adept.models.training.config import MODEL
+from adept.models.training.resuming import TrainSpec
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
-if TYPE_CHECKING:
-    from adept.evaluation.nearest import Encoder
-
-WORDS_KNOWN, WORD_DIM = 1000, 64  # public words of the mechanisms that go word by word
-
-
-class Model:
-    """One trained model of a seed, and what several rows want from it; nothing is loaded before it is asked for."""
-
-    def __init__(self, directory: Path, *, clip_norm: float, public: Corpus, test: Corpus) -> None:
-        self.directory, self.clip_norm, self.public, self.test = directory, clip_norm, public, test
-
-    @cached_property
-    def loaded(self) -> tuple[Autoencoder, Tokenizer]:
-        """The model and its tokenizer."""
-        return load_model(self.directory)
-
-    @cached_property
-    def public_texts(self) -> PublicTexts:
-        """The public utterances by their latents."""
-        return PublicTexts(self.public.texts, self._encode(self.public.texts))
-
-    @cached_property
-    def test_latents(self) -> Tensor:
-        """The latents (N, n) of the test records."""
-        return self._encode(self.test.texts)
-
-    def _encode(self, texts: list[str]) -> Tensor:
-        rewriter = Rewriter.for_measurement(*self.loaded, mechanism=Identity(clip_norm=self.clip_norm))
-        return torch.cat([rewriter.encode(part) for part in parts(texts, rewriter.batch_size)])
+LABELS = Cell("labels", None, None, "")  # whose release the labels are
 
 
 class Trial:
@@ -64,86 +27,88 @@ class Trial:
     Attributes:
         public, private, validation, test: its corpora; ``paper`` trains the rewriter on the very split that it rewrites.
         known: the public label set.
-        store: what was kept of this seed.
+        labels: those that stand beside the text: as they are, or each randomised once; others come with their releases.
+        store: what was kept.
     """
 
-    def __init__(self, config: CompareConfig, splits: dict[str, Corpus], seed: int) -> None:
-        self.config, self.seed = config, seed
-        self.store = Store(Path(config.output_dir), seed)
-        self.validation, self.test = splits["validation"], splits["test"]
-        train = splits["train"]
-        if config.protocol == PAPER:
+    def __init__(self, store: Store, splits: dict[str, Corpus], seed: int) -> None:
+        self.store, self.config, self.seed = store, store.config, seed
+        self.validation, self.test, train = splits["validation"], splits["test"], splits["train"]
+        if self.config.protocol == PAPER:
             self.public = self.private = train
         else:
             self.public, self.private = hold_out(train, share=0.5, seed=seed)
         self.known = sorted(set(train.labels or []))
-        self._models: dict[Family, Model] = {}
+        self.labels = self._labels()
+        self._models: dict[Family, tuple[Autoencoder, Tokenizer]] = {}
 
-    @property
-    def label_mechanism(self) -> RandomizedResponse | None:
-        """What releases the labels; None where they are copied."""
-        budget = self.config.label_epsilon
-        return None if budget is None else RandomizedResponse(epsilon=budget, labels=tuple(self.known))
-
-    @cached_property
-    def labels(self) -> list[str]:
-        """The labels that stand beside the text: as they are, or each randomised once; joint ones come with their releases."""
-        mechanism, own = self.label_mechanism, self.private.labels or []
-        return own if mechanism is None else self.store.labels(lambda: mechanism.privatize(own))
-
-    @cached_property
-    def language(self) -> BigramModel:
-        """A model of the private texts."""
-        return BigramModel(self.private.texts)
-
-    @cached_property
-    def other(self) -> TrigramModel:
-        """A model of text that is neither private nor what the rewriter was trained on."""
-        return TrigramModel([*self.validation.texts, *self.test.texts])
-
-    @cached_property
-    def linear(self) -> "Encoder":
-        """The encoder of the look-up, which is fitted on public text and has no network."""
-        return linear_latents(self.public, seed=self.seed)
-
-    @cached_property
-    def public_words(self) -> Words:
-        """The public words, and vectors that are computed from public text."""
-        return word_vectors(self.public.texts, size=WORDS_KNOWN, dim=WORD_DIM)
-
-    def model(self, family: Family) -> Model:
-        """Return a family's model, trained here unless an earlier run did."""
-        if family not in self._models:
-            corpora = {"public": self.public, "validation": self.validation}
-            directory = trained(family, self.config, **corpora, run=self.store.model(family), seed=self.seed)
-            radius = self.config.model.clip_norm
-            self._models[family] = Model(directory, clip_norm=radius, public=self.public, test=self.test)
-        return self._models[family]
-
-    def mechanism(self, name: str, budget: float | None) -> LocalRandomizer | JointResponse:
-        """Return a mechanism at what is left of a claimed budget for the text, or for both as one symbol; references have none."""
-        epsilon = math.inf if budget is None else self.config.text_epsilon(budget)
-        text = MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.config.model.clip_norm)
-        joint = self.config.labels == JOINT_RESPONSE and name not in REFERENCES
-        return JointResponse.of(text, self.known) if joint else text
+    def _labels(self) -> list[str]:
+        budget, own = self.config.label_epsilon, self.private.labels or []
+        if budget is None:
+            return own
+        kept = self.store.find(Labels, self.seed, LABELS)
+        if kept is None:
+            released = RandomizedResponse(epsilon=budget, labels=tuple(self.known)).privatize(own)
+            kept = self.store.keep(Labels(released), self.seed, LABELS)
+        return kept.values
 
     def rewriter(self, cell: Cell) -> Rewriter:
-        """Return the rewriter of a cell with a model; references decode as the mechanisms of their model do."""
-        family = family_in(cell)
+        """Return the rewriter of a cell with a model; references decode as the mechanisms of their model do.
+
+        Raises:
+            ValueError: the cell has no model.
+        """
+        if cell.family is None:
+            raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
+        if cell.family not in self._models:
+            self._models[cell.family] = load_model(self._directory(cell.family))
         decoding = self.config.decoding
-        if decoding.strategy == "auto" and family.content != "none" and self.config.model_dir is None:
+        if decoding.strategy == "auto" and cell.family.content != "none" and self.config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
-        mechanism = self.mechanism(cell.mechanism, cell.budget)
-        return Rewriter.for_measurement(*self.model(family).loaded, mechanism=mechanism, decoding=decoding)
+        mechanism = self._mechanism(cell)
+        return Rewriter.for_measurement(*self._models[cell.family], mechanism=mechanism, decoding=decoding)
 
+    def _mechanism(self, cell: Cell) -> LocalRandomizer | JointResponse:
+        """A mechanism at what is left of a claimed budget for the text, or for both as one symbol; references have none."""
+        config, name = self.config, cell.mechanism if cell.mechanism in BY_NAME else "identity"
+        epsilon = math.inf if cell.budget is None else config.text_epsilon(cell.budget)
+        text = MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=config.model.clip_norm)
+        joint = config.labels == JOINT_RESPONSE and name not in REFERENCES
+        return JointResponse.of(text, self.known) if joint else text
 
-def family_in(cell: Cell) -> Family:
-    """Return a cell's model, which must have one."""
-    if cell.family is None:
-        raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
-    return cell.family
+    def _directory(self, family: Family) -> Path:
+        """Where a family's model is: the one that was given, or one that is trained here unless an earlier run did.
 
+        A model that was given serves every family that its clip allows, and the public half is left unread.
+        """
+        if self.config.model_dir is not None:
+            return Path(self.config.model_dir)
+        run = self.store.model(self.seed, family)
+        if not (run / "done").exists():
+            self._train(family, run)
+        return run / MODEL
 
-def parts(texts: list[str], size: int) -> list[list[str]]:
-    """Return texts, or labels, in parts of ``size``."""
-    return [texts[start : start + size] for start in range(0, len(texts), size)]
+    def _train(self, family: Family, run: Path) -> None:
+        """Train a family's model, without the public labels unless it is to write labels."""
+        from adept.models.training.run import train_model  # a trainer takes seconds to import
+
+        config, joint = self.config, self.config.labels == JOINT
+        noise = L1Laplace if family.clip == "l1" else Codebook
+        spec = TrainSpec(
+            clip=family.clip,
+            training_data=TrainingData(config.data.name, config.data.public, len(self.public)),
+            model=config.model,
+            tokenizer=config.tokenizer,
+            training=replace(config.training, content=replace(config.training.content, kind=family.content)),
+            trainer=config.trainer,
+            mechanism=lambda epsilon: noise(epsilon=epsilon, clip_norm=config.model.clip_norm),
+            seed=self.seed,
+            joint_labels=joint,
+        )
+        public, held_out = Corpus(self.public.texts), Corpus(self.validation.texts)
+        if joint:
+            known = set(self.public.labels or [])
+            places = [place for place, label in enumerate(self.validation.labels or []) if label in known]
+            public, held_out = self.public, self.validation.take(places)
+        train_model(public, held_out, spec, output_dir=run)
+        (run / "done").touch()

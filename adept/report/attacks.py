@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 from adept.attacks.reconstruct import GivenAway
 from adept.attacks.result import per_hundred
-from adept.comparison.attacks import Attacked, AttackLine
+from adept.comparison.results import Attacked, AttackLine
 from adept.mechanisms.guarantee import words
-from adept.report.examples import shortened
-from adept.report.sections import ABSENT
 from adept.report.table import title
 
 HEADINGS = (
@@ -37,12 +35,31 @@ class Shown:
     refuted: bool
 
 
-def table(found: Sequence[Attacked]) -> list[tuple[str, list[Shown]]]:
-    """Return the lines of each mechanism, under its title."""
+@dataclass(frozen=True)
+class Section:
+    """What a page says of attacks.
+
+    Attributes:
+        lines: of the table, under each mechanism's title.
+        sentences: the odds in words, for each mechanism.
+        findings: a sentence on each claim that an attack refutes.
+        defects: a warning for each attack that is better than the true epsilon permits.
+        given_away: records that were given away beyond a claim, as cells.
+    """
+
+    lines: list[tuple[str, list[Shown]]]
+    sentences: list[str]
+    findings: list[str]
+    defects: list[str]
+    given_away: list[list[str]]
+
+
+def section(found: Sequence[Attacked]) -> Section:
+    """Return what a page says of the attacks of a comparison; nothing where there were none."""
     groups: dict[str, list[Shown]] = {}
     for line in _lines(found):
         groups.setdefault(_title(line), []).append(Shown(_cells(line), refuted(line)))
-    return list(groups.items())
+    return Section(list(groups.items()), _sentences(found), _findings(found), _defects(found), _given_away(found))
 
 
 def refuted(line: AttackLine) -> bool:
@@ -58,8 +75,8 @@ def _cells(line: AttackLine) -> list[str]:
         f"{_short(line.rate)} ({_short(line.low)} to {_short(line.high)})",
         _short(line.claimed_bound),
         _short(line.bound),
-        ABSENT if line.optimum is None else _short(line.optimum),
-        ABSENT if line.beyond_claim is None else _short(line.beyond_claim),
+        "–" if line.optimum is None else _short(line.optimum),
+        "–" if line.beyond_claim is None else _short(line.beyond_claim),
         _verdict(line),
     ]
 
@@ -79,8 +96,8 @@ def _verdict(line: AttackLine) -> str:
     return "claim refuted" if refuted(line) else "within the claim"
 
 
-def sentences(found: Sequence[Attacked]) -> list[str]:
-    """Return the odds in words, for each mechanism at its least budget: of a guess that refutes the claim, else of the first."""
+def _sentences(found: Sequence[Attacked]) -> list[str]:
+    """The odds in words, for each mechanism at its least budget: of a guess that refutes the claim, else of the first."""
     least: dict[str, AttackLine] = {}
     for line in sorted(_lines(found), key=lambda line: (line.claimed_epsilon, not line.refutes_claim)):
         least.setdefault(_title(line), line)
@@ -94,8 +111,8 @@ def _attack(line: AttackLine) -> str:
     return f"{_title(line)}, claimed epsilon {line.claimed_epsilon:g}, a {what} among {line.candidates:,} {crowd}"
 
 
-def finding(found: Sequence[Attacked]) -> list[str]:
-    """Return a sentence on each claim that an attack refutes, at the least budget where it does; none if there was no attack."""
+def _findings(found: Sequence[Attacked]) -> list[str]:
+    """A sentence on each claim that an attack refutes, at the least budget where it does; none if there was no attack."""
     against: dict[str, AttackLine] = {}
     for line in sorted(filter(refuted, _lines(found)), key=lambda line: line.claimed_epsilon):
         against.setdefault(_title(line), line)
@@ -113,8 +130,8 @@ def _against(line: AttackLine) -> str:
     return f"{right}, and {per_hundred(line.beyond_claim)} of 100 releases move odds further than it allows"
 
 
-def defects(found: Sequence[Attacked]) -> list[str]:
-    """Return a warning for each attack that is better than the true epsilon permits."""
+def _defects(found: Sequence[Attacked]) -> list[str]:
+    """A warning for each attack that is better than the true epsilon permits."""
     return [
         f"{_title(line)} at epsilon {line.claimed_epsilon:g} gave away more than its true epsilon of {words(line.epsilon)} "
         f"permits: {line.words} So the mechanism, or the bound, has a defect; do not use it."
@@ -123,20 +140,20 @@ def defects(found: Sequence[Attacked]) -> list[str]:
     ]
 
 
-def given_away(found: Sequence[Attacked]) -> list[list[str]]:
-    """Return the records that each mechanism gave away beyond its claim, at the least budget where it did, as cells."""
+def _given_away(found: Sequence[Attacked]) -> list[list[str]]:
+    """The records that each mechanism gave away beyond its claim, at the least budget where it did, as cells."""
     shown: dict[str, list[list[str]]] = {}
     for one in sorted(found, key=lambda one: one.lines[0].claimed_epsilon):
         line = one.lines[0]
         beyond = [away for away in one.given_away if refuted(line) and away.certainty > away.allowed + ROUNDING]
         if beyond:
             by = f"{_title(line)}, claimed epsilon {line.claimed_epsilon:g}"
-            shown.setdefault(_title(line), [_given_away(away, by) for away in beyond])
+            shown.setdefault(_title(line), [_given_away_cells(away, by) for away in beyond])
     return [cells for records in shown.values() for cells in records]
 
 
-def _given_away(away: GivenAway, by: str) -> list[str]:
-    return [shortened(away.text), by, f"{per_hundred(away.certainty)} %", f"at most {per_hundred(away.allowed)} %"]
+def _given_away_cells(away: GivenAway, by: str) -> list[str]:
+    return [away.text, by, f"{per_hundred(away.certainty)} %", f"at most {per_hundred(away.allowed)} %"]
 
 
 def _lines(found: Sequence[Attacked]) -> list[AttackLine]:
@@ -144,4 +161,4 @@ def _lines(found: Sequence[Attacked]) -> list[AttackLine]:
 
 
 def _title(line: AttackLine) -> str:
-    return title(line.mechanism, "", line.clip, line.content)
+    return title(line.mechanism, "", line.clip)

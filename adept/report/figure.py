@@ -5,18 +5,16 @@ and a function that draws it on an axis.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from matplotlib.lines import Line2D
 
 from adept.comparison.results import LOOKUP, REFERENCES
 from adept.mechanisms.guarantee import words
-from adept.report.table import KEPT, MAJORITY, METRICS, at, budgets, curves, levels, of, texts
-from adept.studies.figures import COLOURS, INK, drawing, legend, log_axis
+from adept.plotting import COLOURS, INK, drawing, legend, log_axis
+from adept.report.table import KEPT, MAJORITY, METRICS, Curve, Line, Table
 from adept.studies.limits import capacity
 
 LOOKUP_COLOUR = "#a08c00"
@@ -45,16 +43,16 @@ class Panel:
 
     title: str
     columns: tuple[str, ...]
-    draw: Callable[[Any, pd.DataFrame, "Panel"], None]
+    draw: Callable[[Any, Table, "Panel"], None]
 
 
-def draw(lines: pd.DataFrame) -> str:
+def draw(table: Table) -> str:
     """Return the whole figure as an SVG file, with its legend."""
-    panels = [panel for panel in PANELS if all(lines[name].notna().any() for name in panel.columns)]
+    panels = [panel for panel in PANELS if all(_is_measured(table, name) for name in panel.columns)]
     width, height = PANEL_SIZE
     with drawing(1, len(panels), size=(width * len(panels), height)) as opened:
         for axis, panel in zip(opened.axes[0], panels, strict=True):
-            panel.draw(axis, lines, panel)
+            panel.draw(axis, table, panel)
         longest = max(len(label) for label in opened.axes[0][0].get_legend_handles_labels()[1])
         legend(
             opened.figure, *opened.axes[0], columns=min(3, max(1, int(72 * width * len(panels) / (6 * longest + 24))))
@@ -62,36 +60,40 @@ def draw(lines: pd.DataFrame) -> str:
     return opened.svg
 
 
-def draw_metric(axis: Any, lines: pd.DataFrame, panel: Panel) -> None:
+def _is_measured(table: Table, name: str) -> bool:
+    return name in METRICS or any(line.measures[name] is not None for line in table.lines)
+
+
+def draw_metric(axis: Any, table: Table, panel: Panel) -> None:
     """Draw how well a classifier does, over the claimed epsilon, with the levels to read it against."""
     [metric] = panel.columns
-    shown = drawn_curves(lines)
+    shown = drawn_curves(table)
     for place, (curve, look) in enumerate(shown):
         _draw_curve(axis, curve, metric, look, factor=APART ** (place - (len(shown) - 1) / 2))
-    _draw_levels(axis, lines, metric)
+    _draw_levels(axis, table, metric)
     thick = any(look.width > 2 for _, look in shown)
-    ticks = budgets(lines[lines.curve != ""])
-    log_axis(axis, ticks, f"claimed epsilon{' (false for the thick dashes)' if thick else ''}")
+    log_axis(axis, table.budgets, f"claimed epsilon{' (false for the thick dashes)' if thick else ''}")
     axis.set_ylabel(panel.title)
-    _draw_true_axis(axis, lines)
+    _draw_true_axis(axis, table)
 
 
-def draw_kept(axis: Any, lines: pd.DataFrame, panel: Panel) -> None:
+def draw_kept(axis: Any, table: Table, panel: Panel) -> None:
     """Draw what of a record stands in its rewrite over the *true* epsilon, and above it how many bits that may tell at most.
 
     A curve looks as in the other panels but for its dashes, which say what is kept; slots are drawn where the data have them, and
     curves of no finite epsilon nowhere. Grey lines are what ``random`` keeps, which sees no record.
     """
-    dashes = {name: dash for name, dash in KEPT_DASHES.items() if lines[name].notna().any()}
-    found = lines[np.isfinite(lines.epsilon)]
-    for curve, look in drawn_curves(found):
-        for name, dash in dashes.items() if look.marker else ():
-            axis.plot(curve.epsilon, curve[name], color=look.colour, ls=dash, lw=1.4, marker=look.marker, ms=4)
-    chosen = texts(lines)
-    for line in chosen[chosen.mechanism == "random"].itertuples():
-        for name, dash in dashes.items():
-            axis.axhline(getattr(line, name), color=GREY, ls=dash, lw=0.8, zorder=1)
-    log_axis(axis, _powers(found.epsilon[found.claimed_epsilon.notna()]), "true epsilon")
+    dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
+    drawn = [(list(curve.at.values()), look) for curve, look in drawn_curves(table) if look.marker]
+    finite = [([line for line in lines if math.isfinite(line.epsilon)], look) for lines, look in drawn]
+    for lines, look in finite:
+        for name, dash in dashes.items() if lines else ():
+            style = {"color": look.colour, "ls": dash, "lw": 1.4, "marker": look.marker, "ms": 4}
+            axis.plot([line.epsilon for line in lines], [_share(line, name) for line in lines], **style)
+    for line in table.texts:
+        for name, dash in dashes.items() if line.mechanism == "random" else ():
+            axis.axhline(_share(line, name), color=GREY, ls=dash, lw=0.8, zorder=1)
+    log_axis(axis, _powers([line.epsilon for lines, _ in finite for line in lines]), "true epsilon")
     axis.set_ylabel(panel.title)
     axis.set_ylim(0, 1.02)
     _draw_bits_axis(axis)
@@ -100,9 +102,15 @@ def draw_kept(axis: Any, lines: pd.DataFrame, panel: Panel) -> None:
     axis.legend(handles=keys, loc="upper left", frameon=False, handlelength=3)
 
 
-def _powers(epsilons: pd.Series) -> list[float]:
+def _share(line: Line, name: str) -> float:
+    found = line.measures[name]
+    return math.nan if found is None else found
+
+
+def _powers(epsilons: Iterable[float]) -> list[float]:
     """Powers of two that enclose the budgets, few enough to be read."""
-    low, high = math.floor(math.log2(epsilons.min())), math.ceil(math.log2(epsilons.max()))
+    exponents = [math.log2(epsilon) for epsilon in epsilons]
+    low, high = math.floor(min(exponents)), math.ceil(max(exponents))
     return [2.0**power for power in range(low, high + 1, 1 + (high - low) // TICKS)]
 
 
@@ -120,26 +128,27 @@ KEPT_PANEL = Panel("share kept in the rewrite", ("words", "exact"), draw_kept)
 PANELS = (METRIC_PANELS[0], KEPT_PANEL, *METRIC_PANELS[1:])
 
 
-def drawn_curves(lines: pd.DataFrame) -> list[tuple[pd.DataFrame, Look]]:
-    """The curves: text of each mechanism and of the look-up, and thinly the released latents where they are few."""
-    found = [(curve, _text_look(curve)) for curve in curves(texts(lines))]
-    latents = curves(lines[lines.curve == "latents"])
-    return found + [(curve, _look(curve, "--", width=0.8)) for curve in latents if len(latents) <= LATENTS_DRAWN]
+def drawn_curves(table: Table) -> list[tuple[Curve, Look]]:
+    """Return the curves: text of each mechanism and of the look-up, and thinly the released latents where they are few."""
+    found = [(curve, _text_look(curve)) for curve in table.curves]
+    few = table.latents if len(table.latents) <= LATENTS_DRAWN else []
+    return found + [(curve, _look(curve, "--", width=0.8)) for curve in few]
 
 
-def _look(curve: pd.DataFrame, dash: str, *, width: float = 1.5, marker: str = "") -> Look:
-    return Look(of(curve, "title"), COLOURS[of(curve, "mechanism")], dash, width, marker)
+def _look(curve: Curve, dash: str, *, width: float = 1.5, marker: str = "") -> Look:
+    return Look(curve.title, COLOURS[curve.mechanism], dash, width, marker)
 
 
-def _text_look(curve: pd.DataFrame) -> Look:
-    if of(curve, "mechanism") == LOOKUP:
+def _text_look(curve: Curve) -> Look:
+    if curve.mechanism == LOOKUP:
         return Look("look-up of public text", LOOKUP_COLOUR, "-.", marker="s")
-    broken = curve.false_claim.any()
+    broken = curve.false_claim
     return _look(curve, "--" if broken else "-", width=2.2 if broken else 1.6, marker="o")
 
 
-def _draw_curve(axis: Any, curve: pd.DataFrame, metric: str, look: Look, *, factor: float) -> None:
-    budget, found = curve.claimed_epsilon * factor, list(curve[metric])
+def _draw_curve(axis: Any, curve: Curve, metric: str, look: Look, *, factor: float) -> None:
+    budget = [epsilon * factor for epsilon in curve.at]
+    found = [getattr(line, metric) for line in curve.at.values()]
     means = [point.mean for point in found]
     style: dict[str, Any] = {"color": look.colour, "ls": look.dash, "lw": look.width, "label": look.label}
     if not look.marker:
@@ -152,9 +161,9 @@ def _draw_curve(axis: Any, curve: pd.DataFrame, metric: str, look: Look, *, fact
         part.set_alpha(0.45)
 
 
-def _draw_levels(axis: Any, lines: pd.DataFrame, metric: str) -> None:
+def _draw_levels(axis: Any, table: Table, metric: str) -> None:
     """One look a kind: the references of several models share it, and a band between them."""
-    found = levels(lines, metric)
+    found = table.levels[metric]
     several = sum(name.startswith("random") for name in found) > 1
     for name, look in _level_looks(several=several).items():
         heights = [level.mean for level_name, level in found.items() if level_name.split(" (")[0] == name]
@@ -176,13 +185,12 @@ def _level_looks(*, several: bool) -> dict[str, Look]:
     }
 
 
-def _draw_true_axis(axis: Any, lines: pd.DataFrame) -> None:
+def _draw_true_axis(axis: Any, table: Table) -> None:
     """What the original really spends, above."""
-    broken = [curve for curve in curves(lines[lines.curve != ""]) if of(curve, "mechanism") == "original"]
-    if not broken:
+    broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
+    if broken is None:
         return
-    found = [line for epsilon in budgets(broken[0]) if (line := at(broken[0], epsilon)) is not None]
     above = axis.secondary_xaxis("top")
-    above.set_xticks([line.claimed_epsilon for line in found], [words(line.epsilon) for line in found])
+    above.set_xticks(list(broken.at), [words(line.epsilon) for line in broken.at.values()])
     above.set_xticks([], minor=True)
     above.set_xlabel("true epsilon of the original", color=COLOURS["original"])

@@ -9,23 +9,40 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from adept.comparison.attacks import CONFIDENCE, Attacked
-from adept.comparison.audits import AUDIT_TRIALS, AuditVerdict, describe
+from adept.comparison.attacks import CONFIDENCE
+from adept.comparison.audits import AUDIT_TRIALS
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import Row
+from adept.comparison.results import ALTERNATIVES, AuditVerdict, Example, Results, Row
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import words
-from adept.report import attacks, figure, findings, sections
-from adept.report.examples import SHOWN_WORDS, Example, shortened
-from adept.report.table import LIGHT_SUPERVISION, METRICS, QUALITY, classifiers, model_title, of, texts, title
+from adept.report import attacks, figure, findings
+from adept.report.sections import Grid, grids
+from adept.report.table import QUALITY, Table, model_title, table, title
 
 FIGURE = "comparison.svg"
+SHOWN_WORDS = 25  # of a text
 CLAIM_HEADINGS = ["mechanism", "claimed and true epsilon", "guarantee at the smallest budget", "audit of that claim"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page, and what of it is said on a terminal too.
+
+    Attributes:
+        path: of the page.
+        tables: text of the model's decoder at every budget, a table for each metric.
+        findings: the point of the comparison first.
+        warnings: what must be known before any number is believed.
+    """
+
+    path: Path
+    tables: list[Grid]
+    findings: list[str]
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -43,26 +60,13 @@ class Claim:
     command: bool  # can the command line audit it again
 
 
-def write(
-    lines: pd.DataFrame,
-    audits: Sequence[AuditVerdict],
-    config: CompareConfig,
-    directory: Path,
-    *,
-    examples: Sequence[Example] = (),
-    attacked: Sequence[Attacked] = (),
-) -> Path:
-    """Write ``figures/comparison.svg`` and ``report.html``; returns the page's path.
-
-    Args:
-        lines: all rows as one frame (``adept.report.table.table``).
-        audits: a verdict on each mechanism.
-        examples: records beside their rewrites; none where they must not be shown.
-        attacked: what was found out about records from releases; none where nobody asked.
-    """
+def write(results: Results) -> Report:
+    """Write ``figures/comparison.svg`` and ``report.html`` into a comparison's directory."""
+    directory, lines = Path(results.config.output_dir), table(results.rows)
     drawn = figure.draw(lines)
     (directory / "figures").mkdir(exist_ok=True)
     (directory / "figures" / FIGURE).write_text(drawn, "utf-8")
+    said = context(results, lines)
     environment = Environment(
         loader=PackageLoader("adept.report"),
         autoescape=True,
@@ -73,68 +77,59 @@ def write(
     path = directory / "report.html"
     page = environment.get_template("page.html.jinja")
     embedded = drawn[drawn.index("<svg") :]  # as it was saved, without the prologue, which has no place in HTML
-    said = context(lines, audits, config, examples, attacked)
     path.write_text(page.render(figure=embedded, **said), "utf-8")
-    return path
+    return Report(path, said["grids"].by_budget, said["findings"], said["warnings"])
 
 
-def context(
-    lines: pd.DataFrame,
-    audits: Sequence[AuditVerdict],
-    config: CompareConfig,
-    examples: Sequence[Example],
-    attacked: Sequence[Attacked],
-) -> dict[str, Any]:
+def context(results: Results, lines: Table) -> dict[str, Any]:
     """Return what the page says, by the names that its template knows."""
-    first = lines[lines.mechanism == "none"].iloc[0]
+    config, attacked = results.config, attacks.section(results.attacks)
+    first = next(line for line in lines.texts if line.mechanism == "none")
     return {
         "config": config,
         "version": version("adept-dp"),
         "train_records": first.records,
         "test_records": first.test_records,
-        "classifiers": classifiers(lines),
-        "findings": [
-            findings.headline(lines),
-            *findings.broken_claims(lines),
-            *attacks.finding(attacked),
-            findings.advice(lines),
-            *findings.alternatives(lines),
-        ],
-        "warnings": [*attacks.defects(attacked), *findings.seen_records(config), *findings.lost_in_rewriting(lines)],
-        "claims": [claim(audited, lines, config) for audited in audits],
+        "findings": findings.findings(lines, attacked.findings),
+        "warnings": [*attacked.defects, *findings.warnings(lines, config)],
+        "claims": [claim(audited, lines, config) for audited in results.audits],
         "claim_headings": CLAIM_HEADINGS,
-        "fair": [(classifier, sections.fair(lines, classifier)) for classifier in classifiers(lines)],
+        "grids": grids(lines),
         "present": _present(lines),
-        "repeats": sections.repeats(lines),
-        "by_budget": [(name, sections.by_budget(lines, metric)) for metric, name in METRICS.items()],
         "settings": settings(config),
         "audit_trials": AUDIT_TRIALS,
         "shown_words": SHOWN_WORDS,
-        **_examples(examples),
-        "attacks": attacks.table(attacked),
+        **_examples(results.examples),
+        "attacks": attacked,
         "attack_headings": attacks.HEADINGS,
-        "attack_sentences": attacks.sentences(attacked),
         "attack_confidence": CONFIDENCE,
-        "given_away": attacks.given_away(attacked),
         "given_away_headings": attacks.GIVEN_AWAY_HEADINGS,
     }
 
 
-def claim(audited: AuditVerdict, lines: pd.DataFrame, config: CompareConfig) -> Claim:
+def claim(audited: AuditVerdict, lines: Table, config: CompareConfig) -> Claim:
     """Return a mechanism's claim in words: every budget once, as claimed, and what is really spent where that is more."""
-    own = texts(lines)[lambda found: (found.mechanism == audited.mechanism) & found.claimed_epsilon.notna()]
-    spent = dict(sorted(zip(own.claimed_epsilon, own.epsilon, strict=True)))
+    own = [line for line in lines.texts if line.mechanism == audited.mechanism and line.claimed_epsilon is not None]
+    spent = dict(sorted((line.claimed_epsilon or 0.0, line.epsilon) for line in own))
     return Claim(
         mechanism=audited.mechanism,
         epsilon=audited.epsilon,
-        title=of(own, "title"),
+        title=own[0].title,
         claimed=", ".join(f"{epsilon:g}" for epsilon in spent),
-        true=", ".join(map(words, spent.values())) if own.false_claim.any() else "",
+        true=", ".join(map(words, spent.values())) if any(line.false_claim for line in own) else "",
         guarantee=audited.guarantee or _guarantee(audited, config),
-        verdict=describe(audited),
+        verdict=verdict(audited),
         violated=audited.violated,
-        command=not audited.of_text,
+        command=audited.mechanism not in ALTERNATIVES,
     )
+
+
+def verdict(audited: AuditVerdict) -> str:
+    """Return an audit's verdict in words."""
+    certified = f"certified epsilon at least {audited.certified_epsilon:.3g}"
+    if audited.violated:
+        return f"violation found: {audited.evidence}; {certified}"
+    return f"no violation found, which is no proof; {certified}"
 
 
 def _guarantee(audited: AuditVerdict, config: CompareConfig) -> str:
@@ -143,14 +138,14 @@ def _guarantee(audited: AuditVerdict, config: CompareConfig) -> str:
     return mechanism.guarantee(config.model.latent_dim).text
 
 
-def _present(lines: pd.DataFrame) -> dict[str, Any]:
+def _present(table: Table) -> dict[str, Any]:
     """What the notes under the tables have to explain."""
+    lines = table.lines
     return {
-        "mechanisms": set(lines.mechanism),
-        "decoders": set(lines.decoder[lines["clip"] != ""]),
-        "light_supervision": lines.content.isin(LIGHT_SUPERVISION).any(),
-        "quality": lines[list(QUALITY)].notna().any(axis=None),
-        "break_even": lines.break_even.any(),
+        "mechanisms": {line.mechanism for line in lines},
+        "decoders": {line.decoder for line in lines if line.clip},
+        "quality": any(line.measures[name] is not None for line in lines for name in QUALITY),
+        "break_even": any(line.break_even for line in lines),
     }
 
 
@@ -166,18 +161,12 @@ def _examples(examples: Sequence[Example]) -> dict[str, Any]:
 
 def _cells(example: Example, columns: list[str]) -> list[list[tuple[str, str]]]:
     """For each column its texts, each with what was spent on it."""
-    own = [] if example.original is None else [[("", shortened(example.original))]]
-    return own + [
-        [(_spent(row), shortened(text)) for row, text in example.rewrites if _column(row) == name] for name in columns
-    ]
+    own = [] if example.original is None else [[("", example.original)]]
+    return own + [[(_spent(row), text) for row, text in example.rewrites if _column(row) == name] for name in columns]
 
 
 def _column(row: Row) -> str:
-    return (
-        "random"
-        if row.mechanism == "random"
-        else title(row.mechanism, row.decoder or "", row.clip or "", row.content or "")
-    )
+    return "random" if row.mechanism == "random" else title(row.mechanism, row.decoder or "", row.clip or "")
 
 
 def _spent(row: Row) -> str:

@@ -4,31 +4,11 @@ A table is headings and sections; a section is the lines of one model. What a ne
 ``templates/notes.html.jinja``.
 """
 
-import math
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
 
 from adept.comparison.results import LATENTS
 from adept.mechanisms.guarantee import words
-from adept.report.table import (
-    LIGHT_SUPERVISION,
-    MAJORITY,
-    METRICS,
-    OTHERS,
-    QUALITY,
-    READERS,
-    REPEATS,
-    at,
-    budgets,
-    classifiers,
-    curves,
-    levels,
-    majority,
-    of,
-    texts,
-)
+from adept.report.table import MAJORITY, METRICS, OTHERS, QUALITY, READERS, REPEATS, Line, Table
 
 ABSENT = "–"
 FAIR = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
@@ -46,38 +26,59 @@ class Section:
 class Grid:
     """A table of the page."""
 
+    title: str
     headings: list[str]
     sections: list[Section]
 
 
-def by_budget(lines: pd.DataFrame, metric: str) -> Grid:
-    """A line a mechanism, a column a claimed budget, then the levels: text of the model's decoder, the first classifier."""
-    chosen = texts(lines)
-    epsilons = budgets(chosen)
+@dataclass(frozen=True)
+class Grids:
+    """The tables of numbers.
+
+    Attributes:
+        by_budget: one for each metric: text of the model's decoder, the first classifier.
+        fair: one for each classifier: everything at every budget, model by model.
+        repeats: how often texts repeat others word for word; no sections where nobody counted.
+    """
+
+    by_budget: list[Grid]
+    fair: list[Grid]
+    repeats: Grid
+
+
+def grids(table: Table) -> Grids:
+    """Return the tables of a comparison."""
+    by_budget = [_by_budget(table, metric) for metric in METRICS]
+    return Grids(by_budget, [_fair(table, classifier) for classifier in table.classifiers], _repeats(table))
+
+
+def _by_budget(table: Table, metric: str) -> Grid:
+    """A line a mechanism, a column a claimed budget, then the levels."""
     cells = []
-    for curve in curves(chosen):
-        found = [at(curve, epsilon) for epsilon in epsilons]
-        cells.append([of(curve, "title"), *("" if line is None else str(getattr(line, metric)) for line in found)])
-        if curve.false_claim.any():
+    for curve in table.curves:
+        found = [curve.at.get(epsilon) for epsilon in table.budgets]
+        cells.append([curve.title, *("" if line is None else str(getattr(line, metric)) for line in found)])
+        if curve.false_claim:
             cells.append(["  its true epsilon", *("" if line is None else words(line.epsilon) for line in found)])
-    for name, level in levels(lines, metric).items():
-        cells.append([name, *[str(level)] * len(epsilons)])
-    return Grid(["claimed epsilon", *(f"{epsilon:g}" for epsilon in epsilons)], [Section("", cells)])
+    for name, level in table.levels[metric].items():
+        cells.append([name, *[str(level)] * len(table.budgets)])
+    headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
+    return Grid(METRICS[metric], headings, [Section("", cells)])
 
 
-def fair(lines: pd.DataFrame, classifier: str) -> Grid:
-    """Everything at every budget, judged by one classifier of text (released latents by their own), model by model."""
-    chosen = lines[(lines.classifier == classifier) | (lines.decoder == LATENTS)]
-    quality = [name for name in QUALITY if chosen[name].notna().any()]
-    even = bool(chosen.break_even.any())
-    found = _sections(chosen, lambda line: _fair_line(line, quality, even=even))
+def _fair(table: Table, classifier: str) -> Grid:
+    """Everything at every budget, judged by one classifier of text (released latents by their own)."""
+    chosen = [line for line in table.lines if line.classifier == classifier or line.decoder == LATENTS]
+    quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
+    even = any(line.break_even for line in chosen)
+    found = _sections([(line, _fair_line(line, quality, even=even)) for line in chosen])
     headings = [*FAIR, *["break-even"] * even, *(QUALITY[name] for name in quality)]
-    last = [MAJORITY, ABSENT, "0", majority(chosen).spread]
+    last = [MAJORITY, ABSENT, "0", table.majority.spread]
     found[0].lines.append([*last, *[ABSENT] * (len(headings) - len(last))])
-    return Grid(headings, found)
+    return Grid(classifier, headings, found)
 
 
-def _fair_line(line: Any, quality: list[str], *, even: bool) -> list[str]:
+def _fair_line(line: Line, quality: list[str], *, even: bool) -> list[str]:
     return [
         *_budget_cells(line),
         *(getattr(line, metric).spread for metric in METRICS),
@@ -87,50 +88,45 @@ def _fair_line(line: Any, quality: list[str], *, even: bool) -> list[str]:
     ]
 
 
-def repeats(lines: pd.DataFrame) -> Grid:
-    """How often each mechanism's texts repeat others word for word; no sections where nobody counted."""
-    counted = lines[lines.verbatim_own.notna() & (lines.classifier == classifiers(lines)[0])]
-
-    def line_of(line: Any) -> list[str]:
-        title, claimed, _ = _budget_cells(line)
-        return [title, claimed, *(f"{getattr(line, name):.2%}" for name in REPEATS)]
-
-    return Grid(["text by", "claimed eps", *REPEATS.values()], _sections(counted, line_of))
-
-
-def _sections(lines: pd.DataFrame, line_of: Any) -> list[Section]:
-    """A section for each model, what has none first; in it decoder by decoder."""
-    order = ["", *READERS]
-    ranked = lines.assign(rank=[order.index(decoder) for decoder in lines.decoder])
-    return [
-        Section(_section_title(*model), [line_of(line) for line in _ranked(group).itertuples()])
-        for model, group in ranked.groupby(["clip", "content"], sort=False)
+def _repeats(table: Table) -> Grid:
+    counted = [
+        (line, [*_budget_cells(line)[:2], *(f"{line.measures[name] or 0:.2%}" for name in REPEATS)])
+        for line in table.lines
+        if line.measures["verbatim_own"] is not None and line.classifier == table.classifiers[0]
     ]
+    return Grid("", ["text by", "claimed eps", *REPEATS.values()], _sections(counted))
 
 
-def _ranked(group: pd.DataFrame) -> pd.DataFrame:
-    return group.sort_values("rank", kind="stable") if of(group, "clip") else group
+def _sections(lines: list[tuple[Line, list[str]]]) -> list[Section]:
+    """A section for each model, what has none first; of a model decoder by decoder."""
+    order = list(READERS)
+    models: dict[tuple[str, str], list[tuple[Line, list[str]]]] = {}
+    for line, cells in lines:
+        models.setdefault((line.clip, line.content), []).append((line, cells))
+    for (clip, _), own in models.items():
+        if clip:
+            own.sort(key=lambda found: order.index(found[0].decoder))
+    return [Section(_section_title(*model), [cells for _, cells in own]) for model, own in models.items()]
 
 
 def _section_title(clip: str, content: str) -> str:
     if not clip:
         return "Without a model"
-    light = " (light supervision: the rewriter saw public labels)" if content in LIGHT_SUPERVISION else ""
-    return f"Model with {clip} clip{f', topics: {content}' if content else ''}{light}"
+    return f"Model with {clip} clip{f', latents are {content}' if content not in ('', 'none') else ''}"
 
 
-def _budget_cells(line: Any) -> list[str]:
-    claimed = ABSENT if math.isnan(line.claimed_epsilon) else f"{line.claimed_epsilon:g}"
+def _budget_cells(line: Line) -> list[str]:
+    claimed = ABSENT if line.claimed_epsilon is None else f"{line.claimed_epsilon:g}"
     return [line.title, claimed, words(line.epsilon) if line.epsilon else "0"]
 
 
-def _quality_cell(line: Any, name: str) -> str:
+def _quality_cell(line: Line, name: str) -> str:
     """A figure of a text's quality, with the same for another record's rewrite in brackets where there is such."""
-    other = getattr(line, OTHERS[name]) if name in OTHERS else math.nan
-    return _mean_cell(getattr(line, name)) + ("" if math.isnan(other) else f" ({_mean_cell(other)})")
+    other = line.measures[OTHERS[name]] if name in OTHERS else None
+    return _mean_cell(line.measures[name]) + ("" if other is None else f" ({_mean_cell(other)})")
 
 
-def _mean_cell(value: float) -> str:
-    if math.isnan(value):
+def _mean_cell(value: float | None) -> str:
+    if value is None:
         return ABSENT
     return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"

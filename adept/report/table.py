@@ -1,25 +1,22 @@
-"""A comparison in numbers: all its rows as one frame, built once, from which figure, findings and page are read.
+"""A comparison in numbers: its rows averaged over seeds, once, from which figure, findings and page are read.
 
-Rows are averaged over seeds and over nothing else: a line of the frame is what a mechanism, a decoder, a model and a classifier
-have at one claimed budget. A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier,
-taken seed by seed.
+Rows are averaged over seeds and over nothing else: a line is what a mechanism, a decoder, a model and a classifier have at one
+claimed budget. A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier, taken seed
+by seed.
 
 A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``, and is shown where it was measured; the same figure
 for another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new decoder goes into ``READERS`` with the
-words that follow a mechanism's name, and into ``CURVES`` if the figure shall draw it.
+words that follow a mechanism's name, and into ``KINDS`` if the figure shall draw it.
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import mean, stdev
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.stats import t as student
 
-from adept.comparison.quality import OTHER
 from adept.comparison.results import (
     ALTERNATIVES,
     DESCRIBED,
@@ -32,8 +29,9 @@ from adept.comparison.results import (
     WORDS,
     Row,
 )
+from adept.evaluation.quality import OTHER
 from adept.mechanisms import BY_NAME
-from adept.studies.figures import NAMES
+from adept.plotting import NAMES
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 KEPT = {"slots": "slots", "words": "words", "exact": "exact"}  # what of a record stands in its rewrite
@@ -41,14 +39,11 @@ QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perple
 QUALITY |= KEPT | {"fluency": "fluency"}
 OTHERS = {name: f"{name}{OTHER}" for name in KEPT}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
-LIGHT_SUPERVISION = ("labels", "air_travel")  # topics that were learned from public labels
-READERS = {WORDS: "", LSTM: "", DESCRIBED: "", NEAREST: ", nearest", LATENTS: ", latents"}
-CURVES = {"": "text", LSTM: "text", DESCRIBED: "text", LATENTS: "latents"}  # of a model
+MEASURES = (*QUALITY, *OTHERS.values(), *REPEATS)
+READERS = {"": "", WORDS: "", LSTM: "", DESCRIBED: "", NEAREST: ", nearest", LATENTS: ", latents"}
+KINDS = {"": "text", LSTM: "text", DESCRIBED: "text", LATENTS: "latents"}  # of a model
 MAJORITY = "always the majority label"
-
-MODEL = ["clip", "content"]
-SOURCE = ["mechanism", "decoder", *MODEL, "classifier"]
-ENTRY = [*SOURCE, "claimed_epsilon"]
+ORDER = [*BY_NAME, LOOKUP, *ALTERNATIVES]  # of curves
 
 
 @dataclass(frozen=True)
@@ -70,6 +65,159 @@ class Estimate:
         return f"{self} ± {self.half:.3f}" if self.seeds > 1 else str(self)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """What a mechanism, a decoder, a model and a classifier have at one claimed budget, over all seeds.
+
+    Attributes:
+        mechanism, decoder, clip, content, classifier: as in the rows; "" for what does not apply.
+        claimed_epsilon: None without a budget.
+        epsilon: the true one.
+        false_claim: is more spent than is claimed.
+        title, model: mechanism and model in words.
+        kind: which kind of curve the figure draws of it: "text", "latents" or "" (none).
+        records, test_records: how many the classifier learned from, and was tested on.
+        accuracy, macro_f1: of the classifier.
+        majority: the accuracy of always guessing the majority label of the private records.
+        above_random: accuracy above that of the random line; None where there is no such line.
+        measures: means of the columns of quality; None where nobody measured.
+        break_even: how many labelled public records do as well, in words: "<" the least and ">" the greatest number that was
+            tried, "" where none was.
+    """
+
+    mechanism: str
+    decoder: str
+    clip: str
+    content: str
+    classifier: str
+    claimed_epsilon: float | None
+    epsilon: float
+    false_claim: bool
+    title: str
+    model: str
+    kind: str
+    records: int
+    test_records: int
+    accuracy: Estimate
+    macro_f1: Estimate
+    majority: Estimate
+    above_random: Estimate | None
+    measures: dict[str, float | None]
+    break_even: str
+
+    @property
+    def reader(self) -> tuple[str, str, str, str]:
+        """What a line has in common with the references that it is read against: model, decoder and classifier."""
+        return self.clip, self.content, self.decoder, self.classifier
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The lines of one mechanism, model, decoder and classifier, by claimed budget, ascending.
+
+    Attributes:
+        mechanism, title: of each line.
+        false_claim: is the claim false at any budget.
+        at: the lines by their budget.
+        random: what the same model, decoder and classifier make of random latents; None where there is no such line.
+    """
+
+    mechanism: str
+    title: str
+    false_claim: bool
+    at: dict[float, Line]
+    random: Line | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """All lines of a comparison, and what is read from them.
+
+    Attributes:
+        lines: in the order of the rows.
+        texts: those of the first classifier on text as it is, written by a model's decoder, or looked up.
+        budgets: the claimed ones, ascending.
+        curves: of text, mechanisms in the library's order, the look-up, then the alternatives.
+        latents: curves of released latents.
+        levels: for each metric the levels that every curve is read against, by name: the references, of each model where there are
+            several, and the majority.
+        majority: the accuracy of always guessing the majority label of the private records.
+        classifiers: of text, in order.
+    """
+
+    lines: list[Line]
+    texts: list[Line]
+    budgets: list[float]
+    curves: list[Curve]
+    latents: list[Curve]
+    levels: dict[str, dict[str, Estimate]]
+    majority: Estimate
+    classifiers: list[str]
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Return all rows as lines, averaged over seeds, and what is read from them."""
+    groups: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((*_reader(row), row.mechanism, row.claimed_epsilon), []).append(row)
+    classifiers = list(dict.fromkeys(row.classifier for row in rows if row.decoder != LATENTS))
+    random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
+    tried: dict[str, list[list[Row]]] = {}
+    for own in groups.values():
+        if own[0].mechanism.startswith("public_"):
+            tried.setdefault(own[0].classifier, []).append(own)
+    lines = [_line(own, classifiers[0], random, tried) for own in groups.values()]
+    texts = [line for line in lines if line.kind == "text"]
+    majority = next(line.majority for line in texts if line.mechanism == "none")
+    return Table(
+        lines,
+        texts,
+        sorted({line.claimed_epsilon for line in texts if line.claimed_epsilon is not None}),
+        _curves(texts),
+        _curves([line for line in lines if line.kind == "latents"]),
+        {metric: _levels(texts, metric) for metric in METRICS},
+        majority,
+        classifiers,
+    )
+
+
+def _reader(row: Row) -> tuple[str, str, str, str]:
+    return row.clip or "", row.content or "", row.decoder or "", row.classifier
+
+
+def _line(
+    own: list[Row], first: str, random: dict[tuple[str, str, str, str, int], float], tried: dict[str, list[list[Row]]]
+) -> Line:
+    """A line of rows that have nothing but the seed between them."""
+    row, accuracy = own[0], estimate(row.accuracy for row in own)
+    clip, content, decoder, classifier = _reader(row)
+    chance = [(row.accuracy, random.get((*_reader(row), row.seed))) for row in own if row.mechanism != "random"]
+    gains = [value - floor for value, floor in chance if floor is not None]
+    kind = KINDS.get(decoder, "") if clip else "text"
+    claim = row.claimed_epsilon
+    return Line(
+        mechanism=row.mechanism,
+        decoder=decoder,
+        clip=clip,
+        content=content,
+        classifier=classifier,
+        claimed_epsilon=claim,
+        epsilon=row.epsilon,
+        false_claim=claim is not None and any(row.epsilon > claim * (1 + 1e-9) for row in own),
+        title=title(row.mechanism, decoder, clip),
+        model=model_title(clip, content),
+        kind=kind if decoder == LATENTS or classifier == first else "",
+        records=row.train_records,
+        test_records=row.test_records,
+        accuracy=accuracy,
+        macro_f1=estimate(row.macro_f1 for row in own),
+        majority=estimate(row.majority_accuracy for row in own),
+        above_random=estimate(gains, least=-1.0) if gains else None,
+        measures={name: _mean(getattr(row, name) for row in own) for name in MEASURES},
+        break_even="" if claim is None else _break_even(accuracy.mean, tried.get(classifier, [])),
+    )
+
+
 def estimate(values: Iterable[float], *, least: float = 0.0) -> Estimate:
     """Return mean and interval over seeds; the interval stays between ``least`` and one."""
     values = list(values)
@@ -78,63 +226,17 @@ def estimate(values: Iterable[float], *, least: float = 0.0) -> Estimate:
     return Estimate(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
 
 
-def table(rows: Iterable[Row]) -> pd.DataFrame:
-    """Return all rows as one frame, averaged over seeds, in the order of the rows.
-
-    Columns: those of ``ENTRY`` (text that does not apply is "", a budget NaN); ``epsilon`` (true), ``false_claim``, ``title`` and
-    ``model`` (in words), ``curve`` (which kind of curve the main figure draws of it, or ""), ``records`` and ``test_records``; an
-    :class:`Estimate` each for ``majority``, ``METRICS`` and ``above_random`` (None where there is no such row); the mean of each
-    column of quality (NaN where it was not measured); and ``break_even`` in words: how many labelled public records do as well ("<"
-    the least and ">" the greatest number that was tried, "" where none was).
-    """
-    frame = pd.DataFrame([asdict(row) for row in rows])
-    frame[["decoder", *MODEL]] = frame[["decoder", *MODEL]].fillna("")
-    frame["claimed_epsilon"] = frame["claimed_epsilon"].astype(float)
-    reading = [*MODEL, "decoder", "classifier", "seed"]
-    random = frame[frame.mechanism == "random"].set_index(reading)["accuracy"].rename("random")
-    frame = frame.join(random, on=reading)
-    first = next(
-        classifier for classifier, decoder in zip(frame.classifier, frame.decoder, strict=True) if decoder != LATENTS
-    )
-    groups = frame.groupby(ENTRY, sort=False, dropna=False)
-    lines = pd.DataFrame([_line(dict(zip(ENTRY, key, strict=True)), group, first) for key, group in groups])
-    lines["break_even"] = [_break_even(lines, line) for line in lines.itertuples()]
-    return lines
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
 
 
-def _line(entry: dict[str, Any], group: pd.DataFrame, first: str) -> dict[str, Any]:
-    known = group[group.random.notna() & (group.mechanism != "random")]
-    claim = entry["claimed_epsilon"]
-    return {
-        **entry,
-        "epsilon": group.epsilon.iloc[0],
-        "false_claim": not math.isnan(claim) and bool((group.epsilon > claim * (1 + 1e-9)).any()),
-        "title": title(entry["mechanism"], entry["decoder"], entry["clip"], entry["content"]),
-        "model": model_title(entry["clip"], entry["content"]),
-        "curve": _curve(entry, first),
-        "records": int(group.train_records.iloc[0]),
-        "test_records": int(group.test_records.iloc[0]),
-        "majority": estimate(group.majority_accuracy),
-        **{metric: estimate(group[metric]) for metric in METRICS},
-        "above_random": estimate(known.accuracy - known.random, least=-1.0) if len(known) else None,
-        **{name: group[name].astype(float).mean() for name in (*QUALITY, *OTHERS.values(), *REPEATS)},
-    }
-
-
-def _curve(entry: dict[str, Any], first: str) -> str:
-    if entry["decoder"] != LATENTS and entry["classifier"] != first:
+def _break_even(wanted: float, tried: list[list[Row]]) -> str:
+    """How many labelled public records do as well as an accuracy: between two tried numbers along the logarithm."""
+    found = sorted((own[0].train_records, mean(row.accuracy for row in own)) for own in tried)
+    if not found:
         return ""
-    return CURVES.get(entry["decoder"], "") if entry["clip"] else "text"
-
-
-def _break_even(lines: pd.DataFrame, line: Any) -> str:
-    """How many labelled public records do as well as a line with a budget: between two tried numbers along the logarithm."""
-    tried = lines[lines.mechanism.str.startswith("public_") & (lines.classifier == line.classifier)]
-    if tried.empty or math.isnan(line.claimed_epsilon):
-        return ""
-    tried = tried.sort_values("records")
-    records, wanted = list(tried.records), line.accuracy.mean
-    reached = list(np.maximum.accumulate([found.mean for found in tried.accuracy]))
+    records, reached = [size for size, _ in found], list(np.maximum.accumulate([accuracy for _, accuracy in found]))
     if wanted > reached[-1]:
         return f"> {records[-1]}"
     if wanted <= reached[0]:
@@ -144,73 +246,37 @@ def _break_even(lines: pd.DataFrame, line: Any) -> str:
     return f"{float(f'{math.exp(between):.2g}'):.0f}"
 
 
-def title(mechanism: str, decoder: str, clip: str, content: str) -> str:
-    """A mechanism for readers, with what must be known of its claim, its reader and its model."""
-    light = " (the rewriter saw public labels)" if content in LIGHT_SUPERVISION else ""
-    return NAMES.get(mechanism, mechanism) + READERS.get(decoder, f", {decoder}") * bool(clip and decoder) + light
+def title(mechanism: str, decoder: str, clip: str) -> str:
+    """Return a mechanism for readers, with what must be known of its claim and its reader."""
+    return NAMES.get(mechanism, mechanism) + (READERS.get(decoder, f", {decoder}") if clip else "")
 
 
 def model_title(clip: str, content: str) -> str:
-    """A model for readers, by the set that its latents lie in and the topics that they were trained towards; "" for none."""
-    light = ": light supervision" if content in LIGHT_SUPERVISION else ""
-    return (f"{clip} model" + (f", {content}{light}" if content not in ("", "none") else "")) if clip else ""
+    """Return a model for readers, by the set that its latents lie in and whether they are topics; "" for none."""
+    return (f"{clip} model" + (f", {content}" if content not in ("", "none") else "")) if clip else ""
 
 
-def classifiers(lines: pd.DataFrame) -> list[str]:
-    """The classifiers of text, in order."""
-    return list(lines[lines.decoder != LATENTS].classifier.unique())
+def _curves(lines: list[Line]) -> list[Curve]:
+    """The lines with a budget, a curve for each source."""
+    sources: dict[tuple[str, ...], dict[float, Line]] = {}
+    for line in lines:
+        if line.claimed_epsilon is not None:
+            sources.setdefault((line.mechanism, *line.reader), {})[line.claimed_epsilon] = line
+    random = {line.reader: line for line in lines if line.mechanism == "random"}
+    found = []
+    for at in sources.values():
+        first = next(iter(at.values()))
+        false = any(line.false_claim for line in at.values())
+        found.append(Curve(first.mechanism, first.title, false, dict(sorted(at.items())), random.get(first.reader)))
+    return sorted(found, key=lambda curve: ORDER.index(curve.mechanism))
 
 
-def texts(lines: pd.DataFrame) -> pd.DataFrame:
-    """The lines of the first classifier on text as it is, written by a model's decoder, or looked up."""
-    return lines[lines.curve == "text"]
-
-
-def budgets(lines: pd.DataFrame) -> list[float]:
-    """The claimed budgets, ascending."""
-    return sorted(lines.claimed_epsilon.dropna().unique())
-
-
-def curves(lines: pd.DataFrame) -> list[pd.DataFrame]:
-    """The lines with a budget, a frame for each source: mechanisms in the library's order, the look-up, then the alternatives."""
-    order = [*BY_NAME, LOOKUP, *ALTERNATIVES]
-    found = [curve for _, curve in lines[lines.claimed_epsilon.notna()].groupby(SOURCE, sort=False)]
-    found = [curve.sort_values("claimed_epsilon") for curve in found]
-    return sorted(found, key=lambda curve: order.index(of(curve, "mechanism")))
-
-
-def of(curve: pd.DataFrame, column: str) -> Any:
-    """What all lines of a curve have in common."""
-    return curve[column].iloc[0]
-
-
-def at(curve: pd.DataFrame, epsilon: float) -> Any:
-    """A curve's line at a claimed budget; None where there is none."""
-    found = curve[curve.claimed_epsilon == epsilon]
-    return None if found.empty else next(found.itertuples())
-
-
-def reference(lines: pd.DataFrame, curve: pd.DataFrame, name: str) -> Any:
-    """The line of a reference with a curve's model, decoder and classifier; None where there is none."""
-    same = lines[lines.mechanism == name]
-    for column in (*MODEL, "decoder", "classifier"):
-        same = same[same[column] == of(curve, column)]
-    return None if same.empty else next(same.itertuples())
-
-
-def levels(lines: pd.DataFrame, metric: str) -> dict[str, Estimate]:
-    """The levels that every curve is read against: the references, of each model where there are several, and the majority."""
-    chosen, result = texts(lines), {}
+def _levels(texts: list[Line], metric: str) -> dict[str, Estimate]:
+    result: dict[str, Estimate] = {}
     for name in ("none", REDACTED, "public_only", *REFERENCES):
-        found = chosen[chosen.mechanism == name]
-        for line in found.itertuples():
+        found = [line for line in texts if line.mechanism == name]
+        for line in found:
             result[name if len(found) == 1 else f"{name} ({line.model})"] = getattr(line, metric)
     if metric == "accuracy":
-        result[MAJORITY] = majority(chosen)
+        result[MAJORITY] = next(line.majority for line in texts if line.mechanism == "none")
     return result
-
-
-def majority(lines: pd.DataFrame) -> Estimate:
-    """The accuracy of always guessing the majority label of the private records."""
-    found: Estimate = lines[lines.mechanism == "none"].majority.iloc[0]
-    return found

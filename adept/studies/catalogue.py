@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Protocol
 
+from adept.plotting import Table
 from adept.studies import limits, mechanisms, randomized_response, sanity_check, sensitivity, zoo
-from adept.studies.figures import Table
 from adept.studies.views import limits as limits_view
 from adept.studies.views import mechanisms as mechanisms_view
 from adept.studies.views import randomized_response as randomized_response_view

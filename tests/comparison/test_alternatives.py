@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 from audit.asking import only
+from comparing import compared
 from made_rows import BASE, made, make_rows
 
 from adept.comparison import audits
-from adept.comparison.alternatives import alternative
-from adept.comparison.cells import Cell, cells
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE
-from adept.comparison.run import Row, compare, planned
+from adept.comparison.plan import Cell, planned
+from adept.comparison.results import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, AuditVerdict, Row
+from adept.comparison.run import compare
+from adept.comparison.store import Store
 from adept.comparison.trial import Trial
+from adept.comparison.writing import Writer
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.report import findings, page
@@ -32,15 +34,16 @@ def asked(topic_run: Path, tmp_path_factory: pytest.TempPathFactory) -> CompareC
 
 @pytest.fixture(scope="module")
 def rows(asked: CompareConfig) -> list[Row]:
-    return compare(asked)
+    return compared(asked)
 
 
 def test_each_stands_there_at_every_budget_and_redaction_once(asked: CompareConfig, rows: list[Row]) -> None:
     found = [(row.mechanism, row.claimed_epsilon) for row in rows if row.mechanism in ALTERNATIVES]
     word_wise = [(name, epsilon) for name in TOKEN_WISE for epsilon in (6.0, 20.0)]
     assert found == [*word_wise, (REDACTED, None), (PROMPTED, 6.0), (PROMPTED, 20.0)]
-    assert planned(asked) == len(rows)
-    assert not [cell for cell in cells(replace(asked, alternatives=False)) if cell.mechanism in ALTERNATIVES]
+    assert len(planned(asked).cells) == len(rows)
+    without = planned(replace(asked, alternatives=False)).cells
+    assert not [cell for cell in without if cell.mechanism in ALTERNATIVES]
 
 
 def test_budgets_are_those_of_a_whole_record_and_a_record_has_one_text(rows: list[Row]) -> None:
@@ -48,15 +51,15 @@ def test_budgets_are_those_of_a_whole_record_and_a_record_has_one_text(rows: lis
         assert row.epsilon == (math.inf if row.mechanism == REDACTED else row.claimed_epsilon)
         assert (row.delta, row.samples, row.train_records) == (0.0, 1, 90)
         assert row.overlap is not None
-        assert Cell.of(row).mechanism == row.mechanism
     codebook = next(row for row in rows if row.mechanism == "learned_codebook")
     assert codebook.samples == 2
 
 
-def test_labels_with_a_budget_of_their_own_leave_the_rest_to_the_text(asked: CompareConfig) -> None:
-    config = replace(asked, labels="randomized_response", label_epsilon=2.0, epsilons=[6.0])
-    trial = Trial(config, load(config.data), 0)
-    assert {alternative(trial, Cell(name, 6.0, "words", "tfidf")).epsilon for name in TOKEN_WISE} == {4.0}
+def test_labels_with_a_budget_of_their_own_leave_the_rest_to_the_text(asked: CompareConfig, tmp_path: Path) -> None:
+    labels = {"labels": "randomized_response", "label_epsilon": 2.0}
+    config = replace(asked, epsilons=[6.0], output_dir=str(tmp_path), **labels)  # type: ignore[arg-type]
+    writer = Writer(Trial(Store(config), load(config.data), 0))
+    assert {writer.alternative(Cell(name, 6.0, "words", "tfidf")).epsilon for name in TOKEN_WISE} == {4.0}
 
 
 def test_labels_that_are_one_symbol_with_the_text_are_refused(asked: CompareConfig) -> None:
@@ -65,15 +68,18 @@ def test_labels_that_are_one_symbol_with_the_text_are_refused(asked: CompareConf
 
 
 def test_the_page_holds_their_guarantees_and_verdicts(
-    asked: CompareConfig, rows: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asked: CompareConfig, rows: list[Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audits, "AUDIT_TRIALS", 100)
-    monkeypatch.setattr(audits, "_verdict", lambda name, epsilon, _: audits.AuditVerdict(name, epsilon, False, 0.0, ""))
+    monkeypatch.setattr(
+        audits, "_verdict", lambda _, cell, epsilon: AuditVerdict(cell.mechanism, epsilon, False, 0.0, "")
+    )
     with only("event"):
-        verdicts = audits.verdicts(asked)
-    assert [verdict.mechanism for verdict in verdicts] == ["learned_codebook", *TOKEN_WISE, PROMPTED]
-    assert not any(verdict.violated for verdict in verdicts)
-    text = page.write(table(rows), verdicts, asked, tmp_path).read_text("utf-8")
+        found = compare(asked)
+    assert found.rows == rows
+    assert [verdict.mechanism for verdict in found.audits] == ["learned_codebook", *TOKEN_WISE, PROMPTED]
+    assert not any(verdict.violated for verdict in found.audits)
+    text = page.write(found).path.read_text("utf-8")
     for said in (
         "token-wise response",
         "DP-Prompt on our decoder",

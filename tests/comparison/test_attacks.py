@@ -1,23 +1,19 @@
 """Attacks beside a comparison's mechanisms are made once, keep to what may be kept, and show a bound that is exceeded."""
 
 import csv
-import json
-import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from made_rows import line_of
+from comparing import unaudited
 from tiny import TINY_SIZES
 
 from adept.attacks.likelihood import known
-from adept.attacks.reconstruct import GivenAway
 from adept.comparison import attacks
-from adept.comparison import run as comparison_run
-from adept.comparison.attacks import Attacked
-from adept.comparison.cells import cells
-from adept.comparison.run import CompareConfig, compare
+from adept.comparison.config import CompareConfig
+from adept.comparison.results import Attacked
+from adept.comparison.run import Comparison, compare
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
@@ -47,12 +43,17 @@ def config(directory: Path, model: Path, **changes: object) -> CompareConfig:
     return CompareConfig(**options)  # type: ignore[arg-type]
 
 
+def attacked(asked: CompareConfig) -> list[Attacked]:
+    with unaudited():
+        return compare(asked).attacks
+
+
 def test_each_mechanism_is_attacked_once_at_each_budget_and_saved(
     topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A release that is read by two decoders is attacked once; a second run finds everything."""
     asked = config(tmp_path, topic_run, baselines=True)
-    found = attacks.attacks(asked)
+    found = attacked(asked)
     assert [(one.lines[0].mechanism, one.lines[0].claimed_epsilon) for one in found] == [
         (name, epsilon) for name in MECHANISMS for epsilon in (1.0, 100.0)
     ]
@@ -63,21 +64,21 @@ def test_each_mechanism_is_attacked_once_at_each_budget_and_saved(
     original = found[2].lines[0]
     assert original.epsilon > 2 * original.claimed_epsilon
     assert original.refutes_claim or original.beyond_claim  # each release says it
-    table = list(csv.DictReader((tmp_path / attacks.TABLE).read_text().splitlines()))
+    table = list(csv.DictReader((tmp_path / "attacks.csv").read_text().splitlines()))
     assert [float(line["rate"]) for line in table] == [line.rate for one in found for line in one.lines]
     monkeypatch.setattr(attacks, "by_posterior", lambda *_, **__: pytest.fail("attacked again"))
-    assert attacks.attacks(asked) == found
-    assert attacks.attacks(replace(asked, attacks=False)) == []
+    assert attacked(asked) == found
+    assert attacked(replace(asked, attacks=False)) == []
 
 
 def test_records_that_were_named_are_kept_of_public_data_alone(topic_run: Path, tmp_path: Path) -> None:
     budget = {"mechanisms": ["original"], "epsilons": [1000.0]}
-    [shown] = attacks.attacks(config(tmp_path / "public", topic_run, **budget))
+    [shown] = attacked(config(tmp_path / "public", topic_run, **budget))
     assert len(shown.given_away) == 3
     private = DataConfig(sizes=TINY_SIZES, public=False)
-    [hidden] = attacks.attacks(config(tmp_path / "private", topic_run, data=private, **budget))
+    [hidden] = attacked(config(tmp_path / "private", topic_run, data=private, **budget))
     assert hidden.lines[0].rate > 0.5
-    kept = "".join(path.read_text() for path in (tmp_path / "private").rglob("*") if path.is_file())
+    kept = "".join(path.read_text() for path in (tmp_path / "private" / "attacks").iterdir())
     assert not any(text in kept for text in load(private)["train"].texts)
 
 
@@ -86,22 +87,15 @@ def test_a_comparison_grows_by_attacks_which_are_made_where_its_rows_are(
 ) -> None:
     """What was compared without them is attacked later, with the first seed's models, and no row is made again."""
     asked = config(tmp_path, topic_run, mechanisms=["sqrt_n"], epsilons=[8.0], attacks=False)
-    rows, splits = compare(asked), load(asked.data)
-    assert attacks.attacks(asked) == []
-    grown = replace(asked, attacks=True)
-    assert compare(grown) == rows
-    assert comparison_run._rows_made(replace(grown, seeds=[1, 0]), splits, 0, cells(grown)) == len(rows)
-    assert not (tmp_path / "attacks").exists()
-    assert comparison_run._rows_made(grown, splits, 0, cells(grown)) == len(rows)
-    monkeypatch.setattr(attacks, "by_posterior", lambda *_, **__: pytest.fail("attacked again"))
-    assert len(attacks.attacks(grown)) == 1
-
-
-def test_what_attacks_found_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """Also where a release moves odds without end, which JSON has no number for."""
-    line = line_of("dptext", epsilon=math.inf, largest_odds=math.inf)
-    found = Attacked([line, replace(line, largest_odds=None)], [GivenAway("a text", 0.9, 0.5)])
-    assert Attacked.from_plain(json.loads(json.dumps(found.plain(), allow_nan=False))) == found
+    with unaudited():
+        rows = compare(asked).rows
+        assert not (tmp_path / "attacks").exists()
+        grown = Comparison(replace(asked, attacks=True))
+        assert list(grown.run()) == list(range(1, len(rows) + 1))
+        monkeypatch.setattr(attacks, "by_posterior", lambda *_, **__: pytest.fail("attacked again"))
+        results = grown.collect()
+    assert results.rows == rows
+    assert len(results.attacks) == 1
 
 
 @pytest.mark.parametrize("name", sorted(set(BY_NAME) - {"identity", "random", "description"}))

@@ -9,16 +9,18 @@ from statistics import mean
 from types import SimpleNamespace
 
 import pytest
+from comparing import compared, unaudited
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
+from adept.comparison import rows as rows_module
 from adept.comparison import run as comparison_run
-from adept.comparison import seed_run
-from adept.comparison.quality import COLUMNS as COLUMNS_OF_QUALITY
-from adept.comparison.results import REFERENCES
-from adept.comparison.run import CompareConfig, Row, compare, planned
+from adept.comparison.config import CompareConfig
+from adept.comparison.results import REFERENCES, Row
+from adept.comparison.run import Comparison
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
+from adept.evaluation.quality import COLUMNS as COLUMNS_OF_QUALITY
 from adept.models.network.autoencoder import ModelConfig
 from adept.models.network.decoding import DecodingConfig
 from adept.models.training import run as model_training
@@ -57,7 +59,7 @@ def kept_texts(directory: Path, name: str) -> dict[str, list[str]]:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
     directory = tmp_path_factory.mktemp("comparison") / "run"
-    return directory, compare(config(directory))
+    return directory, compared(config(directory))
 
 
 def test_every_comparison_holds_the_text_itself_and_the_references_of_each_model(
@@ -94,15 +96,15 @@ def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], mo
     released: list[tuple[str, float]] = []
     release = Rewriter.release
 
-    def counted(rewriter: Rewriter, texts: list[str]) -> object:
+    def counted(rewriter: Rewriter, texts: list[str], labels: list[str] | None) -> object:
         released.append((rewriter.mechanism.name, rewriter.mechanism.epsilon))
-        return release(rewriter, texts)
+        return release(rewriter, texts, labels)
 
     monkeypatch.setattr(Rewriter, "release", counted)
     monkeypatch.setattr(model_training, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
-    assert compare(config(directory)) == rows
+    assert compared(config(directory)) == rows
     assert released == []
-    grown = compare(config(directory, epsilons=[64.0, 128.0], mechanisms=["original", "l1", "gaussian"]))
+    grown = compared(config(directory, epsilons=[64.0, 128.0], mechanisms=["original", "l1", "gaussian"]))
     assert released == [("original", 128.0), ("gaussian", 64.0), ("gaussian", 128.0), ("l1", 128.0)]
     assert all(row in grown for row in rows)
 
@@ -113,7 +115,7 @@ def test_a_model_that_exists_is_scored_and_nothing_is_trained(
     monkeypatch.setattr(model_training, "train_model", lambda *_, **__: pytest.fail("a model was trained"))
     data = DataConfig(sizes=TINY_SIZES, balanced=True)
     options = {"mechanisms": ["learned_codebook"], "epsilons": [20.0], "model_dir": str(topic_run), "data": data}
-    rows = compare(config(tmp_path / "run", decoding=DecodingConfig(strategy="nearest"), **options))
+    rows = compared(config(tmp_path / "run", decoding=DecodingConfig(strategy="nearest"), **options))
     accuracy = {row.mechanism: row.accuracy for row in rows}
     assert accuracy["learned_codebook"] > accuracy["random"]
     assert not list((tmp_path / "run").rglob("*.ckpt"))
@@ -121,25 +123,26 @@ def test_a_model_that_exists_is_scored_and_nothing_is_trained(
 
 def test_progress_is_told_row_by_row(finished: tuple[Path, list[Row]]) -> None:
     directory, rows = finished
-    told: list[int] = []
-    compare(config(directory), progress=told.append)
-    assert told == list(range(1, planned(config(directory)) + 1)) == list(range(1, len(rows) + 1))
+    with unaudited():
+        comparison = Comparison(config(directory))
+        told = list(comparison.run())
+    assert told == list(range(1, len(comparison.plan.cells) + 1)) == list(range(1, len(rows) + 1))
 
 
 def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate = seed_run.evaluate
+    evaluate = rows_module.evaluate
 
     def interrupted(train: Corpus, test: Corpus, **options: object) -> object:
         if len(list((tmp_path / "run" / "rows").glob("*"))) == 2:
             raise KeyboardInterrupt
         return evaluate(train, test, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(seed_run, "evaluate", interrupted)
+    monkeypatch.setattr(rows_module, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        compare(config(tmp_path / "run", mechanisms=["original"]))
+        compared(config(tmp_path / "run", mechanisms=["original"]))
     kept = {path.name: path.read_text() for path in (tmp_path / "run" / "rewrites").iterdir()}
-    monkeypatch.setattr(seed_run, "evaluate", evaluate)
-    assert len(compare(config(tmp_path / "run", mechanisms=["original"]))) == 4
+    monkeypatch.setattr(rows_module, "evaluate", evaluate)
+    assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 4
     assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
     assert not list((tmp_path / "run").rglob("*.partial"))
 
@@ -147,10 +150,10 @@ def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkey
 def test_another_comparison_is_not_mixed_in(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
     directory, _ = finished
     with pytest.raises(DataError, match="another protocol"):
-        compare(config(directory, protocol="paper"))
+        compared(config(directory, protocol="paper"))
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(DataError, match="holds no comparison"):
-        compare(config(tmp_path))
+        compared(config(tmp_path))
 
 
 @pytest.mark.parametrize("protocol", ["disjoint", "paper"])
@@ -163,9 +166,11 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
     monkeypatch.setattr(
         model_training, "train_model", lambda t, v, s, **k: (seen.extend([t, v]), train_model(t, v, s, **k))[1]
     )
-    monkeypatch.setattr(Rewriter, "release", lambda self, texts: (private.extend(texts), release(self, texts))[1])
+    monkeypatch.setattr(
+        Rewriter, "release", lambda self, texts, labels: (private.extend(texts), release(self, texts))[1]
+    )
     data, training = DataConfig(sizes=TINY_SIZES), TrainingConfig()
-    rows = compare(config(tmp_path / "run", mechanisms=["original"], protocol=protocol, data=data, training=training))
+    rows = compared(config(tmp_path / "run", mechanisms=["original"], protocol=protocol, data=data, training=training))
     assert next(row.holds for row in rows if row.mechanism == "random") is (protocol == "disjoint")
     whole = load(data)["train"].texts
     assert all(corpus.labels is None for corpus in seen)
@@ -179,10 +184,10 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
 
 
 def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
-    told: list[int] = []
-    beside = [(tmp_path / "beside").touch]
-    rows = compare(config(tmp_path / "run", processes=2), progress=told.append, beside=beside)
-    assert (tmp_path / "beside").exists()
+    with unaudited():
+        comparison = Comparison(config(tmp_path / "run", processes=2))
+        told = list(comparison.run())
+        rows = comparison.collect().rows
     assert [(row.mechanism, row.clip) for row in rows] == [(row.mechanism, row.clip) for row in finished[1]]
     same = [place for place, row in enumerate(rows) if row.mechanism in ("none", "identity")]
     assert [rows[i].accuracy for i in same] == [finished[1][i].accuracy for i in same]
@@ -202,11 +207,11 @@ def test_labels_are_drawn_once_before_several_processes_read_them(
 
     monkeypatch.setattr(comparison_run, "in_processes", called)
     with pytest.raises(InterruptedError):
-        compare(asked)
+        compared(asked)
 
 
 def test_copies_of_a_record_keep_its_label(tmp_path: Path) -> None:
-    rows = compare(config(tmp_path / "run", mechanisms=["original"], samples=4))
+    rows = compared(config(tmp_path / "run", mechanisms=["original"], samples=4))
     assert {row.mechanism: row.train_records for row in rows} == {
         "none": 90,
         "identity": 180,
@@ -258,7 +263,7 @@ def test_the_command_writes_a_table_and_a_page(
 def with_baselines(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
     directory = tmp_path_factory.mktemp("baselines") / "run"
     changes = {"mechanisms": ["learned_codebook", "sqrt_n"], "samples": 2, "baselines": True}
-    return directory, compare(config(directory, **changes))
+    return directory, compared(config(directory, **changes))
 
 
 def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list[Row]]) -> None:
@@ -305,8 +310,8 @@ def test_public_text_is_quoted_by_the_look_up_and_its_quality_is_measured(
 
 def test_rows_that_were_kept_without_quality_get_it_when_it_is_asked_for(tmp_path: Path) -> None:
     options: dict[str, object] = {"mechanisms": ["sqrt_n"], "data": DataConfig(sizes=[120, 20, 40])}
-    before = compare(config(tmp_path / "run", **options))
-    rows = compare(config(tmp_path / "run", baselines=True, **options))
+    before = compared(config(tmp_path / "run", **options))
+    rows = compared(config(tmp_path / "run", baselines=True, **options))
     assert all(row.overlap is None for row in before)
     written = {row.mechanism: row for row in rows if row.decoder == "lstm"}
     for row in before[1:]:
@@ -318,7 +323,7 @@ def test_rows_that_were_kept_without_quality_get_it_when_it_is_asked_for(tmp_pat
 
 def test_randomised_labels_take_their_share_of_the_budget_and_are_drawn_once(tmp_path: Path) -> None:
     changes = {"mechanisms": ["sqrt_n"], "labels": "randomized_response", "label_epsilon": 24.0}
-    rows = compare(config(tmp_path / "run", **changes))
+    rows = compared(config(tmp_path / "run", **changes))
     ours = next(row for row in rows if row.mechanism == "sqrt_n")
     assert (ours.claimed_epsilon, ours.epsilon, ours.label_epsilon, ours.labels) == (
         64.0,
@@ -343,9 +348,9 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
         return evaluated
 
     for name in ("evaluate", "evaluate_latents"):
-        monkeypatch.setattr(seed_run, name, noted(getattr(seed_run, name)))
+        monkeypatch.setattr(rows_module, name, noted(getattr(rows_module, name)))
     changes = {"mechanisms": ["learned_codebook", "description"], "labels": "joint_response", "epsilons": [3.0]}
-    rows = compare(config(tmp_path / "run", baselines=True, samples=2, data=DataConfig(sizes=[80, 20, 40]), **changes))
+    rows = compared(config(tmp_path / "run", baselines=True, samples=2, data=DataConfig(sizes=[80, 20, 40]), **changes))
     ours = [row for row in rows if row.mechanism in ("learned_codebook", "description")]
     assert {row.decoder for row in ours} == {"lstm", "nearest", "latents", "codec"}
     assert noisy == [row.labels == "joint_response" for row in rows]
@@ -374,7 +379,7 @@ def test_a_model_is_trained_without_the_public_labels(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(model_training, "train_model", stopped)
     with pytest.raises(KeyboardInterrupt):
-        compare(config(tmp_path / "run", mechanisms=["learned_codebook"]))
+        compared(config(tmp_path / "run", mechanisms=["learned_codebook"]))
     assert [corpus.labels is None for corpus in seen] == [True]
 
 

@@ -1,85 +1,81 @@
 """What was made is found again under its own key and no other, and what was damaged is named in one line."""
 
 import json
-from collections.abc import Callable
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from made_rows import BASE
+from made_rows import BASE, line_of
 
-from adept.comparison.audits import AuditVerdict
-from adept.comparison.cells import Cell
+from adept.attacks.reconstruct import GivenAway
 from adept.comparison.config import CompareConfig
-from adept.comparison.families import Family
-from adept.comparison.store import Store, Written, open_directory
+from adept.comparison.plan import Cell, Family
+from adept.comparison.results import Attacked, AuditVerdict, Labels, Quality, Released, Row, Written
+from adept.comparison.store import Store, open_directory
 from adept.errors import DataError
+from adept.evaluation.quality import COLUMNS
 
 CELL = Cell("l1", 8.0, "lstm", "tfidf", Family("l1", "none"))
 WRITTEN = Written(["a", "b"], ["x", "y"], 2.5)
 VERDICT = AuditVerdict("l1", 8.0, False, 3.5, "")
+MEASURED = Quality(dict.fromkeys(COLUMNS, 1.0))
+ENDLESS = line_of("dptext", epsilon=math.inf, largest_odds=math.inf)
+ATTACKED = Attacked([ENDLESS, replace(ENDLESS, largest_odds=None)], [GivenAway("a text", 0.9, 0.5)])
+KINDS = {type(value).__name__: value for value in (Labels(["x", "y"]), WRITTEN, MEASURED, BASE, VERDICT, ATTACKED)}
+RELEASED = Released(torch.eye(2))
 
 
-def never() -> object:
-    pytest.fail("made again")
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(CompareConfig(output_dir=str(tmp_path / "run")))
 
 
-def makers(store: Store) -> dict[str, Callable[[object], object]]:
-    """For each kind of file what asks for it, given what makes it (None: the ordinary maker)."""
-    return {
-        "labels": lambda make: store.labels(make or (lambda: ["x", "y"])),
-        "released": lambda make: store.released(CELL, make or (lambda: torch.eye(2))).tolist(),
-        "written": lambda make: store.written(CELL, make or (lambda: WRITTEN)),
-        "quality": lambda make: store.quality(CELL, ["bleu"], make or (lambda: {"bleu": 1.0})),
-        "row": lambda make: store.row(CELL, make or (lambda: BASE)),
-        "verdict": lambda make: store.verdict("l1", 8.0, make or (lambda: VERDICT), AuditVerdict),
-    }
+@pytest.mark.parametrize("value", KINDS.values(), ids=KINDS)
+def test_what_was_kept_is_found_again(store: Store, value: Row) -> None:
+    """Also where a number is infinite, which JSON has no number for."""
+    assert store.find(type(value), 3, CELL) is None
+    assert store.keep(value, 3, CELL) is value
+    assert store.find(type(value), 3, CELL) == value
 
 
-KINDS = sorted(makers(Store(Path())))
+def test_releases_are_found_again_to_the_last_bit(store: Store) -> None:
+    assert store.find(Released, 0, CELL) is None
+    store.keep(RELEASED, 0, CELL)
+    assert torch.equal(store.find(Released, 0, CELL).rows, RELEASED.rows)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_was_made_is_found_again(tmp_path: Path, kind: str) -> None:
-    ask = makers(Store(tmp_path, 3))[kind]
-    assert ask(None) == ask(never)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_damaged_file_is_named_in_one_line_wherever_it_was_cut(tmp_path: Path, kind: str) -> None:
-    ask = makers(Store(tmp_path))[kind]
-    ask(None)
-    [path] = [path for path in tmp_path.rglob("*") if path.is_file()]
+@pytest.mark.parametrize("value", [*KINDS.values(), RELEASED], ids=[*KINDS, "Released"])
+def test_a_damaged_file_is_named_in_one_line_wherever_it_was_cut(store: Store, value: Row) -> None:
+    store.keep(value, 0, CELL)
+    [path] = [path for path in store.directory.rglob("*") if path.is_file() and path.name != "comparison.json"]
     whole = path.read_bytes()
     for damaged in (b"", whole[:1], whole[: len(whole) // 2], whole[:-1], b"null", b'"{}"', b"\xff" * 20):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=r"is damaged \(\w+\): remove it") as error:
-            ask(never)
+            store.find(type(value), 0, CELL)
         assert str(path) in str(error.value)
         assert "\n" not in str(error.value)
     path.unlink()
-    assert ask(None) == ask(never)
+    assert store.find(type(value), 0, CELL) is None
 
 
-def test_texts_with_a_label_too_few_are_damaged(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.written(CELL, lambda: WRITTEN)
-    [path] = (tmp_path / "rewrites").iterdir()
+def test_texts_with_a_label_too_few_are_damaged(store: Store) -> None:
+    store.keep(WRITTEN, 0, CELL)
+    [path] = (store.directory / "rewrites").iterdir()
     path.write_text(json.dumps({**json.loads(path.read_text()), "labels": ["x"]}))
     with pytest.raises(DataError, match="is damaged"):
-        store.written(CELL)
+        store.find(Written, 0, CELL)
 
 
-def test_budgets_that_print_alike_share_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_budgets_that_print_alike_share_nothing(store: Store) -> None:
     close = replace(CELL, budget=8.000001)
     assert f"{close.budget:g}" == f"{CELL.budget:g}"
-    store.released(CELL, lambda: torch.zeros(1, 2))
-    assert store.released(close, lambda: torch.ones(1, 2)).sum() == 2
-    store.verdict("l1", 8.0, lambda: VERDICT, AuditVerdict)
-    other = replace(VERDICT, epsilon=8.000001)
-    assert store.verdict("l1", 8.000001, lambda: other, AuditVerdict) == other
+    store.keep(RELEASED, 0, CELL)
+    store.keep(VERDICT, 0, CELL)
+    assert store.find(Released, 0, close) is None
+    assert store.find(AuditVerdict, 0, close) is None
 
 
 @pytest.mark.parametrize(
@@ -95,39 +91,35 @@ def test_budgets_that_print_alike_share_nothing(tmp_path: Path) -> None:
         replace(CELL, family=None, decoder=None),
     ],
 )
-def test_no_two_cells_share_a_row(tmp_path: Path, other: Cell) -> None:
-    assert Store(tmp_path).row(CELL, lambda: BASE) == BASE
-    another = replace(BASE, accuracy=0.1)
-    assert Store(tmp_path).row(other, lambda: another) == another
-    assert Store(tmp_path, 1).row(CELL, lambda: another) == another
-    assert Store(tmp_path).row(CELL, never) == BASE  # type: ignore[arg-type]
+def test_no_two_cells_share_a_row(store: Store, other: Cell) -> None:
+    store.keep(BASE, 0, CELL)
+    assert store.find(Row, 0, other) is store.find(Row, 1, CELL) is None
 
 
 def test_a_row_of_an_older_revision_of_a_classifier_is_made_again_and_its_texts_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, today = Store(tmp_path), replace(BASE, accuracy=0.1)
     with monkeypatch.context() as before:
         before.setattr("adept.comparison.store.REVISIONS", {})
-        store.row(CELL, lambda: BASE)
-        store.written(CELL, lambda: WRITTEN)
-    assert store.row(CELL, lambda: today) == store.row(CELL, never) == today  # type: ignore[arg-type]
-    assert store.written(CELL, never) == WRITTEN  # type: ignore[arg-type]
+        store.keep(BASE, 0, CELL)
+        store.keep(WRITTEN, 0, CELL)
+    assert store.find(Row, 0, CELL) is None
+    assert store.find(Written, 0, CELL) == WRITTEN
 
 
-def test_a_release_and_its_texts_serve_every_reader(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.released(CELL, lambda: torch.eye(2))
-    store.written(CELL, lambda: WRITTEN)
-    assert store.released(replace(CELL, decoder="nearest"), never).tolist() == [[1, 0], [0, 1]]  # type: ignore[arg-type]
-    assert store.written(replace(CELL, classifier="lstm"), never) == WRITTEN  # type: ignore[arg-type]
+def test_a_release_and_its_texts_serve_every_reader_and_a_verdict_every_seed(store: Store) -> None:
+    for value in (RELEASED, WRITTEN, VERDICT):
+        store.keep(value, 0, CELL)
+    assert store.find(Released, 0, replace(CELL, decoder="nearest")) is not None
+    assert store.find(Written, 0, replace(CELL, classifier="lstm")) == WRITTEN
+    assert store.find(AuditVerdict, 1, replace(CELL, family=None)) == VERDICT
 
 
-def test_texts_are_measured_again_where_a_column_has_come_since(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.quality(CELL, ["bleu"], lambda: {"bleu": 1.0})
-    assert store.quality(CELL, ["bleu", "slots"], lambda: {"bleu": 2.0, "slots": None}) == {"bleu": 2.0, "slots": None}
-    assert store.quality(CELL, ["bleu", "slots"], never)["bleu"] == 2.0  # type: ignore[arg-type]
+def test_texts_are_measured_again_where_a_column_has_come_since(store: Store) -> None:
+    store.keep(Quality({"bleu": 1.0}), 0, CELL)
+    assert store.find(Quality, 0, CELL) is None
+    store.keep(MEASURED, 0, CELL)
+    assert store.find(Quality, 0, CELL) == MEASURED
 
 
 def test_a_directory_of_another_layout_or_a_damaged_one_is_refused_in_one_line(tmp_path: Path) -> None:

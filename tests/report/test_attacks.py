@@ -7,10 +7,9 @@ import pytest
 from made_rows import line_of, make_rows
 
 from adept.attacks.reconstruct import GivenAway
-from adept.comparison.attacks import Attacked, AttackLine
-from adept.comparison.run import CompareConfig
+from adept.comparison.config import CompareConfig
+from adept.comparison.results import Attacked, AttackLine, Results
 from adept.report import attacks, figure, page
-from adept.report.table import table
 
 SOUND = line_of("sqrt_n", epsilon=8.0, right=2, bound=0.75, claimed_bound=0.75, beyond_claim=0.0)
 BROKEN = line_of("original", epsilon=32.0, beyond_claim=1.0)
@@ -25,11 +24,11 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def written(found: list[Attacked], directory: Path, *, public: bool = True) -> str:
     config = CompareConfig(mechanisms=["original", "sqrt_n"], epsilons=[8.0, 64.0], output_dir=str(directory))
     config.data.public = public
-    return page.write(table(make_rows()), [], config, directory, attacked=found).read_text("utf-8")
+    return page.write(Results(config, make_rows(), [], found, [])).path.read_text("utf-8")
 
 
 def cells_of(line: AttackLine) -> tuple[list[str], bool]:
-    [(_, [shown])] = attacks.table([Attacked([line], [])])
+    [(_, [shown])] = attacks.section([Attacked([line], [])]).lines
     return shown.cells, shown.refuted
 
 

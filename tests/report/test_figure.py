@@ -10,9 +10,9 @@ from matplotlib import pyplot as plt
 
 from adept.comparison.results import ALTERNATIVES, REFERENCES, Row
 from adept.mechanisms import BY_NAME
+from adept.plotting import COLOURS, legend
 from adept.report import figure as curves
-from adept.report.table import of, table
-from adept.studies.figures import COLOURS, legend
+from adept.report.table import table
 from adept.studies.limits import capacity
 
 
@@ -34,14 +34,14 @@ def test_a_curve_is_text_of_one_decoder_judged_by_one_classifier() -> None:
     curves.draw_metric(axis, table(make_mixed()), curves.PANELS[0])
     heights = {container.get_label(): list(container.lines[0].get_ydata()) for container in axis.containers}
     plt.close("all")
-    assert heights["learned_codebook (the rewriter saw public labels)"] == pytest.approx([0.75, 0.75])
+    assert heights["learned_codebook"] == pytest.approx([0.75, 0.75])
     assert heights["look-up of public text"] == pytest.approx([0.45, 0.45])
     assert heights["original (claim false)"] == pytest.approx([0.81, 0.88])
 
 
 def test_latents_are_thin_lines_where_they_are_few() -> None:
     def latents(rows: list[Row]) -> list[curves.Look]:
-        return [look for curve, look in curves.drawn_curves(table(rows)) if of(curve, "decoder") == "latents"]
+        return [look for curve, look in curves.drawn_curves(table(rows)) if curve in table(rows).latents]
 
     rows = make_mixed()
     [look] = latents(rows)

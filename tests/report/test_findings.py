@@ -37,7 +37,7 @@ def test_the_headline_names_the_gap_and_the_budget_really_spent() -> None:
 
 def test_the_headline_compares_with_the_random_of_the_best_mechanisms_own_model() -> None:
     line = headline(make_mixed())
-    assert "(learned_codebook (the rewriter saw public labels)) 0.750" in line
+    assert "(learned_codebook) 0.750" in line
     assert "nothing of the records reaches 0.200" in line
 
 
@@ -82,12 +82,11 @@ def test_the_advice_says_how_many_labelled_public_records_would_do_as_well() -> 
     assert "and fewer than 50 labelled public records do as well" in advice([*make_rows(), *worst])
 
 
-def test_a_rewriter_that_loses_much_of_the_text_by_itself_is_warned_of_in_one_sentence() -> None:
+def test_a_rewriter_that_loses_much_of_the_text_by_itself_is_warned_of() -> None:
     assert findings.lost_in_rewriting(table(make_rows())) == []
     lossy = [replace(row, accuracy=0.5) if row.mechanism == "identity" else row for row in make_mixed()]
     [warning] = findings.lost_in_rewriting(table(lossy))
-    assert "0.500 (l2 model), 0.500 (sphere model, labels: light supervision), that of the text 0.900" in warning
-    assert warning.count(".") == 4  # three numbers and one sentence
+    assert "0.500 (l2 model), 0.500 (sphere model, topics), that of the text 0.900" in warning
 
 
 def test_a_model_that_was_trained_on_the_records_is_warned_about() -> None:

@@ -6,20 +6,18 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from made_rows import made, make_mixed, make_rows
 
 from adept.cli.app import config_directory, typed
-from adept.comparison.audits import AuditVerdict
-from adept.comparison.run import CompareConfig, Row
+from adept.comparison.config import CompareConfig
+from adept.comparison.results import AuditVerdict, Example, Results, Row
 from adept.data.corpus import DataConfig
 from adept.models.training.config import TrainingConfig
 from adept.report import figure, page
-from adept.report.examples import Example
-from adept.report.table import table
+from adept.report.table import Table
 
 AUDITS = [AuditVerdict("original", 8.0, True, 9.5, "l1 distance <b>"), AuditVerdict("sqrt_n", 8.0, False, 2.5, "")]
 VOID = {"meta", "br", "wbr"}
@@ -31,8 +29,8 @@ def _drawn_once() -> Iterator[None]:
     drawn: dict[str, str] = {}
     draw = figure.draw
 
-    def known(lines: pd.DataFrame) -> str:
-        key = lines.to_csv()
+    def known(lines: Table) -> str:
+        key = repr(lines)
         if key not in drawn:
             drawn[key] = draw(lines)
         return drawn[key]
@@ -53,7 +51,7 @@ def written(
     budgets = {"mechanisms": ["original", "sqrt_n"], "epsilons": [8.0, 64.0]}
     config = CompareConfig(output_dir=str(directory), protocol=protocol, **budgets)  # type: ignore[arg-type]
     config.data.name, config.data.public = "<script>", public
-    return page.write(table(rows), AUDITS, config, directory, examples=examples).read_text("utf-8")
+    return page.write(Results(config, rows, AUDITS, [], list(examples))).path.read_text("utf-8")
 
 
 def shown(text: str) -> Example:
@@ -81,8 +79,8 @@ def test_the_page_is_one_file_without_network_and_escapes_what_it_quotes(tmp_pat
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; co" in text
     assert not re.search(r"https?://|src=|@import|<link|<iframe", text.replace("http://www.w3.org", ""))
     assert not re.findall(r'href="(?!#)', text)
-    assert "convicted: l1 distance &lt;b&gt;; certified epsilon at least 9.5" in text
-    assert "not refuted, which is no proof; certified epsilon at least 2.5" in text
+    assert "violation found: l1 distance &lt;b&gt;; certified epsilon at least 9.5" in text
+    assert "no violation found, which is no proof; certified epsilon at least 2.5" in text
 
 
 def test_the_pages_tags_are_closed(tmp_path: Path) -> None:
@@ -115,14 +113,6 @@ def test_each_classifier_has_a_fair_table_and_the_figure_is_the_firsts(tmp_path:
     assert "classifier lstm</h2>" in text
     assert "A classifier (tfidf)" in text
     assert written(make_rows(), tmp_path).count("<h2>Fair table") == 1
-
-
-def test_light_supervision_is_said_wherever_it_was(tmp_path: Path) -> None:
-    text = written(make_mixed(), tmp_path)
-    caption = text[text.index("<figure>") : text.index("</figure>")]
-    assert "learned_codebook (the rewriter saw public labels)" in caption
-    assert "light supervision: the rewriter saw public labels" in text
-    assert "saw public labels" not in written(make_rows(), tmp_path)
 
 
 def test_originals_stand_beside_the_rewrites_of_public_data(tmp_path: Path) -> None:
@@ -163,7 +153,7 @@ def test_examples_of_data_that_are_not_public_are_absent_and_the_page_says_why(t
 
 def test_a_rewriter_that_loses_much_is_warned_of_on_the_page(tmp_path: Path) -> None:
     lossy = [replace(row, accuracy=0.5) if row.mechanism == "identity" else row for row in make_rows()]
-    assert '<div class="warning"><p>The rewriter itself has lost much' in written(lossy, tmp_path)
+    assert '<div class="warning"><p>The rewriter itself loses much' in written(lossy, tmp_path)
     assert 'class="warning"' not in written(make_rows(), tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""All rows are one frame: means over seeds of rows that belong together, and of no others."""
+"""All rows are one table: means over seeds of rows that belong together, and of no others."""
 
 from dataclasses import replace
 
@@ -6,15 +6,19 @@ import pytest
 from made_rows import BASE, made, make_kept, make_mixed, make_rows
 
 from adept.report import table as report
-from adept.report.table import table
+from adept.report.table import Line, table
+
+
+def of(lines: list[Line], mechanism: str, epsilon: float | None) -> list[Line]:
+    return [line for line in lines if (line.mechanism, line.claimed_epsilon) == (mechanism, epsilon)]
 
 
 def test_a_line_is_a_mean_over_seeds_at_one_budget() -> None:
-    lines = table(make_rows())
+    lines = table(make_rows()).lines
     assert len(lines) == 3 + 2 * 2
-    [original] = lines[(lines.mechanism == "original") & (lines.claimed_epsilon == 8)].itertuples()
+    [original] = of(lines, "original", 8.0)
     assert (str(original.accuracy), original.accuracy.seeds, original.epsilon) == ("0.810", 3, 32.0)
-    assert (original.title, original.model, original.curve) == ("original (claim false)", "l2 model", "text")
+    assert (original.title, original.model, original.kind) == ("original (claim false)", "l2 model", "text")
 
 
 def test_intervals_are_students_over_seeds() -> None:
@@ -29,19 +33,18 @@ def test_intervals_are_students_over_seeds() -> None:
 
 
 def test_each_model_has_references_of_its_own() -> None:
-    levels = report.levels(table(make_mixed()), "accuracy")
+    levels = table(make_mixed()).levels["accuracy"]
     assert levels["random (l2 model)"].mean == pytest.approx(0.6)
-    assert levels["random (sphere model, labels: light supervision)"].mean == pytest.approx(0.2)
+    assert levels["random (sphere model, topics)"].mean == pytest.approx(0.2)
     assert "random" not in levels
     assert levels["always the majority label"].mean == pytest.approx(0.55)
-    assert "always the majority label" not in report.levels(table(make_mixed()), "macro_f1")
+    assert "always the majority label" not in table(make_mixed()).levels["macro_f1"]
 
 
 def test_curves_are_in_the_librarys_order_with_ascending_budgets() -> None:
-    curves = report.curves(report.texts(table(list(reversed(make_mixed())))))
-    names = [report.of(curve, "mechanism") for curve in curves]
-    assert names == ["original", "sqrt_n", "learned_codebook", "lookup"]
-    assert all(list(curve.claimed_epsilon) == [8.0, 64.0] for curve in curves)
+    curves = table(list(reversed(make_mixed()))).curves
+    assert [curve.mechanism for curve in curves] == ["original", "sqrt_n", "learned_codebook", "lookup"]
+    assert all(list(curve.at) == [8.0, 64.0] for curve in curves)
 
 
 def test_distance_above_random_is_taken_seed_by_seed() -> None:
@@ -50,15 +53,16 @@ def test_distance_above_random_is_taken_seed_by_seed() -> None:
         for seed, floor in enumerate((0.1, 0.5, 0.3))
         for row in (made("random", floor, seed=seed), made("l1", floor + 0.2, 8.0, seed=seed))
     ]
-    random, ours = table([*rows, replace(BASE)]).above_random[:2]
+    random, ours = (line.above_random for line in table([*rows, replace(BASE)]).lines[:2])
     assert random is None
+    assert ours is not None
     assert (ours.mean, ours.low, ours.seeds) == (pytest.approx(0.2), pytest.approx(0.2), 3)
 
 
 def test_a_claim_is_false_where_more_is_spent_and_no_rounding_makes_it_so() -> None:
     def false(claimed: float | None, epsilon: float) -> bool:
-        [found] = table([replace(BASE, claimed_epsilon=claimed, epsilon=epsilon)]).false_claim
-        return bool(found)
+        row = replace(made("l1", 0.5), claimed_epsilon=claimed, epsilon=epsilon)
+        return table([BASE, row]).lines[1].false_claim
 
     assert false(8.0, 8.1)
     assert not false(8.0, 8.0 * (1 + 1e-12))
@@ -67,12 +71,10 @@ def test_a_claim_is_false_where_more_is_spent_and_no_rounding_makes_it_so() -> N
 
 def test_what_is_kept_has_a_column_beside_that_of_another_record() -> None:
     rows = [replace(row, words=0.25 + 0.25 * row.seed) if row.mechanism == "sqrt_n" else row for row in make_kept()]
-    lines = table(rows)
-    [ours] = lines[
-        (lines.mechanism == "sqrt_n") & (lines.claimed_epsilon == 64) & (lines.classifier == "tfidf")
-    ].itertuples()
-    assert (ours.words, ours.words_other, ours.slots_other, ours.fluency) == pytest.approx((0.5, 0.1, 0.05, 0.75))
-    assert lines[lines.mechanism == "none"].words.isna().all()
+    lines = table(rows).lines
+    ours = of(lines, "sqrt_n", 64.0)[0].measures
+    assert [ours[name] for name in ("words", "words_other", "slots_other", "fluency")] == [0.5, 0.1, 0.05, 0.75]
+    assert of(lines, "none", None)[0].measures["words"] is None
     assert set(report.OTHERS) <= set(report.QUALITY)
 
 
@@ -82,9 +84,9 @@ def test_break_even_lies_between_two_tried_numbers_of_labelled_public_records() 
         for records, accuracy in ((50, 0.4), (100, 0.6), (200, 0.58), (400, 0.8))
     ]
     for accuracy, expected in ((0.3, "< 50"), (0.5, "71"), (0.6, "100"), (0.7, "280"), (0.81, "> 400")):
-        found = table([BASE, *tried, made("l1", accuracy, 8.0)])
-        assert found[found.mechanism == "l1"].break_even.item() == expected
-    assert set(table(make_rows()).break_even) == {""}
+        found = table([BASE, *tried, made("l1", accuracy, 8.0)]).lines
+        assert of(found, "l1", 8.0)[0].break_even == expected
+    assert {line.break_even for line in table(make_rows()).lines} == {""}
     other = [replace(row, classifier="lstm") for row in tried]
-    found = table([BASE, *other, made("l1", 0.5, 8.0)])
-    assert set(found.break_even) == {""}
+    found = table([BASE, *other, made("l1", 0.5, 8.0)]).lines
+    assert {line.break_even for line in found} == {""}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adept.studies.figures import Table, colours, columns, drawing, log_axis
+from adept.plotting import Table, colours, columns, drawing, log_axis
 from adept.studies.limits import DELTA, LimitRow
 
 TITLES = {

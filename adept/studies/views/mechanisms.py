@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adept.studies.figures import COLOURS, INK, NAMES, Table, columns, drawing, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, Table, columns, drawing, legend, log_axis
 from adept.studies.mechanisms import MechanismRow
 
 BROKEN: dict[str, dict[str, Any]] = {

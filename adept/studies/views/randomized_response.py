@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adept.studies.figures import INK, PALETTE, Table, drawing, legend, log_axis
+from adept.plotting import INK, PALETTE, Table, drawing, legend, log_axis
 from adept.studies.randomized_response import ResponseRow
 
 TITLES = {

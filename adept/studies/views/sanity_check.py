@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
-from adept.studies.figures import INK, Table, colours, columns, drawing, number
+from adept.plotting import INK, Table, colours, columns, drawing, number
 from adept.studies.sanity_check import SanityRow
 
 TITLES = {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adept.studies.figures import INK, Table, colours, drawing, legend, log_axis, number
+from adept.plotting import INK, Table, colours, drawing, legend, log_axis, number
 from adept.studies.sensitivity import SensitivityRow
 
 AGREES = {None: "", True: "yes", False: "NO"}

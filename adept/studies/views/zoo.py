@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from adept.studies.figures import INK, Table, drawing
+from adept.plotting import INK, Table, drawing
 from adept.studies.zoo import ZooRow
 
 COLOURS = {"violated": "#c0392b", "not refuted": "#2a9d5c", "not judged": "#7f7f7f"}

@@ -31,30 +31,29 @@ COLUMNS = (
 
 
 def measure(
-    private: Corpus, rewrites: Sequence[str], *, public: Sequence[str], language: BigramModel, other: TrigramModel
+    private: Corpus, rewrites: Sequence[str], *, trained_on: Sequence[str], other: Sequence[str]
 ) -> dict[str, float | None]:
     """Return every column for the first rewrite of each record; None is what does not apply.
 
     Args:
         private: the records.
         rewrites: one text for each.
-        public: the rewriter's training texts.
-        language: a model of the private texts.
-        other: a model of public text that is neither.
+        trained_on: the rewriter's training texts.
+        other: public texts that are neither.
     """
-    records, strangers = private.texts, dealt_to_others(rewrites)
-    repeated = verbatim(records, rewrites, set(public))
+    records, strangers, fluent = private.texts, dealt_to_others(rewrites), TrigramModel(other)
+    repeated = verbatim(records, rewrites, set(trained_on))
     return {
         "overlap": token_overlap(records, rewrites),
         "bleu": bleu(records, rewrites),
         "distinct": distinct_ratio(rewrites),
-        "perplexity": language.perplexity(rewrites),
+        "perplexity": BigramModel(records).perplexity(rewrites),
         "verbatim_own": repeated.own,
         "verbatim_chance": repeated.chance,
         "verbatim_public": repeated.public,
         **_kept(private, rewrites),
         **{name + OTHER: value for name, value in _kept(private, strangers).items()},
-        "fluency": other.perplexity(rewrites) / other.perplexity(records),
+        "fluency": fluent.perplexity(rewrites) / fluent.perplexity(records),
     }
 
 

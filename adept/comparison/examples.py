@@ -8,38 +8,31 @@ and of the model's own text. With ``protocol=paper`` these are the same records,
 """
 
 import re
-from dataclasses import dataclass
 
-from adept.comparison.cells import Cell
-from adept.comparison.config import PAPER, CompareConfig
-from adept.comparison.results import DESCRIBED, LSTM, Row
+from adept.comparison.config import PAPER
+from adept.comparison.plan import Cell
+from adept.comparison.results import DESCRIBED, LSTM, Example, Row, Written
 from adept.comparison.trial import Trial
-from adept.data.corpus import load
 
 RECORDS = 6
-SHOWN_WORDS = 25
 WITHHELD = "(withheld: the model was trained on it)"
 
 
-@dataclass(frozen=True)
-class Example:
-    """A record, or None where it must not be shown, and the text of each row that stands for it."""
-
-    original: str | None
-    rewrites: list[tuple[Row, str]]
-
-
-def examples(config: CompareConfig, rows: list[Row], *, count: int = RECORDS) -> list[Example]:
+def examples(trial: Trial, rows: list[tuple[Cell, Row]], *, count: int = RECORDS) -> list[Example]:
     """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget.
 
     There are none where the data are not public and ``config.examples`` does not ask for them, or no guarantee covers them.
+
+    Args:
+        trial: of the first seed.
+        rows: all of them, with their recipes.
+        count: how many records.
     """
+    config, records = trial.config, trial.private.texts
     if not (config.data.public or (config.examples and config.protocol != PAPER)):
         return []
-    trial = Trial(config, load(config.data), config.seeds[0])
-    records = trial.private.texts
-    chosen = shown(rows, public=config.data.public)
-    written = [(row, trial.store.written(Cell.of(row)).texts[:: row.samples]) for row in chosen]
+    found = [(row, trial.store.find(Written, trial.seed, cell)) for cell, row in shown(rows, public=config.data.public)]
+    written = [(row, kept.texts[:: row.samples]) for row, kept in found if kept]
     trained_on = [] if config.data.public else [*trial.public.texts, *trial.validation.texts]
     secret = set(map(bare, trained_on))
     return [
@@ -49,12 +42,6 @@ def examples(config: CompareConfig, rows: list[Row], *, count: int = RECORDS) ->
         )
         for index in spread(len(records), count)
     ]
-
-
-def shortened(text: str) -> str:
-    """Return the first words of a text."""
-    words = text.split()
-    return " ".join(words[:SHOWN_WORDS]) + " …" * (len(words) > SHOWN_WORDS) or "(empty)"
 
 
 def bare(text: str) -> str:
@@ -68,15 +55,16 @@ def spread(total: int, count: int) -> list[int]:
     return [(2 * part + 1) * total // (2 * count) for part in range(count)]
 
 
-def shown(rows: list[Row], *, public: bool) -> list[Row]:
+def shown(rows: list[tuple[Cell, Row]], *, public: bool) -> list[tuple[Cell, Row]]:
     """The rows whose text is shown: of the first seed and classifier, every ``random``, and mechanisms at two budgets."""
-    budgets = {row.claimed_epsilon for row in rows if row.claimed_epsilon is not None}
+    budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
-    texts = [row for row in rows if row.decoder in (LSTM, DESCRIBED) or (row.decoder is not None and row.clip is None)]
-    first = [row for row in texts if (row.seed, row.classifier) == (rows[0].seed, rows[0].classifier)]
+    first = rows[0][1]
     return [
-        row
-        for row in first
-        if (row.mechanism == "random" or row.claimed_epsilon in outermost)
+        (cell, row)
+        for cell, row in rows
+        if (row.seed, row.classifier) == (first.seed, first.classifier)
+        and (row.decoder in (LSTM, DESCRIBED) or (row.decoder is not None and row.clip is None))
+        and (row.mechanism == "random" or row.claimed_epsilon in outermost)
         and (public or (row.clip is not None and row.epsilon <= (row.claimed_epsilon or 0.0) * (1 + 1e-9)))
     ]

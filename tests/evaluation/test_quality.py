@@ -1,28 +1,21 @@
-"""Each column says what it is called, beside what another record's rewrite would say; every decoder's text has them."""
+"""Each column says what it is called, beside what another record's rewrite would say."""
 
-from dataclasses import fields, replace
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import fields
 
 import pytest
-from made_rows import BASE
 
-from adept.comparison import quality, seed_run
-from adept.comparison.cells import Cell
-from adept.comparison.families import Family
-from adept.comparison.results import DESCRIBED, LSTM, NEAREST, Row
-from adept.comparison.store import Store, Written
+from adept.comparison.results import Row
 from adept.data.corpus import Corpus
-from adept.evaluation.metrics import BigramModel, TrigramModel
+from adept.evaluation import quality
+from adept.evaluation.metrics import TrigramModel
 
 PRIVATE = Corpus(["fly to oslo", "fly to new york", "hello"], ["x", "x", "y"], [["oslo"], ["new york"], []])
-OTHER = TrigramModel(["fly to rome", "good day"])
+OTHER_TEXTS = ["fly to rome", "good day"]
+OTHER = TrigramModel(OTHER_TEXTS)
 
 
 def measured(rewrites: list[str], private: Corpus = PRIVATE) -> dict[str, float | None]:
-    language = BigramModel(private.texts)
-    return quality.measure(private, rewrites, public=["fly home"], language=language, other=OTHER)
+    return quality.measure(private, rewrites, trained_on=["fly home"], other=OTHER_TEXTS)
 
 
 def test_every_column_of_quality_is_one_of_the_table() -> None:
@@ -59,31 +52,3 @@ def test_what_does_not_apply_is_none() -> None:
     alone = measured(["fly to oslo"], PRIVATE.take([0]))
     assert [alone[f"{name}_other"] for name in quality.KEPT] == [None] * 3
     assert alone["slots"] == 1
-
-
-def trial(directory: Path) -> Any:
-    """What a row's quality is measured with."""
-    texts = PRIVATE.texts
-    return SimpleNamespace(
-        store=Store(directory),
-        config=SimpleNamespace(baselines=True, samples=2),
-        private=PRIVATE,
-        public=Corpus(["fly home"]),
-        language=BigramModel(texts),
-        other=OTHER,
-    )
-
-
-@pytest.mark.parametrize("decoder", [LSTM, DESCRIBED, NEAREST])
-def test_every_decoder_that_writes_has_the_columns_and_so_have_rows_that_were_kept_before_them(
-    tmp_path: Path, decoder: str
-) -> None:
-    cell = Cell("l1", 8.0, decoder, "tfidf", Family("l2", "none"))
-    texts = [text for own in PRIVATE.texts for text in (own, "another sample")]
-    store = Store(tmp_path)
-    store.written(cell, lambda: Written(texts, ["x"] * 6, 1.0))
-    store.row(cell, lambda: replace(BASE, decoder=decoder))
-    store.quality(cell, ["bleu"], lambda: {"bleu": 1.0})
-    row = seed_run.row_of(trial(tmp_path), cell)
-    assert (row.slots, row.words, row.exact, row.fluency, row.slots_other) == (1, 1, 1, 1, 0)
-    assert row == seed_run.row_of(trial(tmp_path), cell)

@@ -1,0 +1,25 @@
+"""Comparisons for tests of their rows: without audits, which take longer than all else."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from adept.comparison import plan
+from adept.comparison.config import CompareConfig
+from adept.comparison.results import Row
+from adept.comparison.run import compare
+
+
+@contextmanager
+def unaudited() -> Iterator[None]:
+    """Plan no audits meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "_audited", lambda *_: [])
+        yield
+
+
+def compared(config: CompareConfig) -> list[Row]:
+    """Run a comparison and return its rows."""
+    with unaudited():
+        return compare(config).rows
