@@ -20,7 +20,7 @@ from adept.models.network.decoding import DecodingConfig
 from adept.release.columns import FileOptions, ReleaseOptions
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
-from adept.release.publication import STATEMENT
+from adept.release.publication import STATEMENT, Publication
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
@@ -113,6 +113,15 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     return statement
 
 
+def _warn_of_leftovers(config: RewriteConfig) -> None:
+    """Say what a complete release has left behind: its ledger could not be told, or a file could not be removed."""
+    if left := Publication.of(config.output, config.statement, card=config.card).leftovers:
+        sys.stderr.write(
+            f"adept: warning: {config.output} is complete, but {', '.join(map(str, left))} could not be removed, or the ledger "
+            "not be told: the same command with resume=true tidies up\n"
+        )
+
+
 def _release(
     config: RewriteConfig, rewriter: Rewriter, options: ReleaseOptions, tell: Callable[[], None]
 ) -> PrivacyStatement:
@@ -180,6 +189,8 @@ def main() -> int:
         place = None if config.dry_run else config.statement or config.output + STATEMENT
         stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
         stream.writelines(f"{line}\n" for line in summary(statement, output=config.output, place=place))
+        if not config.dry_run:
+            _warn_of_leftovers(config)
         if math.isinf(statement.epsilon):
             sys.stderr.write(f"adept: warning: {statement.mechanism} protects nothing, and no epsilon changes that\n")
         if not statement.training_data["public"]:

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import forked
 import pytest
@@ -14,9 +15,12 @@ from forked import CLOSED, PIPE, Forked
 from tiny import TINY_MODEL, Run
 
 from adept.__main__ import main
-from adept.cli import process, train
+from adept.cli import process, rewrite, train
 from adept.cli.process import guarded
 from adept.errors import DataError, Interrupted
+from adept.release.journal import Journal
+from adept.release.ledger import Ledger
+from adept.release.publication import Publication
 
 
 @pytest.mark.parametrize(
@@ -143,6 +147,83 @@ def rewrite_lines(tiny_l1_run: Path, tmp_path: Path, output: str) -> list[str]:
     (tmp_path / "in.txt").write_text("flights\n" * 3)
     places = [f"input={tmp_path}/in.txt", f"output={output}", f"statement={tmp_path}/s.json"]
     return ["rewrite", f"model_dir={tiny_l1_run}", *places, "epsilon=8"]
+
+
+def signalled_after(owner: Any, name: str, count: int) -> Callable[[], object]:
+    """The command line, with a SIGTERM right after the ``count``-th call of a function."""
+
+    def program() -> object:
+        action, left = getattr(owner, name), [count]
+
+        def run(*arguments: Any, **options: Any) -> Any:
+            try:
+                return action(*arguments, **options)
+            finally:
+                left[0] -= 1
+                if not left[0]:
+                    os.kill(os.getpid(), signal.SIGTERM)
+
+        setattr(owner, name, run)
+        return main()
+
+    return program
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "count"),
+    [
+        (os, "link", 1), (os, "link", 2), (Journal, "finish", 1), (Publication, "clear", 1), (Journal, "remove", 1),
+        (rewrite, "summary", 1),
+    ],
+)  # fmt: skip
+def test_from_publication_on_a_signal_changes_no_status(
+    tiny_l1_run: Path, tmp_path: Path, owner: Any, name: str, count: int
+) -> None:
+    command = rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt")
+    done = forked.run(*command, program=signalled_after(owner, name, count))
+    assert done.returncode == 0, done.stderr
+    assert "interrupted" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "out.txt", "s.json"}
+
+
+def test_a_signal_in_a_publication_that_fails_is_an_interrupt(tiny_l1_run: Path, tmp_path: Path) -> None:
+    """The name was taken meanwhile; nothing is published, and nothing is lost."""
+    command, target = rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt"), tmp_path / "out.txt"
+
+    def program() -> object:
+        real = Publication.publish
+
+        def publish(self: Publication) -> None:
+            target.write_text("mine")
+            os.kill(os.getpid(), signal.SIGTERM)
+            real(self)
+
+        Publication.publish = publish  # type: ignore[method-assign]
+        return main()
+
+    done = forked.run(*command, program=program)
+    assert done.returncode == 130, done.stderr
+    target.unlink()
+    assert forked.run(*command, "resume=true").returncode == 0
+
+
+def test_a_release_that_could_not_be_tidied_up_is_complete_and_says_so(tiny_l1_run: Path, tmp_path: Path) -> None:
+    command = [*rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt"), f"ledger={tmp_path}/ledger.db"]
+
+    def program() -> object:
+        def full(self: Ledger, run: str) -> None:
+            raise OSError(28, "disk is full", self.path)
+
+        Ledger.finish = full  # type: ignore[method-assign]
+        return main()
+
+    done = forked.run(*command, program=program)
+    assert done.returncode == 0
+    assert f"out.txt is complete, but {tmp_path}/s.json.partial, " in done.stderr
+    assert "the same command with resume=true tidies up" in done.stderr
+    again = forked.run(*command, "resume=true")
+    assert (again.returncode, "tidies up" in again.stderr) == (0, False)
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "out.txt", "s.json", "ledger.db"}
 
 
 def unread() -> int:

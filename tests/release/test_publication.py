@@ -252,6 +252,7 @@ def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> 
     place = {"statement_path": str(home / "s.json"), "resume": True}
     target = "-" if streaming else str(home / "out.jsonl")
     with closing(Ledger(str(home / "ledger.db"), key=KEY)) as ledger, standard_output(shown):
+        ledger._database.execute("PRAGMA synchronous = OFF")  # this test trusts SQLite
         return release_file(
             rewriter,
             str(home / "in.jsonl"),
@@ -285,6 +286,46 @@ def check_power_cuts(rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, 
             assert (summed.releases, summed.rows, summed.epsilon) == (1, 6, 8.0)
         count += 1
     return count
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_an_input_that_becomes_shorter_while_it_is_read_is_noticed(
+    rewriter: Rewriter, tmp_path: Path, later: bool
+) -> None:
+    """Its last line would be half a record, and with a ledger more rows would be claimed than were released."""
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(f"{'show me all flights ' * 15}\n" * 100)
+
+    def shrink(written: int) -> None:
+        if written == 8:
+            os.truncate(tmp_path / ("b.txt" if later else "a.txt"), 20_010)
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        with pytest.raises(DataError, match=r"cannot read .*\.txt: it became shorter while it was read"):
+            release_file(
+                rewriter, str(tmp_path / "[ab].txt"), str(tmp_path / "out.txt"), options=ReleaseOptions(), key=KEY,
+                ledger=ledger, progress=shrink,
+            )  # fmt: skip
+        assert (ledger.sum().releases, ledger.sum().rows) == (0, 0)
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "b.txt", "ledger.db"}
+
+
+@pytest.mark.parametrize("statement", ["out.jsonl.partial", "out.jsonl.journal", "in.jsonl", "ledger.db", "out.jsonl"])
+def test_a_statement_that_would_take_another_files_place_is_refused_before_anything_is_drawn(
+    rewriter: Rewriter, given: Path, tmp_path: Path, statement: str
+) -> None:
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+        with pytest.raises(DataError, match="statement must be a file of its own"):
+            released(
+                rewriter,
+                given,
+                tmp_path / "out.jsonl",
+                ledger=ledger,
+                statement_path=str(tmp_path / statement),
+                resume=True,
+            )
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("streaming", [False, True])
