@@ -20,8 +20,11 @@ COMMANDS = {
     "attack": "measure how much an attacker finds out from rewrites, beside what the guarantee allows",
     "play": "open a local page that shows what a budget buys",
     "ledger": "list earlier releases of records and add up their budgets",
+    "verify": "check that a statement's certificate implies what it states, and that the output is the one meant",
     "study": "recompute the published figures, published values beside ours",
 }
+
+BARE = {"verify": "statement"}  # the option that a command's first word stands for without its name
 
 HELP = """\
 adept: rewrite utterances under local differential privacy
@@ -71,6 +74,8 @@ def run(command: str, arguments: list[str]) -> int:
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
         return DONE
+    if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
+        arguments = [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
     check_removed(arguments)
     check_options(command, arguments)
     sys.argv = [sys.argv[0], *arguments]

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
+from adept.mechanisms.certificate import Part
 from adept.mechanisms.grid import from_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee
 
@@ -96,6 +97,10 @@ class LocalRandomizer(ABC):
     @abstractmethod
     def guarantee(self, dim: int) -> Guarantee:
         """Return what one release guarantees, of a latent with ``dim`` coordinates where it is one."""
+
+    def certificate(self, dim: int) -> list[Part] | None:
+        """Return the public numbers of each draw, which imply the guarantee; None where no exact arithmetic is behind it."""
+        return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
         """Return the symbols of each draw that a release is made of; none where releases are not from a finite alphabet."""

@@ -28,6 +28,7 @@ from torch import Tensor
 
 from adept.mechanisms.base import BUDGETS, Mechanism, Symbols, check_between, check_integer
 from adept.mechanisms.blocks import Block, Shape, layout_cosine, random_layout
+from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_ranks
@@ -67,6 +68,10 @@ class Codebook(Mechanism):
     def layout(self, dim: int) -> tuple[Block, ...]:
         """Return the blocks, in the order of the coordinates; their budgets sum to epsilon exactly."""
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
+
+    def certificate(self, dim: int) -> list[Part]:
+        shapes = [block.shape for block in self.layout(dim)]
+        return [symbols_part("text", epsilon=s.epsilon, size=s.size, top=s.top, odds=s.odds) for s in shapes]
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
         return tuple(Symbols(block.shape.size, block.shape.top) for block in self.layout(dim))

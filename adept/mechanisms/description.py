@@ -26,6 +26,7 @@ from scipy.special import lambertw
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, SymbolRandomizer, Symbols, check_between, check_integer
+from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 
@@ -73,6 +74,9 @@ class Description(SymbolRandomizer):
         """P(the true description is released) = A / W, exactly."""
         heavy, light = self.odds
         return Fraction(heavy, heavy + (self.count - 1) * light)
+
+    def certificate(self, dim: int | None = None) -> list[Part]:
+        return [symbols_part("text", epsilon=Fraction(self.epsilon), size=self.count, top=1, odds=self.odds)]
 
     def symbols(self, dim: int | None = None) -> tuple[Symbols, ...]:
         """Return the one draw: K descriptions, one of them heavy."""

@@ -38,6 +38,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, Mechanism, check_between
+from adept.mechanisms.certificate import Part, gaussian_part
 from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_step, round_to_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_gaussian, fresh_gaussian
@@ -125,6 +126,12 @@ class Gaussian(Mechanism):
             text=f"The released latent is ({words(self.epsilon)}, {words(self.delta)})-LDP (approximate, l2 sensitivity) for any "
             f"two records, and so is every text decoded from it{grade}",
         )
+
+    def certificate(self, dim: int) -> list[Part] | None:
+        if self.calibration != "exact":
+            return None
+        scale, distance = self._scale(dim) / grid_step(self.clip_norm), self._distance()
+        return [gaussian_part("text", epsilon=self.epsilon, delta=self.delta, distance=distance, dim=dim, scale=scale)]
 
     def expected_squared_error(self, dim: int) -> float:
         return dim * self._scale(dim) ** 2

@@ -33,6 +33,7 @@ from typing import Any, ClassVar
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import LocalRandomizer, SymbolRandomizer
+from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.mechanisms.randomized_response import RandomizedResponse
@@ -144,6 +145,13 @@ class JointResponse:
         ranks = exact_ranks(len(labels), near=self.top, far=self.size - self.top, odds=self.odds)
         beside = self._response.choose(labels, [rank // self.text.count for rank in ranks])
         return [rank % self.text.count for rank in ranks], beside
+
+    def certificate(self) -> list[Part]:
+        """Return the public numbers of the one draw."""
+        epsilon, labels = Fraction(self.epsilon), len(self.labels)
+        return [
+            symbols_part("text and label", epsilon=epsilon, size=self.size, top=self.top, odds=self.odds, labels=labels)
+        ]
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
         """Return what one release guarantees; ``dim`` is there for the contract's sake."""

@@ -30,6 +30,7 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.base import Mechanism
+from adept.mechanisms.certificate import Part, laplace_part
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_radius, grid_step, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
@@ -81,6 +82,10 @@ class _Laplace(Mechanism):
             scale=self._scale(dim) * step,
             text=self._text(dim, epsilon, holds),
         )
+
+    def certificate(self, dim: int) -> list[Part]:
+        epsilon, sensitivity = Fraction(self.guarantee(dim).epsilon), self._true_diameter(dim)
+        return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
         """A float that is no smaller than D / b, nor than the closed form eps sqrt(n)."""

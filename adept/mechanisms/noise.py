@@ -53,22 +53,28 @@ def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
 
 @lru_cache(maxsize=256)
 def exact_odds(epsilon: Fraction) -> tuple[int, int]:
-    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, as close as 2^-60 relatively.
-
-    Proof: A is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive, computed in integers that are
-    rounded down at every step; so it can only be too small. The first term is B itself.
+    """Return integers A >= B = 2^64 with A <= exp(epsilon) * B, as close as 2^-60 relatively: `exponential_series`, cut off.
 
     Args:
         epsilon: exact rational budget, at least zero; the time grows with its size (milliseconds at 600).
     """
-    guard = ODDS_BITS
-    term = total = 1 << (ODDS_BITS + guard)
+    total, _ = exponential_series(epsilon)
+    return total >> ODDS_BITS, 1 << ODDS_BITS
+
+
+def exponential_series(epsilon: Fraction) -> tuple[int, int]:
+    """Return an integer at most 2^128 exp(epsilon), and the number of terms that it is a sum of.
+
+    Proof: it is a partial sum of exp(epsilon) = sum epsilon^i / i!, whose terms are all positive, computed in integers that are
+    rounded down at every step; so it can only be too small.
+    """
+    term = total = 1 << 2 * ODDS_BITS
     count = 0
     while term:
         count += 1
         term = term * epsilon.numerator // (epsilon.denominator * count)
         total += term
-    return total >> guard, 1 << ODDS_BITS
+    return total, count
 
 
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:

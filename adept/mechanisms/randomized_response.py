@@ -15,6 +15,7 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, check_between, check_positive
+from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
@@ -100,6 +101,11 @@ class RandomizedResponse:
             )
         size = len(self.labels)
         return [self.labels[(places[label] + rank) % size] for label, rank in zip(labels, ranks, strict=True)]
+
+    def certificate(self) -> list[Part]:
+        """Return the public numbers of the one draw."""
+        spent = Fraction(self.guarantee().epsilon)
+        return [symbols_part("label", epsilon=spent, size=len(self.labels), top=1, odds=self.odds)]
 
     def guarantee(self) -> Guarantee:
         """Return what one release of one label guarantees."""

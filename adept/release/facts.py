@@ -12,6 +12,7 @@ from safetensors.torch import save
 
 from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.blocks import Block
+from adept.mechanisms.certificate import Part
 from adept.mechanisms.guarantee import json_number
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import codec_sha256
@@ -28,6 +29,16 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
     return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
+
+
+def certificate(
+    mechanism: LocalRandomizer, response: RandomizedResponse | JointResponse | None, dim: int
+) -> list[Part] | None:
+    """The public numbers of every draw of a record's release; None where not every one of them is exact arithmetic."""
+    if isinstance(response, JointResponse):
+        return response.certificate()
+    text = mechanism.certificate(dim)
+    return text and [*text, *(response.certificate() if response else [])]
 
 
 def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:

@@ -121,6 +121,7 @@ class Plan:
             training_data=facts.origin(rewriter.model.training_data) | {"packaged": facts.is_packaged(rewriter.model)},
             versions=facts.versions(),
             codebook=self.codebook,
+            certificate=facts.certificate(rewriter.mechanism, options.response if self.label_column else None, dim),
             model_sha256=facts.model_sha256(rewriter.model),
             output_sha256=output_sha256,
             date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,

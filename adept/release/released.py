@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adept.mechanisms import JointResponse, RandomizedResponse
+from adept.mechanisms.certificate import Part
 from adept.mechanisms.guarantee import Guarantee, total
 from adept.release.shuffling import Shuffled
 
@@ -43,6 +44,9 @@ class Released:
     output_sha256: str | None = None
     date: str | None = None  # when the release was finished, UTC
     max_records_per_person: int | None = None  # what a person column was checked against; None without one
+    certificate: list[Part] | None = (
+        None  # the public numbers that imply the guarantee; None where there is no proof of them
+    )
     shuffled: Shuffled | None = None  # what is hidden further by a new order; None where records keep theirs
     simulated: bool = False
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adept.mechanisms.guarantee import json_number
+from adept.release.checker import statement_sha256
 from adept.release.facts import label_facts
 from adept.release.released import Released
 from adept.release.wording import composition, statement_text
@@ -19,7 +20,15 @@ class PrivacyStatement(Released):
         return statement_text(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values; what does not apply is null, an infinite epsilon is the string "inf"."""
+        """Return the fields as JSON values, and the certificate with their digest."""
+        described = self._fields()
+        if self.certificate:
+            described["certificate"] = {"parts": self.certificate}
+            described["certificate"]["statement_sha256"] = statement_sha256(described)
+        return described
+
+    def _fields(self) -> dict[str, Any]:
+        """The fields as JSON values; what does not apply is null, an infinite epsilon is the string "inf"."""
         g, people = self.guarantee, self.max_records_per_person
         return {
             "mechanism": self.mechanism,
@@ -63,4 +72,5 @@ class PrivacyStatement(Released):
             "simulated": self.simulated,
             "versions": self.versions,
             "statement": self.text,
+            "certificate": None,
         }

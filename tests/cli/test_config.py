@@ -36,7 +36,7 @@ def compose_command(command: str, *overrides: str) -> object:
     with initialize_config_dir(str(CONF), version_base="1.3"):
         required = [
             f"{key}=x"
-            for key in ("model_dir", "ledger", "input", "output", "train", "test", "output_dir")
+            for key in ("model_dir", "ledger", "input", "output", "train", "test", "output_dir", "statement")
             if key in schema.__annotations__
         ]
         if command == "train":

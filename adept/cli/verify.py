@@ -1,0 +1,41 @@
+"""``adept verify``: does a statement's certificate imply what it states, and are output and model the ones meant."""
+
+import sys
+from dataclasses import dataclass
+
+from omegaconf import MISSING
+
+from adept.cli.app import execute
+from adept.errors import DataError
+from adept.release.checker import Refused, check
+
+
+@dataclass
+class VerifyConfig:
+    """Configuration of ``adept verify``."""
+
+    statement: str = MISSING
+    """OUTPUT.privacy.json, as adept rewrite wrote it; its name alone will do."""
+
+    output: str | None = None
+    """The output; without it, the file beside the statement."""
+
+    model_dir: str | None = None
+    """The model, to compare with the one that the statement names; without it, the model is not looked at."""
+
+
+def run(config: VerifyConfig) -> list[str]:
+    """Return what was shown, in sentences; raises AdeptError where something is wrong."""
+    try:
+        return check(config.statement, config.output, config.model_dir)
+    except Refused as error:
+        raise DataError(f"refused: {error}") from None
+
+
+def main() -> int:
+    """Run ``adept verify`` from ``sys.argv``."""
+
+    def command(config: VerifyConfig) -> None:
+        sys.stdout.write("\n".join(run(config)) + "\n")
+
+    return execute("verify", VerifyConfig, command)

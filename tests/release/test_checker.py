@@ -1,0 +1,294 @@
+"""A certificate that holds is accepted, at every budget and by the standard library alone; a changed one is refused."""
+
+import ast
+import copy
+import hashlib
+import json
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from adept.__main__ import dispatch
+from adept.mechanisms import (
+    BY_NAME,
+    Codebook,
+    Description,
+    JointResponse,
+    LearnedCodebook,
+    LocalRandomizer,
+    RandomizedResponse,
+)
+from adept.mechanisms.guarantee import Guarantee
+from adept.release import checker, facts
+from adept.release.checker import Refused, check, statement_sha256
+from adept.release.statement import PrivacyStatement
+
+LABELS = tuple(f"label {place}" for place in range(7))
+EXACT = ["original", "l1", "sqrt_n", "gaussian", "clamped_gaussian", "codebook", "learned_codebook", "description"]
+DIM = 16
+
+
+def statement(
+    mechanism: LocalRandomizer, response: RandomizedResponse | JointResponse | None = None, **changes: Any
+) -> dict[str, Any]:
+    """What a release of this mechanism states, as JSON holds it."""
+    joint = isinstance(response, JointResponse)
+    text = response.text if isinstance(response, JointResponse) else mechanism
+    guarantee: Guarantee = response.guarantee() if joint and response else mechanism.guarantee(DIM)
+    fields: dict[str, Any] = {
+        "mechanism": mechanism.name,
+        "mechanism_options": {},
+        "guarantee": guarantee,
+        **facts.latent_facts(mechanism, DIM),
+        "records": 5,
+        "samples": 1,
+        "labels": "drop" if response is None else "joint_response" if joint else "randomized_response",
+        "label_response": response,
+        "kept_columns": [],
+        "training_data": {"name": "air_travel", "public": True, "records": 9},
+        "versions": {"adept-dp": "1.0"},
+        "codebook": facts.codebook_facts(text, DIM),
+        "certificate": facts.certificate(mechanism, response, DIM),
+        "model_sha256": hashlib.sha256(b"weights").hexdigest(),
+        "output_sha256": hashlib.sha256(b"texts\n").hexdigest(),
+        **changes,
+    }
+    made: dict[str, Any] = json.loads(json.dumps(PrivacyStatement(**fields).to_json()))
+    return made
+
+
+def written(said: dict[str, Any], folder: Path) -> str:
+    """Write a statement, its output and its model; returns the statement's name."""
+    (folder / "out.txt").write_bytes(b"texts\n")
+    (folder / "model").mkdir(exist_ok=True)
+    (folder / "model" / "model.safetensors").write_bytes(b"weights")
+    (folder / "out.txt.privacy.json").write_text(json.dumps(said, indent=2))
+    return str(folder / "out.txt.privacy.json")
+
+
+def mechanism(name: str, **options: Any) -> LocalRandomizer:
+    return BY_NAME[name](**{"epsilon": 8.0} | options)
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0, 600.0])
+def test_every_exact_mechanism_is_certified_at_every_budget(name: str, epsilon: float, tmp_path: Path) -> None:
+    said = statement(mechanism(name, epsilon=epsilon))
+    shown = check(written(said, tmp_path), model_dir=str(tmp_path / "model"))
+    assert f"epsilon {said['epsilon']}" in shown[0]
+    assert shown[1:3] == [f"{tmp_path / file} is the {kind} that the statement speaks of" + "." for file, kind in FILES]
+
+
+FILES = [("out.txt", "output"), ("model/model.safetensors", "model")]
+
+
+@pytest.mark.parametrize("bits", [1, 10, 24, 41, 120])
+def test_descriptions_of_any_number_are_certified(bits: int, tmp_path: Path) -> None:
+    for epsilon in (1.0, 32.0):
+        check(written(statement(Description(epsilon=epsilon, size=2**bits)), tmp_path))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 2.0, 64.0])
+@pytest.mark.parametrize("text", ["learned_codebook", "description"])
+def test_randomised_labels_are_certified_beside_the_text_and_with_it(text: str, epsilon: float, tmp_path: Path) -> None:
+    own = mechanism(text, epsilon=epsilon)
+    check(written(statement(own, RandomizedResponse(epsilon=1.5, labels=LABELS), max_records_per_person=3), tmp_path))
+    check(written(statement(own, RandomizedResponse(epsilon=1.5, labels=LABELS[:2], theta="lecture")), tmp_path))
+    check(written(statement(own, JointResponse.of(own, LABELS)), tmp_path))
+
+
+@pytest.mark.parametrize("delta", [0.5, 1e-6, 1e-100])
+@pytest.mark.parametrize("epsilon", [1e-3, 600.0])
+def test_gaussian_noise_is_certified_at_the_ends_of_its_range(delta: float, epsilon: float, tmp_path: Path) -> None:
+    check(written(statement(mechanism("gaussian", epsilon=epsilon, delta=delta, clip_norm=0.7)), tmp_path))
+
+
+@pytest.mark.parametrize("name", ["identity", "random", "privunit", "l2_norm", "dptext"])
+def test_what_is_no_exact_arithmetic_has_no_certificate(name: str, tmp_path: Path) -> None:
+    said = statement(mechanism(name))
+    assert said["certificate"] is None
+    with pytest.raises(Refused, match="has no certificate: it is of a version that wrote none, or its mechanism"):
+        check(written(said, tmp_path))
+
+
+def test_an_old_statement_has_none_and_what_is_no_statement_is_refused(tmp_path: Path) -> None:
+    said = statement(mechanism("l1"))
+    del said["certificate"]
+    with pytest.raises(Refused, match="has no certificate"):
+        check(written(said, tmp_path))
+    for text in ("", "[]", "3", "null", '{"certificate": 1}', '{"certificate": {"parts": []}}', "\udcff"):
+        (tmp_path / "bad.privacy.json").write_text(text, "utf-8", "surrogateescape")
+        with pytest.raises(Refused):
+            check(str(tmp_path / "bad.privacy.json"))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where a JSON value holds something that is no list and no object."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(part, (*path, key))
+    else:
+        yield path
+
+
+def changed(value: Any) -> Any:
+    """The nearest other value."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return math.nextafter(value, math.inf)
+        case str():
+            return value[:-1] + chr(ord(value[-1]) ^ 1) if value else "x"
+    return 0
+
+
+SAID = [
+    statement(mechanism("gaussian"), max_records_per_person=3),
+    statement(mechanism("sqrt_n")),
+    statement(Codebook(epsilon=12.0, size=64, blocks=2), RandomizedResponse(epsilon=1.5, labels=LABELS)),
+    statement(Description(epsilon=8.0), JointResponse.of(Description(epsilon=8.0), LABELS)),
+]
+
+
+@pytest.mark.parametrize("said", SAID, ids=[said["mechanism"] for said in SAID])
+def test_a_statement_with_any_value_changed_is_refused(said: dict[str, Any], tmp_path: Path) -> None:
+    check(written(said, tmp_path))
+    assert len(list(places(said))) > 50
+    for path in places(said):
+        forged = copy.deepcopy(said)
+        inner = forged
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = changed(inner[path[-1]])
+        with pytest.raises(Refused):
+            check(written(forged, tmp_path))
+
+
+STATED = ["epsilon", "delta", "text_epsilon", "label_epsilon", "person_epsilon", "person_delta", "claimed_epsilon"]
+PARTS = [
+    "epsilon",
+    "delta",
+    "heavy",
+    "light",
+    "size",
+    "top",
+    "bits",
+    "terms",
+    "scale",
+    "sensitivity",
+    "distance",
+    "dim",
+]
+SHAPE = ["scale", "sensitivity", "clip_norm", "dim", "size", "top", "label_keep_probability", "max_records_per_person"]
+
+
+@pytest.mark.parametrize("said", SAID, ids=[said["mechanism"] for said in SAID])
+def test_a_smaller_promise_is_refused_even_with_a_digest_of_its_own(said: dict[str, Any], tmp_path: Path) -> None:
+    """What a forger changes must still follow from the rest: each number, one by one, moved the way that would promise more."""
+    shape = [
+        name for name in SHAPE if said["scale"] or name not in ("clip_norm", "dim")
+    ]  # a codebook's guarantee has neither
+    for name in [name for name in (*STATED, *shape) if isinstance(said[name], int | float) and said[name]]:
+        _refuse(tmp_path, said | {name: type(said[name])(said[name] * 0.999) if said[name] != 1 else 2})
+    for place, part in enumerate(said["certificate"]["parts"]):
+        for name in [name for name in PARTS if name in part]:
+            forged = copy.deepcopy(said)
+            value = Fraction(part[name])
+            less = value / 2 if value.denominator > 1 or name in ("epsilon", "scale") else value // 2 or value * 2
+            less = value * 2 if name == "heavy" else less
+            forged["certificate"]["parts"][place][name] = str(less) if isinstance(part[name], str) else int(less)
+            _refuse(tmp_path, forged)
+
+
+def _refuse(folder: Path, forged: dict[str, Any]) -> None:
+    forged["certificate"] = dict(forged["certificate"], statement_sha256=statement_sha256(forged))
+    with pytest.raises(Refused):
+        check(written(forged, folder))
+
+
+def test_another_output_and_another_model_are_refused(tmp_path: Path) -> None:
+    name = written(statement(mechanism("l1")), tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "model.safetensors").write_bytes(b"weighty")
+    with pytest.raises(Refused, match="is not the model that the statement speaks of"):
+        check(name, model_dir=str(tmp_path / "other"))
+    for place in range(6):
+        text = bytearray(b"texts\n")
+        text[place] ^= 1
+        (tmp_path / "out.txt").write_bytes(text)
+        with pytest.raises(Refused, match=r"out\.txt is not the output that the statement speaks of"):
+            check(name)
+    (tmp_path / "out.txt").unlink()
+    assert check(name)[1] == "The output was not looked at: give output=FILE."
+    with pytest.raises(OSError, match="No such file"):
+        check(name, output=str(tmp_path / "out.txt"))
+
+
+def test_the_checker_is_one_file_of_the_standard_library(tmp_path: Path) -> None:
+    source = Path(checker.__file__)
+    assert len(source.read_text("utf-8").splitlines()) <= 200
+    tree = ast.parse(source.read_text("utf-8"))
+    names = [
+        node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert set(names) <= sys.stdlib_module_names
+    alone, name = shutil.copy(source, tmp_path / "checker.py"), written(statement(mechanism("description")), tmp_path)
+
+    def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-I", "-S", alone, *arguments], capture_output=True, text=True, check=False
+        )
+
+    good = checked(name, f"model_dir={tmp_path / 'model'}")
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "imply epsilon 8.0" in good.stdout
+    assert "It cannot show" in good.stdout
+    (tmp_path / "out.txt").write_bytes(b"text\n")
+    assert (
+        checked(name).returncode
+        == checked().returncode
+        == checked(name, "x").returncode
+        == checked("no").returncode
+        == 2
+    )
+    assert "refused: " in checked(name).stderr
+
+
+def test_a_certificate_depends_on_the_mechanism_alone() -> None:
+    """No draw, no count of rejected words and no bits read: it is the same before any release and after."""
+    own = LearnedCodebook(epsilon=2.0, codewords=torch.eye(8), top=2)
+    before = own.certificate(8)
+    own.privatize(torch.eye(8))
+    assert own.certificate(8) == before
+    assert before is not None
+    assert set(before[0]) == {"of", "kind", "size", "top", "labels", "heavy", "light", "bits", "terms", "epsilon"}
+
+
+def test_adept_verify_says_the_same(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["adept"])
+    name = written(statement(mechanism("l1")), tmp_path)
+    assert dispatch(["verify", name, f"model_dir={tmp_path / 'model'}"]) == 0
+    assert capfd.readouterr().out.splitlines() == check(name, model_dir=str(tmp_path / "model"))
+    (tmp_path / "out.txt").write_bytes(b"text\n")
+    assert dispatch(["verify", f"statement={name}"]) == 2
+    assert (
+        capfd.readouterr().err
+        == f"adept: refused: {tmp_path / 'out.txt'} is not the output that the statement speaks of\n"
+    )
+    assert dispatch(["verify", str(tmp_path / "none.privacy.json")]) == 2
+    assert "none.privacy.json: No such file" in capfd.readouterr().err
