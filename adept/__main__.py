@@ -6,7 +6,7 @@ import sys
 from difflib import get_close_matches
 
 from adept.cli.help import help_text
-from adept.cli.options import check_options
+from adept.cli.options import check_options, named
 from adept.cli.process import DONE, USER_ERROR, guarded, ignore_signals, keep_streams, leave_on_signals
 from adept.cli.removed import check_removed
 
@@ -23,8 +23,6 @@ COMMANDS = {
     "verify": "check that a statement's certificate implies what it states, and that the output is the one meant",
     "study": "recompute the published figures, published values beside ours",
 }
-
-BARE = {"verify": "statement"}  # the option that a command's first word stands for without its name
 
 HELP = """\
 adept: rewrite utterances under local differential privacy
@@ -74,8 +72,7 @@ def run(command: str, arguments: list[str]) -> int:
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
         return DONE
-    if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
-        arguments = [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
+    arguments = named(command, arguments)
     check_removed(arguments)
     check_options(command, arguments)
     sys.argv = [sys.argv[0], *arguments]

@@ -26,6 +26,7 @@ from adept.__main__ import COMMANDS
 from adept.cli import audit, train
 from adept.cli.app import config_directory, register_mechanisms, typed
 from adept.cli.help import help_text
+from adept.cli.options import named
 from adept.cli.removed import REMOVED
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
@@ -96,7 +97,7 @@ def compose_line(words: list[str]) -> object:
     ConfigStore.instance().store(name=f"schema_{command}", node=schema)
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(config_directory()), version_base="1.3"):
-        overrides = audit.foreign_overrides(words[2:]) if command == "audit" else words[2:]
+        overrides = audit.foreign_overrides(words[2:]) if command == "audit" else named(command, words[2:])
         return typed(compose(command, overrides=overrides), schema)
 
 
@@ -121,7 +122,7 @@ def check(words: list[str]) -> None:
             assert extra[2:-1] in declared["project"]["optional-dependencies"], extra
         case ["python", "-m", "adept"]:
             pass
-        case ["python", script]:
+        case ["python", script, *_]:
             assert (ROOT / script).exists(), script
         case _:
             raise AssertionError(f"no check is known for {words}")
@@ -161,7 +162,7 @@ def composes_somewhere(*options: str) -> bool:
         known = {field.name for field in fields(schema)} | {"experiment"}
         if not {re.split(r"[.=]", option)[0] for option in options} <= known:
             continue  # composing would say the same, and takes long
-        given = ("model_dir", "input", "output", "train", "test", "output_dir")
+        given = ("model_dir", "input", "output", "train", "test", "output_dir", "statement")
         required = [f"{key}=x" for key in given if key in schema.__annotations__ and command != "audit"]
         required += ["examples=x"] * (command == "adapt")
         try:

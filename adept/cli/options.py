@@ -16,6 +16,7 @@ import yaml
 from adept.cli.source import ROOT, Field, classes, fields_of
 from adept.errors import ConfigurationError
 
+BARE = {"verify": "statement"}  # the option that a command's first word stands for without its name
 FROM_ELSEWHERE = {"epsilon", "clip_norm", "name"}  # of a mechanism: its budget is the command's, its radius the model's
 
 
@@ -57,6 +58,13 @@ def names(group: str, command: str) -> list[str]:
     """Return the names in a group of ``conf/``; of recipes those for this command."""
     files = sorted((config_directory() / group).glob("*.yaml"))
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
+
+
+def named(command: str, arguments: list[str]) -> list[str]:
+    """Return the arguments with the name of the option that a command's first word may stand for."""
+    if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
+        return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
+    return arguments
 
 
 def check_options(command: str, arguments: list[str]) -> None:
