@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -15,11 +16,12 @@ from adept.data.corpus import Corpus
 from adept.errors import ModelError
 from adept.mechanisms import Description, LearnedCodebook
 from adept.models.codec import listed_texts, training
-from adept.models.codec.codec import Codec
+from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, codec_sha256, load_codec, save_codec, save_learned
 from adept.models.codec.first_use import cache_directory, complete
 from adept.models.codec.training import CodecConfig, learn_codec
 from adept.models.language_model import word_lstm_training
+from adept.models.language_model.mixture import LanguageModel
 from adept.models.training.config import TrainingConfig, for_mechanism
 from adept.rewriting.rewriter import Rewriter
 
@@ -69,6 +71,14 @@ def test_what_is_learned_later_is_what_is_learned_at_once(at_once: Codec, model_
     assert later.model.lstm
     assert len(later.listed)
     assert codec_sha256(later) == codec_sha256(at_once)
+
+
+def test_the_network_is_that_of_the_training_text_in_its_order(at_once: Codec, corpora: tuple[Corpus, Corpus]) -> None:
+    rows = [words_of(text) for text in corpora[0].texts]
+    expected = LanguageModel.of(rows).with_network(rows).lstm
+    assert at_once.model.lstm
+    assert expected
+    assert all(np.array_equal(table, expected.weights[name]) for name, table in at_once.model.lstm.weights.items())
 
 
 def test_it_is_learned_once(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
