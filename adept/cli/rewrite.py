@@ -131,13 +131,6 @@ def _release(
         closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
         progress("rewriting", Inputs.of(config.input, config.format).estimate) as written,
     ):
-
-        def advance(count: int) -> None:
-            if signalled():
-                raise KeyboardInterrupt  # the first one may have come where no exception can be raised
-            tell()
-            written(count)
-
         return release_file(
             rewriter,
             config.input,
@@ -147,9 +140,23 @@ def _release(
             resume=config.resume,
             key=key,
             ledger=ledger,
-            progress=advance,
-            last_step=last_step,
+            progress=_Progress(tell, written),
         )
+
+
+@dataclass(frozen=True)
+class _Progress:
+    """What a release calls with how many records are written; from its last step on no interrupt says otherwise."""
+
+    tell: Callable[[], None]
+    written: Callable[[int], None]
+    last_step = staticmethod(last_step)
+
+    def __call__(self, count: int) -> None:
+        if signalled():
+            raise KeyboardInterrupt  # the first one may have come where no exception can be raised
+        self.tell()
+        self.written(count)
 
 
 class _Once:

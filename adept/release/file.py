@@ -6,8 +6,7 @@ run that is killed is continued and not repeated (``adept.release.journal``).
 """
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
 from typing import Any
 
 from adept.data.files import Record
@@ -42,7 +41,6 @@ def release_file(
     key: bytes | None = None,
     ledger: Ledger | None = None,
     progress: Progress | None = None,
-    last_step: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> PrivacyStatement:
     """Rewrite the records of ``source`` into ``target``, a batch at a time, and write the privacy statement beside it.
 
@@ -57,9 +55,8 @@ def release_file(
         resume: continue a release that was interrupted; where there is none, begin one.
         key: of the digests by which a resumed run knows its input; without one an interrupted release cannot be continued.
         ledger: where rows that were released are known from; None for none.
-        progress: called with how many records are written.
-        last_step: a context for the step after which the release is public, and the answer is "done" whatever comes: an
-            interrupt that could be raised in it or after it would say something else.
+        progress: called with how many records are written. If it has a ``last_step``, that is the context of the step after
+            which the release is public, and the answer is "done" whatever comes: an interrupt in it would say something else.
 
     Raises:
         DataError: the input cannot be read as asked, a person has too many records, an output exists, or a run was interrupted.
@@ -82,7 +79,7 @@ def release_file(
             return _stated(plan, complete)
     publication.make_directories()
     with Journal(publication.journal) as journal:
-        run = Run(plan, publication, journal, key or throwaway_key(), ledger, progress, last_step)
+        run = Run(plan, publication, journal, key or throwaway_key(), ledger, progress)
         if complete is not None:
             run.tidy()
             return _stated(plan, complete)

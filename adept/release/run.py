@@ -5,7 +5,7 @@ The order of what happens is the proof of ``adept.release.journal``: claimed, dr
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -36,8 +36,8 @@ class Run:
         journal: what was drawn; open, with the plan's terms.
         key: of digests.
         ledger: where rows are claimed before they are released.
-        progress: called with how many records are written.
-        last_step: what keeps interrupts away from the publication, and from all that comes after it.
+        progress: called with how many records are written; its ``last_step``, if it has one, is a context that keeps interrupts
+            away from the publication, and from all that comes after it.
     """
 
     plan: Plan
@@ -46,7 +46,6 @@ class Run:
     key: bytes
     ledger: Ledger | None = None
     progress: Progress | None = None
-    last_step: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def finish(self, records: Iterator[Record]) -> PrivacyStatement:
         """Release what is not yet released, write everything and publish it.
@@ -192,7 +191,7 @@ class Run:
                 card(statement, Path(self.publication.target).name), "utf-8"
             )
         self._show()
-        with self.last_step():
+        with getattr(self.progress, "last_step", nullcontext)():
             self.publication.publish()
 
     def tidy(self) -> None:

@@ -148,7 +148,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("rewrite model_dir={model} input={empty} output={output} epsilon=8", "has no records"),
         ("rewrite model_dir={model} input={latin} output={output} epsilon=8", "not UTF-8"),
         ("rewrite model_dir={model} input={input} output={output}.docx epsilon=8", "unknown file format 'docx'"),
-        ("rewrite model_dir={model} input={input} output={input} epsilon=8", "not overwritten"),
+        ("rewrite model_dir={model} input={input} output={input} epsilon=8", "a file of its own"),
         ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
         ("train data.grammar=-1 output_dir={nowhere}", "data.grammar must be at least 0, got -1"),
         ("train seed=-1 output_dir={nowhere}", "seed must be an integer between 0 and 4294967295, got -1"),
