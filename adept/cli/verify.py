@@ -21,7 +21,7 @@ class VerifyConfig:
     """The output; without it, the file beside the statement."""
 
     model_dir: str | None = None
-    """The model, to compare with the one that the statement names; without it, the model is not looked at."""
+    """The model, or the run that trained it, to compare with the one that the statement names; without it, none is looked at."""
 
 
 def run(config: VerifyConfig) -> list[str]:

@@ -48,7 +48,7 @@ def check(statement: str, output: str | None = None, model_dir: str | None = Non
         beside = statement.removesuffix(ENDING)
         output = output or (beside if beside != statement and Path(beside).is_file() else None)
         shown.append(_file("output", output, said["output_sha256"]))
-        return [*shown, _file("model", model_dir and str(Path(model_dir) / WEIGHTS), said["model_sha256"]), BEYOND]
+        return [*shown, _file("model", model_dir and _weights(Path(model_dir)), said["model_sha256"]), BEYOND]
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise Refused(f"{statement} is no statement, or damaged ({type(error).__name__})") from None
 
@@ -64,10 +64,8 @@ def _implied(said: Json, parts: list[Json]) -> str:
     for part in parts:
         {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
     of, people = [part["of"] for part in parts], said["max_records_per_person"]
-    epsilon, delta = (
-        sum([_number(part.get(name, "0")) for part in parts], Fraction(0)) for name in ("epsilon", "delta")
-    )
-    stated = {"epsilon": epsilon, "delta": delta}
+    epsilon, delta = (sum(_number(part.get(name, "0")) for part in parts) for name in ("epsilon", "delta"))
+    stated: dict[str, Fraction | int] = {"epsilon": epsilon, "delta": delta}
     if people is not None:
         stated |= {"person_epsilon": people * epsilon, "person_delta": people * delta}
     if of[-1] == "label":
@@ -77,12 +75,8 @@ def _implied(said: Json, parts: list[Json]) -> str:
     for name, exact in stated.items():  # floats that were rounded up once
         if not exact <= Fraction(said[name]) <= exact * (1 + Fraction(1, 2**50)):
             raise Refused(f"{name} is {said[name]}, which is not what the certificate implies")
-    if (
-        said["simulated"]
-        or of[0] == "label"
-        or "label" in of[:-1]
-        or not 0 <= (said["central_epsilon"] or 0) <= said["epsilon"]
-    ):
+    foreign = said["simulated"] or "label" in (of[0], *of[:-1])
+    if foreign or not 0 <= (said["central_epsilon"] or 0) <= said["epsilon"]:
         raise Refused("the certificate is not of this release")
     _same(said["claimed_epsilon"] >= said["epsilon"], said["holds"], "claimed_epsilon and holds contradict each other")
     return f"The numbers imply epsilon {said['epsilon']} and delta {said['delta']} for {said['neighbours']}."
@@ -177,6 +171,12 @@ def _number(text: str) -> Fraction:
 def _same(found: Any, expected: Any, wrong: str) -> None:
     if found != expected:
         raise Refused(wrong)
+
+
+def _weights(directory: Path) -> str:
+    """The weights in a model's directory, or in that of its run."""
+    places = [directory / WEIGHTS, directory / "model" / WEIGHTS]
+    return str(places[not places[0].is_file() and places[1].is_file()])
 
 
 def _file(name: str, path: str | None, digest: str) -> str:

@@ -90,6 +90,12 @@ def test_every_exact_mechanism_is_certified_at_every_budget(name: str, epsilon: 
 FILES = [("out.txt", "output"), ("model/model.safetensors", "model")]
 
 
+def test_no_exact_mechanism_is_left_out() -> None:
+    """But for `random`, which releases nothing of the record."""
+    guarantees = {name: mechanism(name).guarantee(DIM) for name in BY_NAME if name != "random"}
+    assert sorted(EXACT) == sorted(name for name, it in guarantees.items() if it.exact and it.epsilon < math.inf)
+
+
 @pytest.mark.parametrize("bits", [1, 10, 24, 41, 120])
 def test_descriptions_of_any_number_are_certified(bits: int, tmp_path: Path) -> None:
     for epsilon in (1.0, 32.0):
@@ -171,8 +177,7 @@ def test_a_statement_with_any_value_changed_is_refused(said: dict[str, Any], tmp
         for key in path[:-1]:
             inner = inner[key]
         inner[path[-1]] = changed(inner[path[-1]])
-        with pytest.raises(Refused):
-            check(written(forged, tmp_path))
+        _refused(tmp_path, forged)
 
 
 STATED = ["epsilon", "delta", "text_epsilon", "label_epsilon", "person_epsilon", "person_delta", "claimed_epsilon"]
@@ -213,8 +218,15 @@ def test_a_smaller_promise_is_refused_even_with_a_digest_of_its_own(said: dict[s
 
 def _refuse(folder: Path, forged: dict[str, Any]) -> None:
     forged["certificate"] = dict(forged["certificate"], statement_sha256=statement_sha256(forged))
-    with pytest.raises(Refused):
+    _refused(folder, forged)
+
+
+def _refused(folder: Path, forged: dict[str, Any]) -> None:
+    """In a sentence of one line."""
+    with pytest.raises(Refused) as refused:
         check(written(forged, folder))
+    assert len(str(refused.value).split()) > 3
+    assert str(refused.value).isprintable()
 
 
 def test_another_output_and_another_model_are_refused(tmp_path: Path) -> None:
@@ -233,6 +245,17 @@ def test_another_output_and_another_model_are_refused(tmp_path: Path) -> None:
     assert check(name)[1] == "The output was not looked at: give output=FILE."
     with pytest.raises(OSError, match="No such file"):
         check(name, output=str(tmp_path / "out.txt"))
+
+
+def test_the_model_may_be_named_by_its_run(tmp_path: Path) -> None:
+    """A directory with both is a model's own: what is in `model/` is another one's."""
+    name = written(statement(mechanism("l1")), tmp_path)
+    assert check(name, model_dir=str(tmp_path))[2] == check(name, model_dir=str(tmp_path / "model"))[2]
+    (tmp_path / "model.safetensors").write_bytes(b"weighty")
+    with pytest.raises(Refused, match="is not the model that the statement speaks of"):
+        check(name, model_dir=str(tmp_path))
+    with pytest.raises(OSError, match=r"No such file.*none/model\.safetensors"):
+        check(name, model_dir=str(tmp_path / "none"))
 
 
 def test_the_checker_is_one_file_of_the_standard_library(tmp_path: Path) -> None:
