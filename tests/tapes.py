@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from adept.mechanisms import discrete_laplace, entropy
 
+MOST = 1 << 12  # possibilities of one draw
+
 
 class EndOfTapeError(Exception):
     """The tape holds no further draw; these are the chances of the possible ones."""
@@ -42,7 +44,9 @@ class Tape:
         return self.draws[self.read - 1]
 
     def below(self, bound: int) -> int:
-        """A uniform integer."""
+        """A uniform integer; of so many only that the mistake which asks for more ends here."""
+        if bound > MOST:
+            raise OverflowError(f"no tape has a draw of {bound} possibilities")
         return self.next(lambda: [Fraction(1, bound)] * bound) if bound > 1 else 0
 
     def coin(self, chance: Fraction) -> bool:

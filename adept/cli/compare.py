@@ -12,9 +12,7 @@ from adept.report.page import Report, write
 def run(config: CompareConfig) -> Report:
     """Compare, and write the report. Raises AdeptError for what the user can mend."""
     comparison = Comparison(config)
-    rows = len(comparison.plan.cells) * len(
-        config.seeds
-    )  # or a few more than there are, where there is little public text
+    rows = len(comparison.plan.cells) * len(config.seeds)  # or a few too many, where there is little public text
     with progress("rows", lambda: rows) as told:
         for done in comparison.run():
             told(done)
@@ -22,10 +20,11 @@ def run(config: CompareConfig) -> Report:
 
 
 def show(report: Report) -> None:
-    """Print what the page says first."""
+    """Print what the page says first, the tables after it, and where the page is."""
+    sys.stdout.write("\n".join([report.findings[0], *report.warnings, ""]) + "\n")
     for grid in report.tables:
         show_table(grid.title, grid.headings, grid.sections[0].lines)
-    sys.stdout.write("\n".join([report.findings[0], *report.warnings, f"Report: {report.path}"]) + "\n")
+    sys.stdout.write(f"Report: {report.path}\n")
 
 
 def main() -> int:

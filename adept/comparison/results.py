@@ -19,11 +19,9 @@ REFERENCES = ("identity", "random")  # with ``none`` the rows between which ever
 LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"  # decoders
 DESCRIBED = "codec"  # what writes descriptions
 WORDS = "words"  # no decoder: the release is text already
-COPY, JOINT, JOINT_RESPONSE = (
-    "copy",
-    "joint",
-    "joint_response",
-)  # labels: public; written by the decoder; one symbol with text
+COPY = "copy"  # labels are public
+JOINT = "joint"  # the decoder writes them
+JOINT_RESPONSE = "joint_response"  # one symbol with the text
 TOKEN_WISE = ("token_response", "token_exponential")  # what might be taken instead: word by word
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # the same on our decoder; and by rules, without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
@@ -68,9 +66,7 @@ class Row:
     exact: float | None = None  # word for word, case and white space aside
     exact_other: float | None = None
     fluency: float | None = None  # perplexity under a trigram model of other public text, relative to the records' own
-    holds: bool | None = (
-        None  # is the claim true of these records: never with protocol=paper, whose model has seen them
-    )
+    holds: bool | None = None  # is the claim true of these records: never with protocol=paper, whose model saw them
 
 
 @dataclass(frozen=True)

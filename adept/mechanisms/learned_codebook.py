@@ -32,10 +32,8 @@ from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 POWERS, JOINT_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
 STAND_IN = 8  # dimensions of random codewords, for an audit without a model
 SHARE, FINEST, SURE = 0.8, 512, 0.9  # of the default number of heavy codewords
-FULL_BATCH, RESTARTS = (
-    20_000,
-    (3, 1),
-)  # latents that k-means reads in each step; its runs for up to 256 codewords, and for more
+FULL_BATCH = 20_000  # latents that k-means reads in each step
+RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,9 +47,8 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         top: t, the number of heavy codewords; by default the rule above.
     """
 
-    codewords: Any = field(
-        default=None, repr=False
-    )  # a Tensor; Any because configurations must be able to hold the class
+    # A Tensor; Any because configurations must be able to hold the class.
+    codewords: Any = field(default=None, repr=False)
     top: int | None = None
     name: ClassVar[str] = "learned_codebook"
     symbol: ClassVar[str] = "codeword"

@@ -38,10 +38,8 @@ SLACK = 2.0**-40
 SMALLEST_TILT, LARGEST_TILT, UNDERFLOW = 1e-12, 500.0, 700.0
 REACH, DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
 SMOOTHING, CUT, MOST_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
-RARE, RARELY = (
-    30.0,
-    2.0,
-)  # n ln(1 + P / a) and ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
+RARE = 30.0  # n ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
+RARELY = 2.0  # the same of ln(1 + P / a)
 
 
 def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: int) -> float:

@@ -60,15 +60,8 @@ KNOWN = """
 SELECT COUNT(*) FROM asked WHERE EXISTS (SELECT 1 FROM released_rows INDEXED BY {} WHERE digest = asked.digest AND run != ?)
 """
 TREES = ("sqlite_autoindex_released_rows_1", "rows_again")  # the table itself, and its index
-PASSING = (
-    "FULL",
-    "IOERR",
-    "BUSY",
-    "LOCKED",
-    "READONLY",
-    "CANTOPEN",
-    "PERM",
-)  # what SQLite says of the machine, not of the file
+# What SQLite says of the machine, not of the file.
+PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
 ROUNDING = 1e-9  # relative: more than a sum of floats can be off
 
 

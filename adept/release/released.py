@@ -44,9 +44,7 @@ class Released:
     output_sha256: str | None = None
     date: str | None = None  # when the release was finished, UTC
     max_records_per_person: int | None = None  # what a person column was checked against; None without one
-    certificate: list[Part] | None = (
-        None  # the public numbers that imply the guarantee; None where there is no proof of them
-    )
+    certificate: list[Part] | None = None  # public numbers that imply the guarantee; None where no proof covers it
     shuffled: Shuffled | None = None  # what is hidden further by a new order; None where records keep theirs
     simulated: bool = False
 

@@ -89,6 +89,15 @@ def test_a_ranking_that_returns_a_set_of_the_wrong_size_is_caught(monkeypatch: p
         block.nearest(torch.ones(2, 3))
 
 
+def test_a_ranking_that_repeats_a_member_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there should be, and one of them twice."""
+    block = Block(Shape(3, 11, 4, Fraction(1)), TRICKY["random"])
+    repeated = torch.tensor([[0, 1, 1, 2]])
+    monkeypatch.setattr(torch.Tensor, "topk", lambda *_, **__: torch.return_types.topk([repeated.float(), repeated]))
+    with pytest.raises(RuntimeError, match="4 different codewords"):
+        block.nearest(torch.ones(1, 3))
+
+
 def test_ranking_in_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch, unit_rows) -> None:
     block = Block(Shape(8, 500, 20, Fraction(1)), random_codewords(8, 500, 1))
     records = unit_rows(30, 8, torch.float32)

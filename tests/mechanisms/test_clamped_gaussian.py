@@ -19,12 +19,22 @@ def test_projected_numbers_are_equal_up_to_the_side_of_the_cube_and_its_corners_
     far = 1e300 * (1 - 2 * (torch.arange(dim, dtype=torch.float64)[None] % 2))
     corner = mechanism.project(far)
     assert corner.abs().unique().numel() == 1
+    assert torch.equal(corner.sign(), far.sign())
     units = [Fraction(x) / Fraction(grid_step(clip_norm)) for x in corner[0].tolist()]
     assert all(unit.denominator == 1 for unit in units)
     assert sum(unit**2 for unit in units) <= grid_radius(clip_norm, clip="l2")
     assert float(corner.norm()) == pytest.approx(clip_norm, rel=1e-4)
     inside = corner * 0.25
     assert (mechanism.project(inside) - inside).abs().max() <= grid_step(clip_norm)
+
+
+def test_a_row_is_clamped_without_a_look_at_the_others_and_toward_zero() -> None:
+    mechanism = ClampedGaussian(epsilon=4.0)
+    rows = torch.tensor([[1.0, float("nan"), 0.0], [0.9 * grid_step(1.0), 0.25, -9.0], [0.0, 0.5, 1e-9]]).double()
+    together = mechanism.project(rows)
+    assert torch.equal(together, torch.cat([mechanism.project(row) for row in rows.split(1)]))
+    assert together[:, 0].tolist() == [0.0, 0.0, 0.0]
+    assert together[:, 1].tolist() == [0.0, 0.25, 0.5]
 
 
 def test_the_noise_is_that_of_the_ball_which_holds_the_cube() -> None:

@@ -127,6 +127,10 @@ def test_a_scale_of_too_many_bits_is_refused(scale: float) -> None:
         sampler.exact_laplace(torch.zeros(1, dtype=torch.int64), scale=scale)
 
 
+def test_the_largest_scale_is_taken() -> None:
+    assert sampler.smallest_scale(2**21, epsilon=2.0**-37) == 2**58
+
+
 def test_an_epsilon_too_small_for_the_noise_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="epsilon must be large enough"):
         sampler.smallest_scale(2**21, epsilon=1e-310)

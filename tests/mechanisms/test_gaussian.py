@@ -101,6 +101,22 @@ def test_the_discrete_bound_lies_above_the_truth(scale: float, shift: tuple[int,
     assert true_discrete_delta(scale, shift, epsilon) <= math.exp(bound) + TAIL
 
 
+@pytest.mark.parametrize(
+    ("scale", "distance", "dim", "epsilon"), [(2.0, 1.0, 1, 9.0), (5.0, 7.0, 3, 4.0), (20.0, 3.0, 2, 1.0)]
+)
+def test_the_discrete_bound_is_that_of_the_docstring_where_its_slack_matters(
+    scale: float, distance: float, dim: int, epsilon: float
+) -> None:
+    with mpmath.workdps(30):
+        s, far, tail = mpmath.mpf(scale), mpmath.mpf(distance), mpmath.mpf("1e-3")
+        a, reach = dim / (8 * s**2), far + 2 * s * mpmath.sqrt(mpmath.log(mpmath.mpf(3) / 2) * dim - mpmath.log(tail))
+        spent = epsilon - 2 * a - reach**2 / (8 * s**4)
+        bound = a + mpmath.log(precise_delta(s / far, spent))
+    assert float(bound) == pytest.approx(
+        discrete_log_delta(scale, distance=distance, dim=dim, epsilon=epsilon, tail=1e-3), rel=1e-9
+    )
+
+
 @pytest.mark.parametrize("scale", [1.0, 1.7, 5.0, 100.0])
 def test_the_discrete_law_is_close_to_the_rounded_continuous_one(scale: float) -> None:
     """Inequality (*) in one dimension: exp(-a) d <= r <= exp(a + y^2 / (8 s^4)) d with a = 1 / (8 s^2)."""

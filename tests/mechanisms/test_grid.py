@@ -44,7 +44,13 @@ def test_rows_that_rounding_lifts_over_the_bound_lose_a_step(clip: str, directio
     clipped = (clip_latents(rows, clip=clip, clip_norm=radius) / grid_step(radius)).trunc().to(torch.int64)
     limit = grid_radius(radius, clip=clip)
     assert (clipped.pow(NORM_ORDER[clip]).sum(dim=1) > limit).any()
-    assert (to_grid(rows, clip=clip, clip_norm=radius).pow(NORM_ORDER[clip]).sum(dim=1) <= limit).all()
+    projected = to_grid(rows, clip=clip, clip_norm=radius)
+    assert (projected.pow(NORM_ORDER[clip]).sum(dim=1) <= limit).all()
+    assert torch.equal(to_grid(-rows, clip=clip, clip_norm=radius), -projected)
+    # Rows that are inside lose nothing beside one that is not.
+    some = torch.cat([rows[:50], rows[(clipped.pow(NORM_ORDER[clip]).sum(dim=1) > limit)][:1]])
+    alone = [to_grid(row, clip=clip, clip_norm=radius) for row in some.split(1)]
+    assert torch.equal(to_grid(some, clip=clip, clip_norm=radius), torch.cat(alone))
 
 
 def test_float_clipping_alone_would_break_the_bound(adversarial: Adversarial) -> None:
@@ -66,6 +72,50 @@ def test_any_floats_whatsoever_land_on_the_grid_inside_the_set(values: list[floa
         grid_radius(radius, clip=clip) * Fraction(grid_step(radius)) ** NORM_ORDER[clip]
         <= Fraction(radius) ** NORM_ORDER[clip]
     )
+
+
+@pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
+@pytest.mark.parametrize("length", [0.1, 3.0, 1e300])
+def test_clipping_mirrors_a_mirrored_row_and_keeps_its_direction(clip: str, length: float) -> None:
+    row = length * torch.tensor([[0.5, 1.0, 0.25], [0.5, -1.0, 0.25]], dtype=torch.float64)
+    clipped = clip_latents(row, clip=clip, clip_norm=1.0)
+    assert torch.equal(clip_latents(-row, clip=clip, clip_norm=1.0), -clipped)
+    assert torch.allclose(clipped / clipped[:, 1:2], row / row[:, 1:2])
+
+
+def test_the_zero_row_stands_for_the_first_axis_of_a_sphere_and_has_a_gradient() -> None:
+    row = torch.zeros(1, 3, requires_grad=True)
+    clipped = clip_latents(row, clip="sphere", clip_norm=0.5)
+    assert clipped.tolist() == [[0.5, 0.0, 0.0]]
+    clipped.sum().backward()
+    assert row.grad is not None
+    assert row.grad.isfinite().all()
+
+
+def test_the_largest_norm_is_rounded_down_where_a_float_would_round_it_up() -> None:
+    """Floats r whose square is below an integer, and as a float equal to it."""
+    squares = range(2**41 + 1, 2**41 + 100)
+    above = [square for square in squares if Fraction(math.sqrt(square)) ** 2 < square == math.sqrt(square) ** 2]
+    assert above
+    assert all(grid_radius(math.sqrt(square) * 2.0**-20, clip="l2") == square - 1 for square in above)
+
+
+@pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
+def test_a_row_is_projected_without_a_look_at_the_others(clip: str, adversarial: Adversarial) -> None:
+    latents = adversarial(torch.float64, 0.7)[:80]
+    together = to_grid(latents, clip=clip, clip_norm=0.7)
+    assert torch.equal(together, torch.cat([to_grid(row, clip=clip, clip_norm=0.7) for row in latents.split(1)]))
+
+
+@pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
+def test_a_row_on_the_border_stays_there(clip: str) -> None:
+    row = torch.tensor([[-1.0, 0.0]], dtype=torch.float64)
+    assert to_grid(row, clip=clip, clip_norm=1.0).tolist() == [[-(2**20), 0]]
+
+
+def test_what_lies_between_two_points_of_the_grid_goes_toward_zero() -> None:
+    inside = torch.tensor([[0.9, -0.9, 0.1, 7.5]], dtype=torch.float64) * grid_step(1.0)
+    assert to_grid(inside, clip="l2", clip_norm=1.0).tolist() == [[0, 0, 0, 7]]
 
 
 @pytest.mark.parametrize("radius", RADII)

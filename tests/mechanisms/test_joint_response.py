@@ -98,6 +98,14 @@ def test_what_each_half_tells_alone_is_the_worst_ratio_of_its_marginal(kind: Joi
         assert written < kind.epsilon
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_what_comes_out_right_has_the_probability_of_the_heavy_set(kind: JointResponse) -> None:
+    law = kind._law((1, "fare"))
+    assert sum(law.values()) == 1
+    assert sum(sorted(law.values())[-kind.top :]) == kind.both_probability
+    assert sum(p for (_, label), p in law.items() if label == "fare") == kind.keep_probability
+
+
 def test_labels_come_with_latents_and_descriptions_and_mostly_as_they_are() -> None:
     """2,000 releases at eps = 9: 18 symbols of weight e^-9 beside one leave 4.2 wrong ones; above 60 is below 1e-40."""
     codebook = JointResponse(mechanism=LearnedCodebook(epsilon=9.0, codewords=WORDS, top=1), labels=LABELS)

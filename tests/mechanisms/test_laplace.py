@@ -83,6 +83,8 @@ def test_originals_claim_is_false_and_the_diagonal_pair_shows_it(dim: int) -> No
     assert attained == pytest.approx(guarantee.epsilon, rel=1e-4)
     assert attained <= guarantee.epsilon
     assert "false" in guarantee.text
+    rounded = OriginalLaplace(epsilon=3.0, clip_norm=0.7)  # its scale is not a number of 24 bits
+    assert rounded.guarantee(dim).epsilon >= 3.0 * math.sqrt(dim)
 
 
 def test_originals_claim_holds_in_one_dimension() -> None:

@@ -92,6 +92,7 @@ def test_the_lectures_theta_is_eps_plus_one_over_eps_plus_two_and_spends_the_log
 def test_the_lectures_stated_budget_covers_its_odds_in_sixty_digits(epsilon: float) -> None:
     mechanism = RandomizedResponse(epsilon=epsilon, labels=("no", "yes"), theta="lecture")
     heavy, light = mechanism.odds
+    assert Fraction(heavy, light) == 1 + Fraction(epsilon)
     with mpmath.workdps(60):
         assert mpmath.log(mpmath.mpf(heavy) / light) <= mechanism.guarantee().epsilon <= epsilon
 
@@ -196,6 +197,13 @@ def test_the_lectures_number_of_skipped_classes_is_released_with_sensitivity_15(
     keep = mass * 20_000 >= 10
     cells, sizes = observed[keep].tolist(), (mass[keep] * 20_000).tolist()
     assert stats.chisquare([*cells, 20_000 - sum(cells)], [*sizes, 20_000 - sum(sizes)]).pvalue > P_LIMIT
+
+
+def test_a_number_is_clamped_into_its_range_before_its_noise() -> None:
+    """At epsilon 600 on eight steps noise is other than zero once in e^75 releases."""
+    mechanism = ScalarLaplace(epsilon=600.0, lower=-3, upper=5)
+    assert 599 < Fraction(8) / Fraction(mechanism.scale) <= 600
+    assert mechanism.privatize([-10, -3, 0, 5, 9]) == [-3, -3, 0, 5, 5]
 
 
 def test_a_simulated_number_has_the_law_of_the_released_one() -> None:

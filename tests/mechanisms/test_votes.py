@@ -106,14 +106,14 @@ def test_a_simulation_has_the_stated_variance_and_a_release_too() -> None:
 
 def test_parts_are_joined_in_the_shape_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(votes, "AT_ONCE", 7)
-    counts = np.arange(60, dtype=np.int64).reshape(5, 12) * 1000
+    counts = np.arange(1, 61, dtype=np.int64).reshape(5, 12) * 1000
     released = Votes(epsilon=50.0).privatize(counts)
     assert released.shape == counts.shape
     assert np.abs(released - counts).max() < 10
 
 
 @pytest.mark.parametrize(
-    "counts", [np.array([-1]), np.array([2**40 + 1]), np.array([0.5]), np.array([1], dtype=np.int32)]
+    "counts", [np.array([3, -1]), np.array([0, 2**40 + 1]), np.array([0.5]), np.array([1], dtype=np.int32)]
 )
 def test_what_is_no_count_is_refused(counts: np.ndarray) -> None:
     with pytest.raises(ConfigurationError, match="counts must be"):

@@ -26,6 +26,7 @@ from adept.mechanisms import (
     LocalRandomizer,
     RandomizedResponse,
 )
+from adept.mechanisms.certificate import symbols_part
 from adept.mechanisms.guarantee import Guarantee
 from adept.release import checker, facts
 from adept.release.checker import Refused, check, statement_sha256
@@ -88,6 +89,13 @@ def test_every_exact_mechanism_is_certified_at_every_budget(name: str, epsilon: 
 
 
 FILES = [("out.txt", "output"), ("model/model.safetensors", "model")]
+
+
+@pytest.mark.parametrize(("size", "top", "odds"), [(2, 1, (1, 1)), (4, 1, (2, 1)), (5, 2, (5, 2)), (6, 2, (5, 2))])
+def test_the_bits_of_a_word_are_the_fewest_that_hold_the_weights(size: int, top: int, odds: tuple[int, int]) -> None:
+    total = top * odds[0] + (size - top) * odds[1]
+    bits = symbols_part("text", epsilon=Fraction(1), size=size, top=top, odds=odds)["bits"]
+    assert 2 ** (bits - 1) < total <= 2**bits
 
 
 def test_no_exact_mechanism_is_left_out() -> None:

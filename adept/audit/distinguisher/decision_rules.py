@@ -139,10 +139,8 @@ def promising(
         return score, seen, hope
     ranks = np.stack([_padded_ranks(int(count)) for count in found[some]])
     begin = (np.cumsum(found) - found)[some, None]
-    low, high = (
-        cuts[begin + ranks] + 1,
-        cuts[begin + found[some, None] - 1 - ranks] + 1,
-    )  # so many lie below a threshold
+    # How many lie below a threshold.
+    low, high = cuts[begin + ranks] + 1, cuts[begin + found[some, None] - 1 - ranks] + 1
     below = np.pad(np.cumsum(chance[order[some]], axis=1), ((0, 0), (1, 0)))
     every, under, beneath = (
         below[:, -1:],

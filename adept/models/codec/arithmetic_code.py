@@ -84,9 +84,8 @@ class ArithmeticCode:
             word = self.model.vocabulary.words[symbol]
             if word == END or reader.ended:
                 break
-            words += filter(
-                None, [self.model.spelling.read(reader) if word == UNKNOWN else word]
-            )  # no word without letters
+            spelled = self.model.spelling.read(reader) if word == UNKNOWN else word
+            words += [spelled] if spelled else []  # no word without letters
             history = self.reading.after(history, symbol)
         return words, reader.interval[1]
 

@@ -8,10 +8,8 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
 from adept.models.codec.codec import Codec, Words, words_of
 
-LIKELY, FEWEST = (
-    1 << 19,
-    1_000,
-)  # texts with the first numbers; training texts from which on more than n-grams is learned
+LIKELY = 1 << 19  # texts with the first numbers
+FEWEST = 1_000  # training texts from which on more than n-grams is learned
 HELD_OUT = 200
 
 

@@ -45,9 +45,8 @@ class RecurrentEncoder:
     def __call__(self, rows: Sequence[list[int]]) -> Tensor:
         """Return the latents (B, n) of B rows, each closed by END."""
         latents = self._recurrent.new_empty(len(rows), self._model.config.latent_dim)
-        order = sorted(
-            range(len(rows)), key=lambda place: -len(rows[place])
-        )  # the longest first: rows that end are the last
+        # The longest first: rows that end are the last.
+        order = sorted(range(len(rows)), key=lambda place: -len(rows[place]))
         while order:
             size = self._size(len(order))
             some, order = order[:size], order[size:]

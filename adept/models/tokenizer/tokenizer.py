@@ -51,9 +51,8 @@ class Tokenizer:
         self._backend.no_padding()  # a row's ids must not depend on the other rows
         self._backend.no_truncation()
         if isinstance(backend.model, models.BPE):
-            backend.model._resize_cache(
-                0
-            )  # it remembers words, so that the time of one record would tell of earlier ones
+            # It remembers words, so that the time of one record would tell of earlier ones.
+            backend.model._resize_cache(0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tokenizer, (self._backend, self.synonyms)

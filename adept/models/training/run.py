@@ -107,12 +107,10 @@ def fit(
     rows, unseen = (encode_corpus(tokenizer, corpus, max_length=sizes.max_length) for corpus in (train, validation))
     loader = token_loader(rows, batch_size=config.batch_size, seed=spec.seed)
     judge = token_loader(unseen, batch_size=4 * config.batch_size)
+    kept = (("best", "validation_loss"), ("last", None))  # ``save_last`` would keep improvements alone
     checkpoint, last = (
         ModelCheckpoint(output_dir / CHECKPOINTS, name, monitor=monitor, enable_version_counter=False)
-        for name, monitor in (
-            ("best", "validation_loss"),
-            ("last", None),
-        )  # ``save_last`` would keep improvements alone
+        for name, monitor in kept
     )
     callbacks = [checkpoint, EarlyStopping("validation_loss", patience=config.patience), last]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
