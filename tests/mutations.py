@@ -1,7 +1,7 @@
 """Damaged and hostile files of records: small valid ones, mutated at random but from a fixed seed.
 
-Run as a program, `mutations.py NAME COUNT`, it reads COUNT of them with limits of memory and time, as a guard of its own
-process; a crash of a reader's C code is then an exit status.
+Run as a program, `mutations.py NAME FIRST COUNT MODEL_DIR`, it reads COUNT of them, and uses them in a release by a model that
+writes labels, with limits of memory and time, as a guard of its own process; a crash of a reader's C code is then an exit status.
 """
 
 import datetime
@@ -9,6 +9,7 @@ import decimal
 import gzip
 import io
 import json
+import os
 import random
 import resource
 import signal
@@ -39,17 +40,42 @@ def _lines(rng: random.Random) -> bytes:
     return "\n".join(rng.choices(WORDS, k=6)).encode() + b"\n"
 
 
+def _value(rng: random.Random) -> object:
+    """Anything that a column of a jsonl file can hold."""
+    deep: object = rng.choice(WORDS)
+    for _ in range(rng.choice([1, 2, 50, 98, 99, 100, 300, 900])):
+        deep = [deep] if rng.random() < 0.5 else {"x": deep}
+    plain = [1, -2.5, None, True, 10**30, float("nan"), float("inf"), "", "a", [], {}, ["a"], {"a": ["secret"]}]
+    return rng.choice([*plain, deep, [None] * 50, {"text": "secret", "intent": {}}])
+
+
 def _objects(rng: random.Random) -> bytes:
+    """Objects with a value of any kind in some columns, or in one column of the last of them."""
     rows = [
-        {"text": rng.choice(WORDS), "intent": rng.choice("ab"), "n": rng.choice([1, -2.5, None, 10**30, float("nan")])}
-        for _ in range(5)
+        {
+            "text": rng.choice(WORDS),
+            "intent": rng.choice("ab"),
+            "who": f"p{i}",
+            "slots": "O O",
+            "n": i,
+            "deep": [[{"x": i}]],
+        }
+        for i in range(5)
     ]
-    return "".join(json.dumps({**row, "deep": [[{"x": row["text"]}]]}) + "\n" for row in rows).encode()
+    odd = rng.choice([[], [rows[-1]], rows])
+    for column in rng.sample(sorted(rows[0]), rng.choice([1, 1, 2, 6])):
+        for row in odd:
+            row[column] = _value(rng)
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 def _rows(rng: random.Random) -> bytes:
     cell = [word.replace('"', '""') for word in WORDS]
-    return ("text,intent,n\n" + "".join(f'"{rng.choice(cell)}",b,{i}\n' for i in range(5))).encode()
+    odd = ["b", "a", "", '"[1]"', "{}", "null", "p1", '"{""a"": [""secret""]}"']
+    return (
+        "text,intent,who,n\n"
+        + "".join(f'"{rng.choice(cell)}",{rng.choice(odd)},{rng.choice(odd)},{i}\n' for i in range(5))
+    ).encode()
 
 
 def _table(rng: random.Random) -> bytes:
@@ -69,6 +95,10 @@ def _table(rng: random.Random) -> bytes:
         "clock": pyarrow.array([rng.randrange(10**12) for _ in range(size)], pyarrow.time64("ns")),
     }  # fmt: skip
     names = ["text", *rng.sample(sorted(columns.keys() - {"text"}), rng.randrange(len(columns)))]
+    for name in ("intent", "who", "slots", *(["text"] if rng.random() < 0.2 else [])):  # a value of any type in each
+        if rng.random() < 0.5:
+            columns[name] = columns[rng.choice(sorted(columns))]
+            names.append(name) if name not in names else None
     file = io.BytesIO()
     table = pyarrow.table({name: columns[name] for name in names})
     parquet.write_table(table, file, compression=rng.choice(["none", "snappy", "gzip", "zstd", "lz4", "brotli"]))
@@ -139,10 +169,15 @@ def _one_line(error: DataError, path: Path) -> str:
     return line
 
 
-def main(name: str, first: int, count: int) -> None:
-    """Read and write ``count`` mutations, each within the limits; the last line says how many were refused."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    refused, slowest = 0, 0.0
+def main(name: str, first: int, count: int, model_dir: str) -> None:
+    """Read, write and use ``count`` mutations, each within the limits; the last line says how many were refused."""
+    from records_used import Uses
+
+    os.fsync = lambda handle: None  # thousands of journals wait for the disk otherwise
+    uses = Uses(Path(model_dir))
+    used_now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY + used_now, MEMORY + used_now))
+    refused, refused_uses, slowest = 0, 0, 0.0
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / name
         for number in range(first, first + count):
@@ -151,11 +186,15 @@ def main(name: str, first: int, count: int) -> None:
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of the processor, whatever else the machine does
             begin = time.process_time()
             refused += bool(attempt(path, Path(directory) / "out"))
+            refused_uses += uses.attempt(path, Path(directory), number)
             slowest = max(slowest, time.process_time() - begin)
             signal.setitimer(signal.ITIMER_PROF, 0)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    sys.stdout.write(f"{count} read, {refused} of them refused, slowest {slowest:.2f} s, at most {memory:.0f} MiB\n")
+    sys.stdout.write(
+        f"{name}: {count} read, {refused} of them refused, {refused_uses} of {3 * count} uses refused, slowest {slowest:.2f} s, "
+        f"at most {memory:.0f} MiB\n"
+    )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 
 from adept.audit import questions
@@ -233,7 +234,8 @@ def _answered(
     checks: list[Check] = []
     looked, event_share = False, 1.0
     for question, asked in posed:
-        check = judge(question.name, partial(question.check, asked, question.share * alpha), sees=question.sees)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # lengths of huge latents are infinite
+            check = judge(question.name, partial(question.check, asked, question.share * alpha), sees=question.sees)
         patience.refuted |= check.verdict is Verdict.FAILED
         looked |= question.of_releases and check.verdict is not Verdict.UNJUDGED
         event_share = question.share if question.of_releases else event_share

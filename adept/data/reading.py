@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 LONGEST = 2**24  # characters of a line or a field: what is longer is no utterance, and would fill the memory
+DEEPEST = 100  # lists and objects inside each other: what is deeper could not be written again
 WHOLE = 2**29  # bytes of a parquet file that comes through a pipe or compressed, and is held in memory
 PARQUET_ROWS = 1024
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -32,6 +33,8 @@ def _lines(stream: IO[str]) -> Iterator[str]:
     while line := stream.readline(LONGEST + 1):
         if len(line) > LONGEST:
             raise DamagedRecord(f"a line of more than {LONGEST:,} characters")
+        if "\0" in line:
+            raise DamagedRecord("NUL in the text, as UTF-16 has it, which can be converted to UTF-8")
         if not line.isascii():
             try:
                 line.encode()
@@ -66,6 +69,8 @@ def read_jsonl(stream: IO[str]) -> Iterator[Record]:
                 raise DamagedRecord("no valid JSON") from None
             if not isinstance(record, dict):
                 raise DamagedRecord("not a JSON object")
+            if line.count("[") + line.count("{") > DEEPEST and _is_deep(record):
+                raise DamagedRecord(f"lists or objects more than {DEEPEST} deep")
             yield record
 
 
@@ -74,6 +79,15 @@ def _object(pairs: list[tuple[str, Any]]) -> Record:
     if len(record) < len(pairs):
         raise DamagedRecord("an object with the same name twice")
     return record
+
+
+def _is_deep(record: Record) -> bool:
+    """Are more than ``DEEPEST`` lists or objects inside each other, the record itself being the first."""
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        inside = [part.values() if isinstance(part, dict) else part for part in level]
+        level = [value for values in inside for value in values if isinstance(value, dict | list)]
+    return bool(level)
 
 
 def _without_surrogates(record: Any) -> str:
@@ -123,7 +137,7 @@ def read_parquet(stream: IO[bytes]) -> Iterator[Record]:
             yield from (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
     except pyarrow.ArrowMemoryError:
         raise
-    except (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError):
+    except (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError):
         raise DamagedFile("no valid parquet, or a column of a type that has no plain value") from None
 
 

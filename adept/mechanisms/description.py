@@ -123,7 +123,7 @@ class Description(SymbolRandomizer):
         )
 
     def _check(self, descriptions: Sequence[int]) -> None:
-        for row, value in enumerate(descriptions):
+        for row, value in enumerate(descriptions, start=1):
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < self.count:
                 raise ConfigurationError(
                     f"descriptions must be integers from 0 to {self.count - 1}, got another value in record {row}"

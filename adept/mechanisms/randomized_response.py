@@ -94,7 +94,7 @@ class RandomizedResponse:
             ConfigurationError: a label is outside the public set (its text is not repeated in the message).
         """
         places = {label: place for place, label in enumerate(self.labels)}
-        unknown = next((row for row, label in enumerate(labels) if label not in places), None)
+        unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
         if unknown is not None:
             raise ConfigurationError(
                 f"labels must hold every label that occurs, got an unknown one in record {unknown}: add it to the public set"
@@ -138,7 +138,7 @@ class RandomizedResponse:
         total = heavy + (len(self.labels) - 1) * light
         floor, gain = light / total, (heavy - light) / total
         counts = dict.fromkeys(self.labels, 0)
-        for row, label in enumerate(released):
+        for row, label in enumerate(released, start=1):
             if label not in counts:
                 raise ConfigurationError(
                     f"labels must hold every label that occurs, got an unknown one in record {row}"
@@ -218,6 +218,6 @@ class ScalarLaplace:
 
 def check_integers(values: Sequence[int]) -> None:
     """Raise ConfigurationError unless every value is an integer; the value itself is not repeated."""
-    for row, value in enumerate(values):
+    for row, value in enumerate(values, start=1):
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigurationError(f"values must be integers, got {type(value).__name__} in record {row}")

@@ -11,14 +11,19 @@ attempt would have to lose a race of renames on whatever file system the cluster
 A worker's death that depends on what it drew would select among draws, as in ``adept.release.journal``; nothing here lets a value
 decide.
 
-The cluster is trusted as the machine is: its memory holds records, and what does not fit is spilled to its disks.
+The cluster is trusted as the machine is: its memory holds records, and what does not fit is spilled to its disks. One that is
+started here listens at 127.0.0.1 alone, and answers nobody without a token that is drawn for it (`docs/operation.md`).
 """
 
+import io
 import os
+import secrets
+import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, Protocol, TypeVar
 
 from adept.data.files import Record
@@ -26,6 +31,14 @@ from adept.errors import ConfigurationError, DataError
 from adept.release.journal import Entry
 
 AHEAD = 3  # batches that a worker is given before its first one is back
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # private data: nothing is reported to anyone
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # what becomes of workers is ours to tell
+}
+ALONE = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # one machine: sockets at 127.0.0.1, where Ray has them at every address
+    "RAY_AUTH_MODE": "token",  # Ray's default from 2.59 on
+}
 
 Part = TypeVar("Part", bound=tuple[Sequence[Record], Any])
 
@@ -50,6 +63,11 @@ def drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> It
         ConfigurationError: Ray is not installed.
         DataError: the cluster cannot be reached, or its workers cannot start.
     """
+    with _environment():
+        yield from _drawn(batches, parts, workers=workers)
+
+
+def _drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     try:
         import ray
         from ray.exceptions import RayError, RayTaskError
@@ -57,9 +75,10 @@ def drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> It
         raise ConfigurationError(
             "engine=ray needs Ray, which is not installed: pip install 'adept-dp[cluster]'"
         ) from None
+    own = _Own(sys.stderr)
     try:
         # Ray prints what becomes of its workers, and standard output may be the release.
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(own), redirect_stderr(own):
             shared = _connected(ray, batches, workers=workers)  # workers that start again read it again
             actors = _started(ray, shared, workers=workers)
             waiting: deque[tuple[Part, Any]] = deque()
@@ -75,17 +94,74 @@ def drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> It
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"cannot draw on the cluster ({reason}): mend that, and continue with resume=true") from None
     finally:
-        ray.shutdown()
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):  # repeats what was said meanwhile
+            ray.shutdown()
+
+
+class _Own:
+    """A stream that takes nothing from Ray's threads, which tell at length, and in colours, what the cluster mends itself."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write what is ours."""
+        if threading.current_thread().name.startswith("ray_"):
+            return len(text)
+        return int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """What Ray reads from the environment; what the user has set stays as it is."""
+    given = QUIET if os.environ.get("RAY_ADDRESS") else {**QUIET, **ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    ours = {name: value for name, value in given.items() if name not in os.environ}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep our handlers, in whose place Ray puts its own, which ends a process with a status of its own making."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except SystemExit:
+        raise KeyboardInterrupt from None  # a signal came while the handlers were Ray's
+    finally:
+        with suppress(ValueError):  # of threads that get no signals
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Standard error by its number goes nowhere for some seconds: there Ray's C++ says how loud it was told to be."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _connected(ray: Any, batches: Batches, *, workers: int | None) -> Any:
     """Join the cluster, or start one on this machine, and put what draws into its memory."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # private data: nothing is reported to anyone
     address = os.environ.get("RAY_ADDRESS")
     here = {} if address else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
     options = {"log_to_driver": False, "configure_logging": False, "logging_level": "ERROR", **here}
     try:
-        ray.init(address=address or "local", **options)
+        with _own_signals(), _silent():
+            ray.init(address=address or "local", **options)
     except Exception as error:  # noqa: BLE001 - Ray raises bare Exception where a node does not start in time
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"cannot reach or start the cluster ({reason}): mend that, and run again") from None

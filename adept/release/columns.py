@@ -173,6 +173,8 @@ def checked_records(
     for number, record in enumerate(records, start=1):
         for column in needed:
             text_of(record, column, number=number)
+        if optional_label and record.get(label_column or "") is not None:
+            text_of(record, label_column or "", number=number)
         if label_column and allowed is not None and record.get(label_column) not in allowed:
             raise ConfigurationError(
                 f"labels must be in the public label set, got another one in record {number}: add it to label_set=, if it is public"

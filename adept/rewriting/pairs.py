@@ -49,7 +49,7 @@ class PairCoding(Coding):
             ConfigurationError: a label is outside the public set; it is not repeated in the message.
         """
         place_of = {label: place for place, label in enumerate(self.labels)}
-        if unknown := [record for record, label in enumerate(labels) if label not in place_of]:
+        if unknown := [record for record, label in enumerate(labels, start=1) if label not in place_of]:
             raise ConfigurationError(
                 f"labels must hold every label that occurs, got an unknown one in record {unknown[0]}: add it to the public set"
             )

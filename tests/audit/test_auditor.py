@@ -43,6 +43,22 @@ def verdict(result: audit.AuditResult, name: str) -> Verdict:
     return next(check.verdict for check in result.checks if check.name == name)
 
 
+class Enormous(L1Laplace):
+    """The numbers of a sound mechanism, beyond what can be squared."""
+
+    factor = 1.0
+
+    def privatize(self, latents: torch.Tensor) -> torch.Tensor:
+        return super().privatize(latents) * self.factor
+
+
+@pytest.mark.parametrize("factor", [1e155, 1e300, 1e308, math.inf, math.nan])
+def test_numbers_too_large_to_be_squared_give_no_warning(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warning is an error in this suite."""
+    monkeypatch.setattr(Enormous, "factor", factor)
+    run(Enormous(epsilon=4.0), trials=200)
+
+
 @pytest.mark.parametrize(
     ("mechanism", "check", "trials"),
     [

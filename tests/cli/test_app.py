@@ -94,6 +94,7 @@ def test_no_privacy_is_warned_about(adept_here: Run, tiny_run: Path, tmp_path: P
     assert "identity protects nothing" in done.stderr
 
 
+JSONL = ("typed.jsonl", "input.jsonl", "output.jsonl")
 REWRITE = "rewrite model_dir={model} input={input} output={output}"
 
 
@@ -111,6 +112,10 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} mechanism=identity", "accept_broken_claim=true"),
         (f"{REWRITE} epsilon=8,5", "epsilon must be one value, got 8,5: a list is written [A,B]"),
         (f"{REWRITE} epsilon=much", "epsilon must be a number, got much\n"),
+        (f"{REWRITE} epsilon=8,9", "epsilon must be one value, got 8,9: a list is written [A,B]\n"),
+        (f"{REWRITE} epsilon=abc", "epsilon must be a number, got abc\n"),
+        (f"{REWRITE} epsilon=8 samples=1001", "samples must be at most 1,000, got 1001\n"),
+        (f"{REWRITE} epsilon=8 statement={{output}}.partial", "statement must be a file of its own"),
         (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few\n"),
         (f"{REWRITE} epsilon=8 shuffle=perhaps", "shuffle must be true or false, got perhaps"),
         (f"{REWRITE} epsilon=8 denoise=true", "denoise must be left out, as adept no longer has it: each record"),
@@ -147,6 +152,11 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("rewrite model_dir={model} input={nowhere}.txt output={output} epsilon=8", "cannot read"),
         ("rewrite model_dir={model} input={empty} output={output} epsilon=8", "has no records"),
         ("rewrite model_dir={model} input={latin} output={output} epsilon=8", "not UTF-8"),
+        (
+            "rewrite model_dir={model} input={wide} output={output} epsilon=8",
+            "in record 1 (NUL in the text, as UTF-16 has",
+        ),
+        ("rewrite model_dir={model} input={typed} output={output} epsilon=8", "got list in record 3\n"),
         ("rewrite model_dir={model} input={input} output={output}.docx epsilon=8", "unknown file format 'docx'"),
         ("rewrite model_dir={model} input={input} output={input} epsilon=8", "a file of its own"),
         ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
@@ -178,11 +188,14 @@ def test_bad_input_is_one_line_with_status_2_and_leaves_nothing(
 ) -> None:
     names = {
         name: tmp_path / name
-        for name in ("nowhere", "corrupt", "empty.txt", "latin.txt", "input.jsonl", "output.jsonl")
+        for name in ("nowhere", "corrupt", *(f"{name}.txt" for name in ("empty", "latin", "wide")), *JSONL)
     }
+    row = '{"text": "a secret", "intent": "x"}\n'
+    names["wide.txt"].write_bytes("a secret\n".encode("utf-16-le"))
+    names["typed.jsonl"].write_text(2 * row + '{"text": "a secret", "intent": ["secret"]}\n')
     names["empty.txt"].touch()
     names["latin.txt"].write_bytes("sécret\n".encode("latin-1"))
-    names["input.jsonl"].write_text('{"text": "a secret", "intent": "x"}\n' * 3)
+    names["input.jsonl"].write_text(3 * row)
     names["corrupt"].mkdir()
     for file in (tiny_l1_run / "model").iterdir():
         (names["corrupt"] / file.name).write_bytes(file.read_bytes()[:100])

@@ -13,6 +13,7 @@ from forked import PIPE, Forked
 from tiny import Run
 
 from adept.cli.console import progress
+from adept.release.ledger import Ledger
 
 
 def lines(path: Path, records: int) -> Path:
@@ -64,6 +65,12 @@ def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_pa
     assert listed.returncode == 0, listed.stderr
     assert "16, delta 0, in all releases together" in listed.stdout
     assert "a.jsonl" in listed.stdout
+    (tmp_path / "empty.db").touch()
+    Ledger(str(tmp_path / "new.db")).close()
+    for name in ("empty.db", "new.db"):
+        nothing = adept_here("ledger", f"ledger={tmp_path}/{name}")
+        assert (nothing.returncode, nothing.stdout.splitlines()[0]) == (0, "0 releases")
+        assert "0, delta 0, in all" in nothing.stdout
     none = adept_here("ledger", f"ledger={tmp_path}/none.db")
     assert (none.returncode, none.stderr.count("\n")) == (2, 1)
     assert not (tmp_path / "none.db").exists()
@@ -138,6 +145,18 @@ def test_sigterm_is_130_and_what_was_drawn_can_be_continued(adept_here: Run, tin
     done = adept_here(*command, "resume=true", "batch_size=256")
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 4000
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 256])
+def test_records_count_from_1_in_the_file_and_not_in_a_batch(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path, batch_size: int
+) -> None:
+    given = lines(tmp_path / "in.jsonl", 4)
+    given.write_text(given.read_text() + '{"utterance": "secret"}\n')
+    places = [f"model_dir={tiny_l1_run}", f"input={given}", f"output={tmp_path}/o.jsonl"]
+    done = adept_here("rewrite", *places, "epsilon=8", f"batch_size={batch_size}")
+    assert done.returncode == 2
+    assert "adept: column 'text' is missing in record 5: " in done.stderr
 
 
 @pytest.mark.parametrize("field", ["flush_every=0", "samples=0", "batch_size=0"])

@@ -100,6 +100,10 @@ def test_blank_lines_of_jsonl_are_no_records(tmp_path: Path) -> None:
         ("a.parquet.gz", gzip.compress(bytes(2**29 + 1), 1, mtime=0), "must be a plain file"),
         (f"{'a' * 300}.txt", None, "File name too long"),
         ("a.docx", b"secret", "unknown file format"),
+        ("a.txt", "fine\nsecret\n".encode("utf-16-le"), "in record 1 .*NUL in the text, as UTF-16"),
+        ("a.csv", "text\nsecret\n".encode("utf-16-be"), "header: NUL in the text, as UTF-16"),
+        ("a.jsonl", '{"text": "secret"}\n'.encode("utf-16-le"), "in record 1 .*NUL in the text, as UTF-16"),
+        ("a.jsonl", b'{"secret": ' + b"[" * 100 + b"]" * 100 + b"}\n", "in record 1 .*more than 100 deep"),
     ],
 )
 def test_what_cannot_be_read_is_named_without_quoting_it(
@@ -112,6 +116,11 @@ def test_what_cannot_be_read_is_named_without_quoting_it(
         list(read_records(str(path)))
     assert "secret" not in str(caught.value).replace(str(path), "")
     assert "\n" not in str(caught.value)
+
+
+def test_lists_and_objects_up_to_a_hundred_deep_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "x": ' + "[" * 99 + "]" * 99 + ', "y": [' + "{}, " * 200 + "1]}\n")
+    assert len(next(read_records(str(tmp_path / "a.jsonl")))["y"]) == 201
 
 
 def test_a_missing_file_and_a_directory_are_user_errors(tmp_path: Path) -> None:

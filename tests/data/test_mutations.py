@@ -1,4 +1,4 @@
-"""Whatever a file holds, it is read or refused in one line, within limits of time and memory."""
+"""Whatever a file holds, it is read, used or refused in one line, within limits of time and memory."""
 
 import subprocess
 import sys
@@ -6,6 +6,18 @@ from pathlib import Path
 
 import mutations
 import pytest
+from records_used import Uses
+from tiny import tiny_config
+
+from adept.cli import train
+
+
+@pytest.fixture(scope="session")
+def labelling_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model that writes labels too."""
+    directory = tmp_path_factory.mktemp("labelling") / "run"
+    train.run(tiny_config(directory, labels="joint"))
+    return directory
 
 
 @pytest.mark.parametrize("name", mutations.NAMES)
@@ -18,9 +30,20 @@ def test_damaged_files_are_read_or_refused_in_one_line(tmp_path: Path, name: str
     assert not all(outcomes)
 
 
+@pytest.mark.parametrize("name", mutations.NAMES)
+def test_damaged_files_with_values_of_any_kind_are_used_or_refused_in_one_line(
+    labelling_model: Path, tmp_path: Path, name: str
+) -> None:
+    uses, refused = Uses(labelling_model), []
+    for number in range(30):
+        (tmp_path / name).write_bytes(mutations.mutation(name, number))
+        refused.append(uses.attempt(tmp_path / name, tmp_path, number))
+    assert 0 < sum(refused) < 3 * len(refused)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mutations.NAMES)
-def test_ten_thousand_damaged_files_stay_within_ten_seconds_and_two_gibibytes(name: str) -> None:
-    program = [sys.executable, str(Path(mutations.__file__)), name, "0", "10000"]
+def test_ten_thousand_damaged_files_stay_within_ten_seconds_and_two_gibibytes(labelling_model: Path, name: str) -> None:
+    program = [sys.executable, str(Path(mutations.__file__)), name, "0", "10000", str(labelling_model)]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

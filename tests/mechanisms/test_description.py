@@ -83,7 +83,7 @@ def test_a_field_out_of_range_is_refused(fields: dict[str, float]) -> None:
 
 @pytest.mark.parametrize("value", [-1, 9, True, "8", 1.0])
 def test_a_description_out_of_range_is_refused_without_being_told(value: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"integers from 0 to 8, got another value in record 1"):
+    with pytest.raises(ConfigurationError, match=r"integers from 0 to 8, got another value in record 2"):
         Description(epsilon=1.0, size=9).privatize([3, value])
 
 

@@ -164,7 +164,7 @@ def test_codewords_of_a_model_bring_their_own_number_of_heavy_ones() -> None:
 
 def test_what_is_no_pair_of_a_finite_alphabet_is_refused() -> None:
     kind = KINDS["codebook"]
-    with pytest.raises(ConfigurationError, match="unknown one in record 1") as caught:
+    with pytest.raises(ConfigurationError, match="unknown one in record 2") as caught:
         kind.release(WORDS[:2], ["fare", "xanthic"])
     assert "xanthic" not in str(caught.value)
     with pytest.raises(ConfigurationError, match="labels must be as many as records, 2, got 1"):

@@ -136,7 +136,7 @@ def test_an_unknown_label_is_refused_without_repeating_it() -> None:
         ) as caught:
             call(["flight", "call my doctor"])
         assert "doctor" not in str(caught.value)
-        assert "record 1" in str(caught.value)
+        assert "record 2" in str(caught.value)
 
 
 def test_no_seed_repeats_a_release_and_a_seed_repeats_a_simulation() -> None:
@@ -240,6 +240,6 @@ def test_impossible_ranges_are_refused(bounds: tuple[int, int]) -> None:
 
 
 def test_numbers_that_are_not_integers_are_refused_without_repeating_them() -> None:
-    with pytest.raises(ConfigurationError, match="values must be integers, got float in record 1") as caught:
+    with pytest.raises(ConfigurationError, match="values must be integers, got float in record 2") as caught:
         ScalarLaplace(epsilon=1.0).privatize([3, 7.25])
     assert "7.25" not in str(caught.value)

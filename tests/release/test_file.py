@@ -256,6 +256,15 @@ def test_a_description_says_no_label(joint_run: Path, tmp_path: Path) -> None:
         )
 
 
+def test_a_label_of_another_type_is_refused_where_labels_may_be_missing(joint_run: Path, tmp_path: Path) -> None:
+    given = tmp_path / "in.jsonl"
+    air_travel_file(given, joint_run, records=3)
+    given.write_text(given.read_text() + '{"text": "a fare"}\n{"text": "a fare", "intent": ["flight"]}\n')
+    joint = Rewriter.from_pretrained(joint_run, mechanism=SqrtNLaplace(epsilon=8.0))
+    with pytest.raises(DataError, match="column 'intent' must hold strings, got list in record 5"):
+        release_file(joint, str(given), str(tmp_path / "out.jsonl"), options=ReleaseOptions(labels="joint"))
+
+
 def test_joint_labels_are_written_for_text_that_has_none(joint_run: Path, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("flights to boston\n")
     joint = Rewriter.from_pretrained(joint_run, mechanism=SqrtNLaplace(epsilon=8.0))

@@ -196,7 +196,7 @@ class Codec:
             ConfigurationError: a description is no integer from 0 to ``size - 1``.
         """
         sized = self._sized(size)
-        for row, number in enumerate(descriptions):
+        for row, number in enumerate(descriptions, start=1):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < size:
                 raise ConfigurationError(
                     f"descriptions must be integers from 0 to {size - 1}, got another value in record {row}"
