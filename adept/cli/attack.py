@@ -93,7 +93,7 @@ class AttackResult:
 def run(config: AttackConfig) -> AttackResult:
     """Attack, and write ``result.json`` and ``attack.svg``; raises AdeptError for what the user can mend."""
     rewriter = _rewriter(config)
-    splits = load(config.data)
+    splits = load(config.data, config)
     if config.private not in splits:
         raise DataError(f"private must be a split of the data, got {config.private}: it is not there")
     private, public = splits[config.private], splits["train"]

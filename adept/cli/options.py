@@ -100,7 +100,8 @@ def _check_choice(group: str, value: str, known: list[str]) -> None:
 
 
 def _meant(name: str, known: list[str]) -> str:
-    return f": did you mean {near[0]}?" if (near := get_close_matches(name, known, n=1)) else ""
+    elsewhere = [other for other in known if other.rpartition(".")[2] == name.rpartition(".")[2]]
+    return f": did you mean {near[0]}?" if (near := elsewhere or get_close_matches(name, known, n=1)) else ""
 
 
 def config_directory() -> Path:

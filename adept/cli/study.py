@@ -118,7 +118,7 @@ def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))
-    texts = load(config.data)["train"].texts
+    texts = load(config.data, config)["train"].texts
     latents = torch.cat([rewriter.encode(texts[i : i + BATCH]).cpu() for i in range(0, len(texts), BATCH)])
     options = {name: value for name, value in (("pairs", config.trials), ("seed", config.seed)) if value is not None}
     name = f"{model.clip} model of {config.data.name}"

@@ -86,7 +86,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
     With ``overrides``, the command line that made the configuration, ``resume_from`` needs no others to go on.
     """
-    splits = load(config.data)
+    splits = load(config.data, config)
     if config.labels == "joint":
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)

@@ -41,7 +41,7 @@ class Comparison:
 
     def __init__(self, config: CompareConfig) -> None:
         self.config, self.store = config, Store(config)
-        self.plan, self.splits = planned(config), load(config.data)
+        self.plan, self.splits = planned(config), load(config.data, config)
         for name in ("train", "test"):
             if name not in self.splits or self.splits[name].labels is None:
                 raise DataError(

@@ -46,7 +46,7 @@ class Columns:
 
 
 @dataclass
-class DataConfig(Columns):
+class DataConfig:
     """Which data set: ``air_travel`` (bundled), ``atis`` and ``snips`` (Hub or ``path``), or ``files`` in ``path``."""
 
     name: str = "air_travel"
@@ -121,17 +121,17 @@ def samples_of(location: str) -> int:
     return max(1, count)
 
 
-def load(config: DataConfig) -> dict[str, Corpus]:
+def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set, by name: always "train" and "validation", and "test" where there is one.
 
-    A missing validation split is a tenth of the training split, held out by a fixed seed.
+    A missing validation split is a tenth of the training split, held out by a fixed seed. ``columns`` are those of files in a path.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
         ConfigurationError: ``data=files`` without a path.
     """
     if config.path is not None:
-        splits = _load_directory(config)
+        splits = _load_directory(config, columns or Columns())
     elif config.hub is not None:
         splits = _load_hub(config)
     elif config.name == "air_travel":
@@ -170,7 +170,7 @@ def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) 
     return corpus.take(sorted(order[held:]), labelled=labelled), corpus.take(sorted(order[:held]))
 
 
-def _load_directory(config: DataConfig) -> dict[str, Corpus]:
+def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}")
@@ -182,7 +182,9 @@ def _load_directory(config: DataConfig) -> dict[str, Corpus]:
         if len(found) > 1:
             raise DataError(f"{directory} has {len(found)} files for the split {split!r}: keep one of them")
         if found:
-            splits[split] = read_corpus(str(found[0]), text_column=config.text_column, label_column=config.label_column)
+            splits[split] = read_corpus(
+                str(found[0]), text_column=columns.text_column, label_column=columns.label_column
+            )
     if "train" not in splits:
         raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(FORMATS)}: put one there")
     return splits

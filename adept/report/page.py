@@ -19,11 +19,11 @@ from adept.comparison.results import ALTERNATIVES, AuditVerdict, Example, Result
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import words
-from adept.report import attacks, figure, findings
+from adept.report import attacks, figure, findings, headline
 from adept.report.sections import Grid, grids
 from adept.report.table import QUALITY, Table, model_title, table, title
 
-FIGURE = "comparison.svg"
+FIGURE, HEADLINE = "comparison.svg", "headline.svg"
 SHOWN_WORDS = 25  # of a text
 CLAIM_HEADINGS = ["mechanism", "claimed and true epsilon", "guarantee at the smallest budget", "audit of that claim"]
 
@@ -61,11 +61,12 @@ class Claim:
 
 
 def write(results: Results) -> Report:
-    """Write ``figures/comparison.svg`` and ``report.html`` into a comparison's directory."""
+    """Write ``report.html``, its figure, and a smaller one for elsewhere (``figures/*.svg``) into a comparison's directory."""
     directory, lines = Path(results.config.output_dir), table(results.rows)
     drawn = figure.draw(lines)
     (directory / "figures").mkdir(exist_ok=True)
     (directory / "figures" / FIGURE).write_text(drawn, "utf-8")
+    (directory / "figures" / HEADLINE).write_text(headline.draw(lines), "utf-8")
     said = context(results, lines)
     environment = Environment(
         loader=PackageLoader("adept.report"),

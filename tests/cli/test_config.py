@@ -87,9 +87,10 @@ def test_defaults_come_from_the_dataclasses() -> None:
     assert config.mechanism.kind is LearnedCodebook  # type: ignore[attr-defined]
 
 
-def test_column_overrides_reach_the_data() -> None:
+def test_columns_have_one_place_beside_the_data() -> None:
     config = compose_command("train", "data=files", "data.path=d", "text_column=utterance", "label_column=topic")
-    assert (config.data.text_column, config.data.label_column, config.data.public) == ("utterance", "topic", False)  # type: ignore[attr-defined]
+    assert (config.text_column, config.label_column, config.data.public) == ("utterance", "topic", False)  # type: ignore[attr-defined]
+    assert not hasattr(config.data, "text_column")  # type: ignore[attr-defined]
 
 
 def test_a_run_is_continued_where_it_is_and_a_new_one_needs_a_directory() -> None:

@@ -136,6 +136,7 @@ def test_help_names_the_groups_that_concern_a_command_and_the_options_of_a_chose
         ("rewrite", "imput=x", "rewrite has no option imput: did you mean input?"),
         ("rewrite", "lables=drop", "did you mean labels?"),
         ("train", "modle.latent_dim=3", "did you mean model.latent_dim?"),
+        ("train", "data.text_column=utterance", "did you mean text_column?"),
         ("train", "data=atsi", "data must be one of air_travel, atis, files, snips, got atsi: did you mean atis?"),
         ("rewrite", "mechanism=-1", "got -1"),
         (

@@ -75,12 +75,22 @@ def test_any_floats_whatsoever_land_on_the_grid_inside_the_set(values: list[floa
 
 
 @pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
-@pytest.mark.parametrize("length", [0.1, 3.0, 1e300])
-def test_clipping_mirrors_a_mirrored_row_and_keeps_its_direction(clip: str, length: float) -> None:
+@pytest.mark.parametrize("length", [1e-300, 0.1, 3.0, 1e300])
+def test_a_clipped_row_has_its_direction_and_at_most_the_norm_of_the_clip(clip: str, length: float) -> None:
     row = length * torch.tensor([[0.5, 1.0, 0.25], [0.5, -1.0, 0.25]], dtype=torch.float64)
     clipped = clip_latents(row, clip=clip, clip_norm=1.0)
     assert torch.equal(clip_latents(-row, clip=clip, clip_norm=1.0), -clipped)
     assert torch.allclose(clipped / clipped[:, 1:2], row / row[:, 1:2])
+    norm = torch.linalg.vector_norm(clipped, ord=NORM_ORDER[clip], dim=1)
+    outside = clip == "sphere" or length > 1
+    assert torch.allclose(norm, torch.ones_like(norm)) if outside else torch.equal(clipped, row)
+
+
+@pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
+def test_rows_are_clipped_alike_in_a_tensor_of_any_shape(clip: str) -> None:
+    rows = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
+    flat = clip_latents(rows.reshape(6, 4), clip=clip, clip_norm=0.7)
+    assert torch.equal(clip_latents(rows, clip=clip, clip_norm=0.7), flat.reshape(2, 3, 4))
 
 
 def test_the_zero_row_stands_for_the_first_axis_of_a_sphere_and_has_a_gradient() -> None:

@@ -83,7 +83,7 @@ def test_originals_claim_is_false_and_the_diagonal_pair_shows_it(dim: int) -> No
     assert attained == pytest.approx(guarantee.epsilon, rel=1e-4)
     assert attained <= guarantee.epsilon
     assert "false" in guarantee.text
-    rounded = OriginalLaplace(epsilon=3.0, clip_norm=0.7)  # its scale is not a number of 24 bits
+    rounded = OriginalLaplace(epsilon=3.0)  # its scale is rounded up to 24 bits, so that D / b is below the closed form
     assert rounded.guarantee(dim).epsilon >= 3.0 * math.sqrt(dim)
 
 

@@ -178,9 +178,10 @@ CONFIGS = [
         output_dir="runs/it's a [test], x=y",
     ),
     CompareConfig(
-        data=DataConfig("it's mine: yes", path="here/it is", public=False, label_column="topic", text_column="words"),
+        data=DataConfig("it's mine: yes", path="here/it is", public=False),
         classifiers=["lstm", "tfidf"],
         text_column="words",
+        label_column="topic",
         output_dir="runs/mine",
     ),
 ]

@@ -1,0 +1,337 @@
+"""Machine-made mutants of samplers, weights and clips, and which fast test finds each.
+
+A mutant is one function with one small change: another comparison, a constant or a sum off by one, a quotient as a float, swapped
+bounds or weights, a rounding the other way, a clip left out. All changes that ``variants`` knows are made at every place of the
+functions in `mechanisms.mutated`. A mutant is *found* if a test of its target fails, raises, or does not come to an end.
+
+``python tests/mechanisms/mutants.py`` writes the list into ``docs/mutants.md``.
+"""
+
+import ast
+import copy
+import importlib
+import inspect
+import itertools
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests"))  # as pytest has it
+from mechanisms.mutated import EQUIVALENT, TARGETS  # noqa: E402
+
+PAGE = ROOT / "docs" / "mutants.md"
+SECONDS = 2.0  # of computing, after which a test does not come to an end
+LONG = {"test_entropy.test_a_magnitude_is_a_part_and_wholes_rounded_down": 6.0}
+BEGINNING = """# Mutants
+
+`tests/mechanisms/mutants.py` changes one thing in a function that draws, weighs or clips: a comparison, a sign, a number by
+one, a rounding, two arguments swapped, a float in place of an integer. It makes every such change in {functions} functions, {total}
+mutants in all. For {found} of them a test fails within seconds (`tests/mechanisms/test_mutants.py`, in every run of the tests). The
+other {same} release the same, each for the reason that stands beside it. `python tests/mechanisms/mutants.py` writes this
+list, and a test compares it.
+"""
+
+Test = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One function, and the tests that prove it.
+
+    Attributes:
+        path: "module.function" or "module.Class.function", in `adept.mechanisms`.
+        tests: the quickest first.
+    """
+
+    path: str
+    tests: tuple[str, ...]
+
+    @property
+    def module(self) -> Any:
+        """Where the function stands."""
+        return importlib.import_module(f"adept.mechanisms.{self.path.split('.')[0]}")
+
+    @property
+    def names(self) -> list[str]:
+        """Of the function's class, if it has one, and its own."""
+        return self.path.split(".")[1:]
+
+    @property
+    def function(self) -> Any:
+        """The function itself: of a property its getter, of a cache what is cached."""
+        found = self.module
+        for part in self.names:
+            found = inspect.getattr_static(found, part)
+        found = found.fget if isinstance(found, property) else found
+        return getattr(found, "__wrapped__", found)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A function with one change.
+
+    Attributes:
+        target: the function.
+        before: the changed expression.
+        after: what it was changed into.
+        again: how many earlier mutants read the same.
+        tree: the changed function.
+    """
+
+    target: Target
+    before: str
+    after: str
+    again: int
+    tree: ast.FunctionDef
+
+    @property
+    def name(self) -> str:
+        """The function and the change."""
+        return f"{self.target.path}: {self.before} -> {self.after}{f' ({self.again + 1})' if self.again else ''}"
+
+
+COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+OPERATIONS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.FloorDiv: ast.Div, ast.Mod: ast.FloorDiv, ast.Mult: ast.Add, ast.Div: ast.Mult,
+    ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.Pow: ast.Mult,
+}  # fmt: skip
+CALLS = {
+    "ceil": "floor",
+    "floor": "ceil",
+    "min": "max",
+    "max": "min",
+    "trunc": "round",
+    "isqrt": "sqrt",
+    "Fraction": "float",
+}
+LEFT_OUT = {"clamp", "clip_latents", "abs", "sorted"}  # x.clamp(..) and f(x, ..) become x
+
+
+def variants(node: ast.AST) -> Iterator[ast.AST]:
+    """Return a node's changes."""
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
+            yield ast.Compare(node.left, [COMPARISONS[type(op)]()], node.comparators)
+        case ast.BinOp(op=op) if type(op) in OPERATIONS:
+            yield ast.BinOp(node.left, OPERATIONS[type(op)](), node.right)
+        case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert()):
+            yield node.operand
+        case ast.Constant(value=value) if type(value) is int:
+            yield ast.Constant(value + 1)
+        case ast.Tuple(elts=[first, second], ctx=ast.Store()):
+            yield ast.Tuple([second, first], ast.Store())
+        case ast.IfExp():
+            yield ast.IfExp(node.test, node.orelse, node.body)
+        case ast.Call():
+            yield from _calls(node)
+
+
+def _calls(node: ast.Call) -> Iterator[ast.AST]:
+    """Another function, no function, or its arguments swapped."""
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else None
+    name = method or (node.func.id if isinstance(node.func, ast.Name) else "")
+    if name in CALLS:
+        other = copy.deepcopy(node.func)
+        setattr(other, "attr" if method else "id", CALLS[name])
+        yield ast.Call(other, node.args, node.keywords)
+    if name in LEFT_OUT:
+        yield node.func.value if isinstance(node.func, ast.Attribute) else node.args[0]
+    if name == "where" and len(node.args) == 3:
+        yield ast.Call(node.func, [node.args[0], node.args[2], node.args[1]], node.keywords)
+    if {"near", "far"} <= {word.arg for word in node.keywords}:
+        swapped = {"near": "far", "far": "near"}
+        yield ast.Call(
+            node.func, node.args, [ast.keyword(swapped.get(w.arg or "", w.arg), w.value) for w in node.keywords]
+        )
+
+
+def mutants_of(target: Target) -> list[Mutant]:
+    """Return all mutants of a function that differ, in the order of its text."""
+    tree = _definition(target)
+    found: dict[str, Mutant] = {}
+    for place, node in enumerate(_places(tree)):
+        for number in range(len(list(variants(node)))):
+            changed = copy.deepcopy(tree)
+            twin = _places(changed)[place]
+            variant = list(variants(twin))[number]
+            outer, shown = _context(changed, twin)
+            before = ast.unparse(shown)
+            _replace(outer, twin, variant)
+            after = ast.unparse(variant if shown is twin else shown)
+            text = ast.unparse(ast.fix_missing_locations(changed))
+            again = sum((mutant.before, mutant.after) == (before, after) for mutant in found.values())
+            found.setdefault(text, Mutant(target, before, after, again, changed))
+    return list(found.values())
+
+
+def _places(tree: ast.FunctionDef) -> list[ast.AST]:
+    """Everything in a function's statements."""
+    return [node for statement in _body(tree) for node in ast.walk(statement)]
+
+
+def _context(tree: ast.FunctionDef, node: ast.AST) -> tuple[ast.AST, ast.AST]:
+    """What a node stands in, and as much around it as a reader needs: a number alone says nothing."""
+    parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
+    shown = node
+    while isinstance(shown, ast.Constant | ast.UnaryOp | ast.keyword | ast.Tuple | ast.Slice):
+        if not isinstance(parents[shown], ast.expr | ast.keyword | ast.Slice | ast.Assign):
+            break
+        shown = parents[shown]
+    return parents[node], shown
+
+
+def _body(tree: ast.FunctionDef) -> list[ast.stmt]:
+    """A function's statements below its docstring, without what it only says."""
+    return [
+        s for s in tree.body if not isinstance(s, ast.Raise | ast.Expr) or isinstance(getattr(s, "value", 0), ast.Yield)
+    ]
+
+
+def _replace(parent: ast.AST, old: ast.AST, new: ast.AST) -> None:
+    for field, value in ast.iter_fields(parent):
+        if value is old:
+            setattr(parent, field, new)
+        elif isinstance(value, list):
+            setattr(parent, field, [new if item is old else item for item in value])
+
+
+def _definition(target: Target) -> ast.FunctionDef:
+    """The function's text, read again."""
+    scope: Any = ast.parse(Path(target.module.__file__).read_text("utf-8"))
+    for part in target.names:
+        scope = next(s for s in scope.body if isinstance(s, ast.FunctionDef | ast.ClassDef) and s.name == part)
+    bare = copy.deepcopy(scope)
+    bare.decorator_list = []
+    found: ast.FunctionDef = bare
+    return found
+
+
+@contextmanager
+def planted(mutant: Mutant) -> Iterator[None]:
+    """Let the function be the mutant, and forget what was computed before and with it."""
+    function = mutant.target.function
+    module = compile(ast.Module([mutant.tree], []), f"<{mutant.name}>", "exec")
+    code = next(part for part in module.co_consts if inspect.iscode(part) and part.co_name == mutant.tree.name)
+    kept = function.__code__
+    _forget()
+    try:
+        function.__code__ = code
+        yield
+    finally:
+        function.__code__ = kept
+        _forget()
+
+
+def _forget() -> None:
+    for name, module in list(sys.modules.items()):
+        if name.startswith("adept.mechanisms"):
+            for value in vars(module).values():
+                getattr(value, "cache_clear", int)()
+
+
+def finder(mutant: Mutant) -> str | None:
+    """Return the first test that finds a mutant; None where it is like the function itself."""
+    with planted(mutant):
+        return next((name for name in mutant.target.tests if not passes(name)), None)
+
+
+def passes(name: str) -> bool:
+    """Does a test pass, with each of its parameters, in time."""
+    function = test(name)
+    try:
+        with limited(LONG.get(name, SECONDS)):
+            for given in cases(function):
+                with fixtures(function, given) as arguments:
+                    function(**arguments)
+    except (Exception, pytest.fail.Exception):  # noqa: BLE001 - whatever a mutant does is found
+        return False
+    return True
+
+
+def test(name: str) -> Test:
+    """A test by its name."""
+    module, function = name.split(".")
+    room = "release" if module == "test_checker" else "mechanisms"
+    found: Test = getattr(importlib.import_module(f"{room}.{module}"), function)
+    return found
+
+
+def cases(function: Test) -> Iterator[dict[str, Any]]:
+    """What the marks of a test give to it."""
+    axes = []
+    for mark in getattr(function, "pytestmark", []):
+        if mark.name == "parametrize":
+            names = mark.args[0].split(",") if isinstance(mark.args[0], str) else list(mark.args[0])
+            rows = [values if len(names) > 1 else (values,) for values in mark.args[1]]
+            axes.append([dict(zip(names, row, strict=True)) for row in rows])
+    for chosen in itertools.product(*axes):
+        yield {name: value for part in chosen for name, value in part.items()}
+
+
+@contextmanager
+def fixtures(function: Test, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A test's arguments: what its marks give, and what a fixture makes."""
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        made: dict[str, Any] = {"monkeypatch": patch, "tmp_path": Path(folder)}
+        for name in [name for name in inspect.signature(function).parameters if name not in given | made]:
+            modules = (sys.modules[function.__module__], importlib.import_module("mechanisms.conftest"))
+            fixture = next(getattr(module, name) for module in modules if hasattr(module, name))._get_wrapped_function()
+            made[name] = fixture(**{wanted: made[wanted] for wanted in inspect.signature(fixture).parameters})
+        yield {name: value for name, value in (made | given).items() if name in inspect.signature(function).parameters}
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Interrupt what computes for too long."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError
+
+    kept = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, kept)
+
+
+def lines(target: Target, found: dict[str, str]) -> list[str]:
+    """What the list says of a target: each change, and which test finds it or why it changes nothing."""
+    said = [f"### `{target.path}`", "", "| change | outcome |", "|---|---|"]
+    for mutant in mutants_of(target):
+        outcome = found.get(mutant.name) or f"*the same*: {EQUIVALENT[mutant.name]}"
+        change = f"`{mutant.before}` to `{mutant.after}`".replace("|", "\\|")
+        said.append(f"| {change} | {outcome} |")
+    return said
+
+
+def targets() -> list[Target]:
+    """All functions that are changed."""
+    return [Target(path, tests) for path, tests in TARGETS.items()]
+
+
+def main() -> None:
+    """Run every mutant, those that are said to be the same too, and write the list."""
+    said, total = [], 0
+    for target in targets():
+        outcomes = {mutant.name: finder(mutant) for mutant in mutants_of(target)}
+        wrong = [name for name, found in outcomes.items() if (found is None) != (name in EQUIVALENT)]
+        if wrong:
+            sys.stdout.write("\n".join(["not as expected:", *wrong, ""]))
+        said += ["", *lines(target, {name: found for name, found in outcomes.items() if found})]
+        total += len(outcomes)
+    begun = BEGINNING.format(total=total, found=total - len(EQUIVALENT), functions=len(TARGETS), same=len(EQUIVALENT))
+    PAGE.write_text(begun + "\n".join(said) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
