@@ -11,12 +11,13 @@ import io
 import json
 import os
 import random
+import re
 import resource
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow
@@ -25,7 +26,7 @@ from pyarrow import parquet
 from adept.data.files import FORMATS, file_format, read_records, record_writer
 from adept.errors import DataError
 
-NAMES = [f"a.{ending}" for ending in FORMATS] + [f"a.{ending}.gz" for ending in FORMATS]
+NAMES = [f"a.{ending}" for ending in FORMATS] + [f"a.{ending}.gz" for ending in FORMATS] + ["pages.parquet"]
 MEMORY, SECONDS = 2 * 2**30, 10
 WORDS = ["flights to boston", "secret é 😀", "", 'say "yes", or not', "=1+1", "a\tb", "x" * 300, "0012", "-3.5"]
 TOKENS = [
@@ -133,6 +134,73 @@ def _mutated(content: bytes, rng: random.Random) -> bytes:
     return bytes(data)
 
 
+def _pages(rng: random.Random) -> bytes:
+    """A parquet file of small pages in one of its encodings."""
+    size = rng.choice([3, 40, 300])
+    table = pyarrow.table({
+        "text": pyarrow.array([rng.choice([*WORDS, None]) if rng.random() < 0.3 else f"secret {i}" for i in range(size)]),
+        "intent": pyarrow.array([rng.choice("ab") for _ in range(size)]),
+        "n": pyarrow.array([rng.choice([i, None, 2**62]) for i in range(size)], pyarrow.int64()),
+        "words": pyarrow.array([["a", None], [], None] * size)[:size],
+        "pair": pyarrow.array([{"x": float(i), "y": [i]} for i in range(size)]),
+    })  # fmt: skip
+    texts = ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"]
+    encodings = {"text": rng.choice(texts), "n": rng.choice(["PLAIN", "DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT"])}
+    coded = {"use_dictionary": True} if rng.random() < 0.4 else {"use_dictionary": False, "column_encoding": encodings}
+    pages = {"data_page_version": rng.choice(["1.0", "2.0"]), "data_page_size": rng.choice([64, 2**20])}
+    file = io.BytesIO()
+    compression = rng.choice(["none", "none", "snappy", "zstd"])
+    parquet.write_table(table, file, compression=compression, write_statistics=rng.random() < 0.5, **coded, **pages)
+    return file.getvalue()
+
+
+def _damaged_pages(content: bytes, rng: random.Random) -> bytes:
+    """Change pages and their headers in place; the footer, which says where they are, stays true."""
+    data = bytearray(content)
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        at = rng.randrange(4, end)
+        new = rng.choice(
+            [
+                rng.randbytes(1),
+                bytes([data[at] ^ 1 << rng.randrange(8)]),
+                *(token for token in TOKENS if len(token) < 9),
+            ]
+        )[: end - at]
+        data[at : at + len(new)] = new
+    return bytes(data)
+
+
+def guided(first: int, count: int) -> Iterator[tuple[int, bytes]]:
+    """Parquet files with damaged pages; one with which Arrow finds something wrong for the first time is damaged further."""
+    corpus: list[bytes] = []
+    seen: set[str] = set()
+    for number in range(first, first + count):
+        rng = random.Random(f"pages {number}")
+        content = _damaged_pages(rng.choice(corpus) if corpus and rng.random() < 0.6 else _pages(rng), rng)
+        yield number, content
+        if (found := _outcome(content)) not in seen:
+            seen.add(found)
+            corpus.append(content)
+    sys.stdout.write(f"{len(seen)} different outcomes\n")
+
+
+def _outcome(content: bytes) -> str:
+    """What Arrow says of a file, without numbers and names: as near as one comes to the lines of its C++ that were reached."""
+    try:
+        return f"{parquet.read_table(io.BytesIO(content)).num_rows} rows"
+    except Exception as error:  # noqa: BLE001 - of any kind
+        return re.sub(r"[0-9]+|'[^']*'", "", f"{type(error).__name__} {error}")[:200]
+
+
+def mutations(name: str, first: int, count: int) -> Iterator[tuple[int, bytes]]:
+    """Numbered mutations of a file with a name."""
+    if name.startswith("pages"):
+        yield from guided(first, count)
+    else:
+        yield from ((number, mutation(name, number)) for number in range(first, first + count))
+
+
 def mutation(name: str, number: int) -> bytes:
     """The content of a file of the format of ``name``: a valid one, with damage; a compressed one before or after."""
     rng = random.Random(f"{name} {number}")
@@ -180,9 +248,9 @@ def main(name: str, first: int, count: int, model_dir: str) -> None:
     refused, refused_uses, slowest = 0, 0, 0.0
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / name
-        for number in range(first, first + count):
+        for number, content in mutations(name, first, count):
             sys.stderr.write(f"{name} {number}\n")  # the last one is the culprit of a crash
-            path.write_bytes(mutation(name, number))
+            path.write_bytes(content)
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of the processor, whatever else the machine does
             begin = time.process_time()
             refused += bool(attempt(path, Path(directory) / "out"))

@@ -2,14 +2,19 @@
 
 import csv
 import json
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from types import SimpleNamespace
 
+import forked
 import pytest
 from comparing import compared, unaudited
+from forked import Forked
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
 from adept.comparison import rows as rows_module
@@ -144,6 +149,35 @@ def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkey
     monkeypatch.setattr(rows_module, "evaluate", evaluate)
     assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 4
     assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
+    assert not list((tmp_path / "run").rglob("*.partial"))
+
+
+def test_a_comparison_that_is_killed_goes_on_and_releases_nothing_again(tmp_path: Path) -> None:
+    """A forked process dies at a step that puts something on the disk, three times at ever later ones."""
+
+    def die(steps: int) -> object:
+        left, link = [steps], os.link
+
+        def dying(*arguments: object) -> None:
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            link(*arguments)  # type: ignore[arg-type]
+
+        os.link = dying  # type: ignore[assignment]
+        return compared(config(tmp_path / "run", mechanisms=["original"]))
+
+    kept: dict[Path, bytes] = {}
+    for steps in (2, 5, 7):
+        killed = Forked(program=partial(die, steps), stderr=forked.PIPE)
+        killed.communicate()
+        assert killed.returncode == -signal.SIGKILL
+        assert all(path.read_bytes() == content for path, content in kept.items())
+        written = [*tmp_path.glob("run/releases/*"), *tmp_path.glob("run/rewrites/*"), *tmp_path.glob("run/rows/*")]
+        kept = {path: path.read_bytes() for path in written if path.suffix != ".partial"}
+    assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 4
+    assert len(kept) > 3
+    assert all(path.read_bytes() == content for path, content in kept.items())
     assert not list((tmp_path / "run").rglob("*.partial"))
 
 

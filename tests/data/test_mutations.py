@@ -23,8 +23,8 @@ def labelling_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", mutations.NAMES)
 def test_damaged_files_are_read_or_refused_in_one_line(tmp_path: Path, name: str) -> None:
     outcomes = []
-    for number in range(100):
-        (tmp_path / name).write_bytes(mutations.mutation(name, number))
+    for _, content in mutations.mutations(name, 0, 100):
+        (tmp_path / name).write_bytes(content)
         outcomes.append(mutations.attempt(tmp_path / name, tmp_path / "out"))
     assert any(outcomes)
     assert not all(outcomes)
@@ -35,8 +35,8 @@ def test_damaged_files_with_values_of_any_kind_are_used_or_refused_in_one_line(
     labelling_model: Path, tmp_path: Path, name: str
 ) -> None:
     uses, refused = Uses(labelling_model), []
-    for number in range(30):
-        (tmp_path / name).write_bytes(mutations.mutation(name, number))
+    for number, content in mutations.mutations(name, 0, 30):
+        (tmp_path / name).write_bytes(content)
         refused.append(uses.attempt(tmp_path / name, tmp_path, number))
     assert 0 < sum(refused) < 3 * len(refused)
 

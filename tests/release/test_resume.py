@@ -36,6 +36,7 @@ LABELS = ("fare", "flight")
 RESPONSE = RandomizedResponse(epsilon=1.0, labels=LABELS)
 OPTIONS = {
     "plain": ReleaseOptions(keep_columns=["id"], labels="copy"),
+    "persons": ReleaseOptions(keep_columns=["id"], person_column="who", max_records_per_person=3),
     "randomised": ReleaseOptions(keep_columns=["id"], labels="randomized_response", label_response=RESPONSE, samples=2),
 }
 
@@ -48,7 +49,7 @@ def sampler(tiny_run: Path) -> Rewriter:
 
 
 def records_file(path: Path, records: int) -> Path:
-    lines = [{"text": f"a fare to {i}", "intent": LABELS[i % 2], "id": i} for i in range(records)]
+    lines = [{"text": f"a fare to {i}", "intent": LABELS[i % 2], "id": i, "who": i // 3} for i in range(records)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
