@@ -63,10 +63,10 @@ class Claim:
 def write(results: Results) -> Report:
     """Write ``report.html``, its figure, and a smaller one for elsewhere (``figures/*.svg``) into a comparison's directory."""
     directory, lines = Path(results.config.output_dir), table(results.rows)
-    drawn = figure.draw(lines)
+    drawn = {FIGURE: figure.draw(lines), HEADLINE: headline.draw(lines)}
     (directory / "figures").mkdir(exist_ok=True)
-    (directory / "figures" / FIGURE).write_text(drawn, "utf-8")
-    (directory / "figures" / HEADLINE).write_text(headline.draw(lines), "utf-8")
+    for name, svg in drawn.items():
+        (directory / "figures" / name).write_text(svg, "utf-8")
     said = context(results, lines)
     environment = Environment(
         loader=PackageLoader("adept.report"),
@@ -77,8 +77,9 @@ def write(results: Results) -> Report:
     )
     path = directory / "report.html"
     page = environment.get_template("page.html.jinja")
-    embedded = drawn[drawn.index("<svg") :]  # as it was saved, without the prologue, which has no place in HTML
-    path.write_text(page.render(figure=embedded, **said), "utf-8")
+    # As they were saved, without the prologue, which has no place in HTML.
+    embedded = {name.removesuffix(".svg"): svg[svg.index("<svg") :] for name, svg in drawn.items()}
+    path.write_text(page.render(figures=embedded, **said), "utf-8")
     return Report(path, said["grids"].by_budget, said["findings"], said["warnings"])
 
 

@@ -47,9 +47,10 @@ def written(
     examples: Sequence[Example] = (),
     public: bool = True,
     protocol: str = "disjoint",
+    labels: str = "copy",
 ) -> str:
     budgets = {"mechanisms": ["original", "sqrt_n"], "epsilons": [8.0, 64.0]}
-    config = CompareConfig(output_dir=str(directory), protocol=protocol, **budgets)  # type: ignore[arg-type]
+    config = CompareConfig(output_dir=str(directory), protocol=protocol, labels=labels, **budgets)  # type: ignore[arg-type]
     config.data.name, config.data.public = "<script>", public
     return page.write(Results(config, rows, AUDITS, [], list(examples))).path.read_text("utf-8")
 
@@ -91,10 +92,18 @@ def test_the_pages_tags_are_closed(tmp_path: Path) -> None:
 
 def test_the_figure_comes_first_and_as_a_file_too(tmp_path: Path) -> None:
     text = written(make_rows(), tmp_path)
-    assert 0 < text.index("<figure>") < text.index("In a minute") < text.index("<table")
-    saved = (tmp_path / "figures" / "comparison.svg").read_text()
-    assert saved.lstrip().startswith("<?xml")
-    assert saved[saved.index("<svg") :] in text
+    assert 0 < text.index('<figure class="headline">') < text.index("In a minute") < text.index("<table")
+    for name in ("headline.svg", "comparison.svg"):
+        saved = (tmp_path / "figures" / name).read_text()
+        assert saved.lstrip().startswith("<?xml")
+        assert saved[saved.index("<svg") :] in text
+
+
+def test_the_page_says_whether_labels_are_private(tmp_path: Path) -> None:
+    assert "Labels are copied, and so not private" in written(make_rows(), tmp_path)
+    joint = written(make_rows(), tmp_path, labels="joint")
+    assert "Labels are written by the decoder from the release of the text, at no further budget" in joint
+    assert "not private: these guarantees" not in joint
 
 
 def test_claimed_and_true_epsilon_are_told_apart(tmp_path: Path) -> None:
