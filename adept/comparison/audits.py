@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from adept import audit
 from adept.audit import AuditResult, Verdict
+from adept.comparison.config import JOINT_RESPONSE
 from adept.comparison.plan import Cell
-from adept.comparison.results import ALTERNATIVES, JOINT_RESPONSE, AuditVerdict
+from adept.comparison.results import ALTERNATIVES, AuditVerdict
 from adept.comparison.writing import Writer
 from adept.mechanisms import BY_NAME, JointResponse
 from adept.mechanisms.choice import MechanismChoice

@@ -1,8 +1,7 @@
-"""What a comparison is asked and what it answers: its configuration, and one row of its table."""
+"""What a comparison is asked: its configuration."""
 
 from dataclasses import dataclass, field
 
-from adept.comparison.results import COPY, JOINT, JOINT_RESPONSE, REFERENCES
 from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
@@ -15,6 +14,10 @@ from adept.models.training.config import TrainerConfig, TrainingConfig
 
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
 PROTOCOLS = ("disjoint", PAPER)
+REFERENCES = ("identity", "random")  # with ``none`` the rows between which every mechanism lies
+COPY = "copy"  # labels are public
+JOINT = "joint"  # the decoder writes them
+JOINT_RESPONSE = "joint_response"  # one symbol with the text
 LABELS = (COPY, JOINT, JOINT_RESPONSE, "randomized_response")
 
 

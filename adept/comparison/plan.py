@@ -9,12 +9,10 @@ is an *alternative*: a name in :func:`_alternatives`, and a class that ``adept.c
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adept.comparison.config import CompareConfig
+from adept.comparison.config import JOINT, JOINT_RESPONSE, REFERENCES, CompareConfig
 from adept.comparison.results import (
     ALTERNATIVES,
     DESCRIBED,
-    JOINT,
-    JOINT_RESPONSE,
     LATENTS,
     LOOKUP,
     LSTM,
@@ -23,7 +21,6 @@ from adept.comparison.results import (
     PROMPTED,
     PUBLIC,
     REDACTED,
-    REFERENCES,
     TOKEN_WISE,
     WORDS,
 )

@@ -5,23 +5,17 @@ What measures text goes into ``adept.evaluation.quality``; nothing else has to k
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from adept.attacks.reconstruct import GivenAway
-
-if TYPE_CHECKING:
-    from adept.comparison.config import CompareConfig
+from adept.comparison.config import CompareConfig
 
 NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
-REFERENCES = ("identity", "random")  # with ``none`` the rows between which every mechanism lies
 LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"  # decoders
 DESCRIBED = "codec"  # what writes descriptions
 WORDS = "words"  # no decoder: the release is text already
-COPY = "copy"  # labels are public
-JOINT = "joint"  # the decoder writes them
-JOINT_RESPONSE = "joint_response"  # one symbol with the text
 TOKEN_WISE = ("token_response", "token_exponential")  # what might be taken instead: word by word
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # the same on our decoder; and by rules, without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
@@ -193,7 +187,7 @@ class Results:
         examples: records beside their rewrites; none where they must not be shown.
     """
 
-    config: "CompareConfig"
+    config: CompareConfig
     rows: list[Row]
     audits: list[AuditVerdict]
     attacks: list[Attacked]

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from adept.comparison.config import COPY
 from adept.comparison.plan import Cell
-from adept.comparison.results import COPY, LATENTS, Quality, Row
+from adept.comparison.results import LATENTS, Quality, Row
 from adept.comparison.trial import Trial
 from adept.comparison.writing import Material, Writer
 from adept.data.corpus import Corpus

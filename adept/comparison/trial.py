@@ -4,9 +4,9 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from adept.comparison.config import PAPER
+from adept.comparison.config import JOINT, JOINT_RESPONSE, PAPER, REFERENCES
 from adept.comparison.plan import Cell, Family
-from adept.comparison.results import JOINT, JOINT_RESPONSE, REFERENCES, Labels
+from adept.comparison.results import Labels
 from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
 from adept.mechanisms import BY_NAME, Codebook, JointResponse, L1Laplace, LocalRandomizer, RandomizedResponse

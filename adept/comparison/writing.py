@@ -19,23 +19,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from adept.comparison.config import PAPER
+from adept.comparison.config import COPY, JOINT, JOINT_RESPONSE, PAPER, REFERENCES
 from adept.comparison.plan import IDENTITY, Cell, Family
-from adept.comparison.results import (
-    ALTERNATIVES,
-    COPY,
-    JOINT,
-    JOINT_RESPONSE,
-    LATENTS,
-    LOOKUP,
-    NEAREST,
-    NONE,
-    PROMPTED,
-    REDACTED,
-    REFERENCES,
-    Released,
-    Written,
-)
+from adept.comparison.results import ALTERNATIVES, LATENTS, LOOKUP, NEAREST, NONE, PROMPTED, REDACTED, Released, Written
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus, hold_out
 from adept.evaluation.nearest import LINEAR_DIM, linear_latents

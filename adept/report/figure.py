@@ -11,7 +11,8 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
-from adept.comparison.results import LOOKUP, REFERENCES
+from adept.comparison.config import REFERENCES
+from adept.comparison.results import LOOKUP
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, drawing, legend, log_axis
 from adept.report.table import KEPT, MAJORITY, METRICS, Curve, Line, Table

@@ -17,18 +17,8 @@ from statistics import mean, stdev
 import numpy as np
 from scipy.stats import t as student
 
-from adept.comparison.results import (
-    ALTERNATIVES,
-    DESCRIBED,
-    LATENTS,
-    LOOKUP,
-    LSTM,
-    NEAREST,
-    REDACTED,
-    REFERENCES,
-    WORDS,
-    Row,
-)
+from adept.comparison.config import REFERENCES
+from adept.comparison.results import ALTERNATIVES, DESCRIBED, LATENTS, LOOKUP, LSTM, NEAREST, REDACTED, WORDS, Row
 from adept.evaluation.quality import OTHER
 from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES

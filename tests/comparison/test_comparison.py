@@ -19,8 +19,8 @@ from tiny import TINY_MODEL, TINY_SIZES, Run
 
 from adept.comparison import rows as rows_module
 from adept.comparison import run as comparison_run
-from adept.comparison.config import CompareConfig
-from adept.comparison.results import REFERENCES, Row
+from adept.comparison.config import REFERENCES, CompareConfig
+from adept.comparison.results import Row
 from adept.comparison.run import Comparison
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError

@@ -8,7 +8,8 @@ import pytest
 from made_rows import make_kept, make_mixed, make_rows
 from matplotlib import pyplot as plt
 
-from adept.comparison.results import ALTERNATIVES, REFERENCES, Row
+from adept.comparison.config import REFERENCES
+from adept.comparison.results import ALTERNATIVES, Row
 from adept.mechanisms import BY_NAME
 from adept.plotting import COLOURS, legend
 from adept.report import figure as curves

@@ -1,5 +1,6 @@
 """The panel for a reader in a hurry has few lines, each with its name at its end, and no mechanism whose claim is false."""
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ def test_at_most_five_lines_are_named_and_no_name_lies_over_another() -> None:
     assert "look-up" not in svg
     places = sorted(float(y) for y in re.findall(r'<text style="font-size: 11px[^>]* y="([\d.]+)"', svg))
     assert len(places) == 5
-    assert all(after - before > 10 for before, after in zip(places, places[1:], strict=False))
+    assert all(after - before > 10 for before, after in itertools.pairwise(places))
 
 
 def test_levels_are_of_the_text_and_of_random_latents() -> None:
