@@ -12,6 +12,7 @@ from adept.cli.removed import check_removed
 
 COMMANDS = {
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
+    "synthesize": "write synthetic text from a whole file, labels included, under a central guarantee",
     "adapt": "adapt a model to your domain by a few hundred public examples, in seconds",
     "train": "train a model on public text of your own",
     "evaluate": "train an intent classifier on one file and test it on another",

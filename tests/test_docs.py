@@ -197,7 +197,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for noun in ("flight", "airfare", "airline")
         for text in [f"{verbs[place % 4]} the {noun} to city {place % 7}"]
     ]
-    for name in ("in.jsonl", "test.jsonl", "train.jsonl", "validation.jsonl"):
+    for name in ("in.jsonl", "utterances.jsonl", "test.jsonl", "train.jsonl", "validation.jsonl"):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     (tmp_path / "utterances.txt").write_text("which airlines fly to lisbon\nwhat does fare code q mean\n", "utf-8")
     (tmp_path / "examples.txt").write_text("".join(f"my {row['text']}\n" for row in rows[:30]), "utf-8")
@@ -228,7 +228,8 @@ def test_the_commands_of_a_page_run_one_after_the_other(
                 if word.startswith("output="):
                     for old in workplace.glob(word.removeprefix("output=") + "*"):
                         old.unlink()  # a reader would choose another name
-            further = {"train": SMALL, "adapt": [f"model_dir={topic_run}"]}.get(words[1], [])  # what takes no time
+            topics = [f"model_dir={topic_run}"]
+            further = {"train": SMALL, "adapt": topics, "synthesize": topics}.get(words[1], [])  # what takes no time
             done = adept_here(*words[1:], *further)
             assert done.returncode == 0, (line, done.stderr)
 

@@ -74,7 +74,7 @@ def run(config: EvaluateConfig) -> EvaluateResult:
 def _released(location: str) -> bool:
     """Does the statement beside a file say that its labels are a release of the true ones."""
     statement = Path(location + STATEMENT)
-    return statement.is_file() and read_json(statement)[1].get("labels") not in (None, "copy")
+    return statement.is_file() and read_json(statement)[1].get("labels") not in (None, "copy", "vote")
 
 
 def _result(evaluation: Evaluation, classifier: str) -> EvaluateResult:

@@ -18,7 +18,7 @@ class LedgerConfig:
     """Configuration of ``adept ledger``."""
 
     ledger: str = MISSING
-    """The file that adept rewrite ledger=FILE keeps."""
+    """The file that ledger=FILE keeps."""
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
@@ -39,11 +39,15 @@ def main() -> int:
         spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
         equal = f"{summed.equal}: their budgets add up as well where they are one person's"
         rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
+        if any(entry.counted > 1 for entry in entries):
+            rows.append(
+                ("what is added up", "replacing one row; a central budget for adding or removing one counts twice")
+            )
         show(
             f"{summed.releases} release{'s' * (summed.releases != 1)}",
             rows + [("equal rows in one release", equal)] * (summed.equal > 1),
         )
-        headings = ["begun (UTC)", "finished", "mechanism", "epsilon", "delta", "rows", "model", "output"]
+        headings = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "model", "output"]
         show_table(config.ledger, headings, [_line(entry) for entry in entries])
 
     return execute("ledger", LedgerConfig, command)
@@ -51,5 +55,5 @@ def main() -> int:
 
 def _line(entry: LedgerEntry) -> list[str]:
     finished = entry.finished or "interrupted, or running"
-    numbers = [words(entry.epsilon), words(entry.delta), str(entry.rows)]
+    numbers = [words(entry.epsilon), str(entry.counted), words(entry.delta), str(entry.rows)]
     return [entry.started, finished, entry.mechanism, *numbers, entry.model_sha256[:12], entry.output]

@@ -11,6 +11,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -85,6 +86,19 @@ def last_step() -> Iterator[None]:
         _arrived.extend(_late)
         _late = None
         raise
+
+
+@dataclass(frozen=True)
+class Interruptible:
+    """What long work calls with how far it is; from its last step on no interrupt says otherwise."""
+
+    advance: Callable[[int], object]
+    last_step = staticmethod(last_step)
+
+    def __call__(self, count: int) -> None:
+        if signalled():
+            raise KeyboardInterrupt  # the first one may have come where no exception can be raised
+        self.advance(count)
 
 
 def leave_on_signals() -> None:

@@ -11,7 +11,7 @@ from omegaconf import MISSING
 
 from adept.cli.app import execute
 from adept.cli.console import progress
-from adept.cli.process import last_step, signalled
+from adept.cli.process import Interruptible
 from adept.cli.summary import summary
 from adept.data.files import STANDARD_STREAM
 from adept.errors import DataError
@@ -127,6 +127,11 @@ def _release(
 ) -> PrivacyStatement:
     """Release a file, and tell what to expect of it before the first record is counted."""
     key = _key(config)
+
+    def advance(count: int) -> None:
+        tell()
+        written(count)
+
     with (
         closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
         progress("rewriting", Inputs.of(config.input, config.format).estimate) as written,
@@ -140,23 +145,8 @@ def _release(
             resume=config.resume,
             key=key,
             ledger=ledger,
-            progress=_Progress(tell, written),
+            progress=Interruptible(advance),
         )
-
-
-@dataclass(frozen=True)
-class _Progress:
-    """What a release calls with how many records are written; from its last step on no interrupt says otherwise."""
-
-    tell: Callable[[], None]
-    written: Callable[[int], None]
-    last_step = staticmethod(last_step)
-
-    def __call__(self, count: int) -> None:
-        if signalled():
-            raise KeyboardInterrupt  # the first one may have come where no exception can be raised
-        self.tell()
-        self.written(count)
 
 
 class _Once:

@@ -68,7 +68,7 @@ class _File(io.FileIO):
         return count
 
 
-def _open_input(location: str, *, kind: str, at_least: int) -> IO[Any]:
+def _open_input(location: str, *, kind: str, at_least: int, errors: str) -> IO[Any]:
     """Open a path or standard input: bytes for parquet, otherwise text, whose lines end with LF, CRLF or CR."""
     raw: IO[bytes]
     if location == STANDARD_STREAM:
@@ -78,10 +78,12 @@ def _open_input(location: str, *, kind: str, at_least: int) -> IO[Any]:
     else:
         raw = io.BufferedReader(_File(location, at_least))
     newline = "" if kind == "csv" else None  # csv finds the ends of its rows itself: a quoted cell may hold line ends
-    return raw if kind == "parquet" else io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline=newline)
+    return raw if kind == "parquet" else io.TextIOWrapper(raw, "utf-8-sig", errors=errors, newline=newline)
 
 
-def read_records(location: str, *, format: str | None = None, at_least: int = 0) -> Iterator[Record]:
+def read_records(
+    location: str, *, format: str | None = None, at_least: int = 0, tolerant: bool = False
+) -> Iterator[Record]:
     """Yield the records of a file (``-`` is standard input) one by one.
 
     Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl or csv file are none.
@@ -90,6 +92,7 @@ def read_records(location: str, *, format: str | None = None, at_least: int = 0)
         location: the file.
         format: None: as its name says.
         at_least: bytes that a plain file must have, or as many as it has when it is opened.
+        tolerant: raise nothing because of one record: a damaged one has no columns, and a file may have none.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
@@ -98,8 +101,9 @@ def read_records(location: str, *, format: str | None = None, at_least: int = 0)
     kind = file_format(location, format)
     number = 0
     try:
-        with _open_input(location, kind=kind, at_least=at_least) as stream:
-            for record in READERS[kind](stream):
+        errors = "replace" if tolerant else "surrogateescape"
+        with _open_input(location, kind=kind, at_least=at_least, errors=errors) as stream:
+            for record in READERS[kind](stream, tolerant=tolerant):
                 number += 1
                 yield record
     except DamagedRecord as error:
@@ -112,7 +116,7 @@ def read_records(location: str, *, format: str | None = None, at_least: int = 0)
         raise DataError(f"{location} needs more memory than there is, after record {number}: split it") from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
-    if number == 0:
+    if number == 0 and not tolerant:
         raise DataError(f"{location} has no records: give a file with at least one")
 
 

@@ -1,6 +1,9 @@
 """Records out of an open file, one reader a format; what a damaged or hostile file holds is read or refused, never trusted.
 
 No message repeats what a record says, and no name of a column either: in a file without a header it is the first record.
+
+A *tolerant* reader refuses no file because of one record: a damaged one is a record without columns. Lines end where they end
+whatever stands in them; only in csv does a cell that is never closed take later lines with it.
 """
 
 import csv
@@ -28,11 +31,22 @@ class DamagedRecord(Exception):
     """A record that does not fit its file, likewise."""
 
 
-def _lines(stream: IO[str]) -> Iterator[str]:
-    """Yield lines with their ends; bytes that are no UTF-8 have become surrogates, so that the record with them is known."""
+def _lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
+    """Yield lines with their ends; bytes that are no UTF-8 have become surrogates, so that the record with them is known.
+
+    A tolerant reader's stream has put U+FFFD in their place, and a line that is too long is cut off.
+    """
     while line := stream.readline(LONGEST + 1):
         if len(line) > LONGEST:
-            raise DamagedRecord(f"a line of more than {LONGEST:,} characters")
+            if not tolerant:
+                raise DamagedRecord(f"a line of more than {LONGEST:,} characters")
+            rest = line
+            while rest and not rest.endswith("\n"):
+                rest = stream.readline(LONGEST)
+            line = line[:LONGEST].rstrip("\n") + "\n"
+        if tolerant:
+            yield line.replace("\0", "\ufffd")
+            continue
         if "\0" in line:
             raise DamagedRecord("NUL in the text, as UTF-16 has it, which can be converted to UTF-8")
         if not line.isascii():
@@ -51,27 +65,36 @@ def _check_columns(names: Sequence[str]) -> None:
         first[name] = number
 
 
-def read_txt(stream: IO[str]) -> Iterator[Record]:
+def read_txt(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
     """Every line is a record, empty ones too."""
-    for line in _lines(stream):
+    for line in _lines(stream, tolerant=tolerant):
         yield {"text": line.removesuffix("\n")}
 
 
-def read_jsonl(stream: IO[str]) -> Iterator[Record]:
+def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
     """Every line is an object; blank lines are none. A lone surrogate, which no file can hold, becomes U+FFFD."""
-    for line in _lines(stream):
+    for line in _lines(stream, tolerant=tolerant):
         if line.strip():
             try:
-                record = json.loads(line, object_pairs_hook=_object)
-                if "\\ud" in line.lower():
-                    record = json.loads(_without_surrogates(record), object_pairs_hook=_object)
-            except (ValueError, RecursionError):
-                raise DamagedRecord("no valid JSON") from None
-            if not isinstance(record, dict):
-                raise DamagedRecord("not a JSON object")
-            if line.count("[") + line.count("{") > DEEPEST and _is_deep(record):
-                raise DamagedRecord(f"lists or objects more than {DEEPEST} deep")
-            yield record
+                yield _parsed(line)
+            except DamagedRecord:
+                if not tolerant:
+                    raise
+                yield {}
+
+
+def _parsed(line: str) -> Record:
+    try:
+        record = json.loads(line, object_pairs_hook=_object)
+        if "\\ud" in line.lower():
+            record = json.loads(_without_surrogates(record), object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        raise DamagedRecord("no valid JSON") from None
+    if not isinstance(record, dict):
+        raise DamagedRecord("not a JSON object")
+    if line.count("[") + line.count("{") > DEEPEST and _is_deep(record):
+        raise DamagedRecord(f"lists or objects more than {DEEPEST} deep")
+    return record
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Record:
@@ -94,22 +117,29 @@ def _without_surrogates(record: Any) -> str:
     return json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def read_csv(stream: IO[str]) -> Iterator[Record]:
+def read_csv(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
     """Rows under a header; the apostrophe before what a spreadsheet would run, which our writer puts there, is taken off."""
     csv.field_size_limit(LONGEST)
-    rows = csv.reader(_lines(stream), strict=True)
+    rows = csv.reader(_lines(stream, tolerant=tolerant), strict=True)
     try:
         columns = [_bare(name) for name in next(filter(None, rows), [])]
     except (csv.Error, DamagedRecord) as error:
         raise DamagedFile(f"header: {error}") from None
     _check_columns(columns)
-    try:
-        for row in filter(None, rows):
-            if len(row) != len(columns):
-                raise DamagedRecord("wrong number of fields")
+    while True:
+        try:
+            row = next(rows)
+            if row and len(row) != len(columns):
+                raise csv.Error("wrong number of fields")
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if not tolerant:
+                raise DamagedRecord(str(error)) from None
+            yield {}
+            continue
+        if row:
             yield dict(zip(columns, map(_bare, row), strict=True))
-    except csv.Error as error:
-        raise DamagedRecord(str(error)) from None
 
 
 def _bare(cell: str) -> str:
@@ -124,8 +154,11 @@ def runs(cell: str) -> bool:
     return start != cell or NUMBER.fullmatch(cell) is None
 
 
-def read_parquet(stream: IO[bytes]) -> Iterator[Record]:
-    """Rows, a thousand at a time. Nanoseconds, which Python's times do not have, are kept as text where they are needed."""
+def read_parquet(stream: IO[bytes], *, tolerant: bool = False) -> Iterator[Record]:
+    """Rows, a thousand at a time. Nanoseconds, which Python's times do not have, are kept as text where they are needed.
+
+    A value cannot be damaged by itself in this format: what cannot be read is the file.
+    """
     import pyarrow
     from pyarrow import parquet
 
@@ -166,7 +199,7 @@ def _microseconds(column: Any) -> Any:
         return column.cast(pyarrow.string())
 
 
-READERS: dict[str, Callable[[Any], Iterator[Record]]] = {
+READERS: dict[str, Callable[..., Iterator[Record]]] = {
     "txt": read_txt,
     "jsonl": read_jsonl,
     "csv": read_csv,

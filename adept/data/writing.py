@@ -79,7 +79,7 @@ def _cell(value: Any) -> Any:
 
 @contextmanager
 def write_parquet(stream: IO[bytes], columns: Sequence[str]) -> Iterator[Write]:
-    """Batches of records as row groups; the first batch fixes the types of the columns."""
+    """Batches of records as row groups; the first batch fixes the types of the columns, which are text where there is none."""
     import pyarrow
     from pyarrow import parquet
 
@@ -102,6 +102,9 @@ def write_parquet(stream: IO[bytes], columns: Sequence[str]) -> Iterator[Write]:
                 ) from None
 
         yield write
+        if writer is None:
+            empty = pyarrow.schema([(column, pyarrow.string()) for column in columns])
+            stack.enter_context(parquet.ParquetWriter(stream, empty))
 
 
 WRITERS: dict[str, Callable[[Any, Sequence[str]], AbstractContextManager[Write]]] = {

@@ -63,19 +63,19 @@ def _implied(said: Json, parts: list[Json]) -> str:
     """Do the parts imply every number that speaks of privacy."""
     for part in parts:
         {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
-    of, people = [part["of"] for part in parts], said["max_records_per_person"]
+    of, people, central = [part["of"] for part in parts], said["max_records_per_person"], said["trust"] == "central"
     epsilon, delta = (sum(_number(part.get(name, "0")) for part in parts) for name in ("epsilon", "delta"))
     stated: dict[str, Fraction | int] = {"epsilon": epsilon, "delta": delta}
     if people is not None:
-        stated |= {"person_epsilon": people * epsilon, "person_delta": people * delta}
+        stated |= {f"person_{name}": (1 if central else people) * exact for name, exact in stated.items()}
     if of[-1] == "label":
         stated |= {"label_epsilon": _number(parts[-1]["epsilon"])}
-    if of[0] == "text":
+    if of[0] in ("text", "counts"):
         stated |= {"text_epsilon": epsilon - stated.get("label_epsilon", 0)}
     for name, exact in stated.items():  # floats that were rounded up once
         if not exact <= Fraction(said[name]) <= exact * (1 + Fraction(1, 2**50)):
             raise Refused(f"{name} is {said[name]}, which is not what the certificate implies")
-    foreign = said["simulated"] or "label" in (of[0], *of[:-1])
+    foreign = said["simulated"] or "label" in (of[0], *of[:-1]) or central != (of == ["counts"])
     if foreign or not 0 <= (said["central_epsilon"] or 0) <= said["epsilon"]:
         raise Refused("the certificate is not of this release")
     _same(said["claimed_epsilon"] >= said["epsilon"], said["holds"], "claimed_epsilon and holds contradict each other")
@@ -116,10 +116,12 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 
 def _laplace(said: Json, part: Json) -> None:
-    """D / b <= epsilon, D the l1 diameter of what is clipped."""
-    step, scale, distance = _step(said), _number(part["scale"]), int(_number(part["sensitivity"]))
-    radius = Fraction(said["clip_norm"]) / step
-    diameter = 2 * int(radius) if said["clip"] == "l1" else 2 * isqrt(said["dim"] * int(radius**2))
+    """D / b <= epsilon, D the l1 diameter of what is clipped, or how far all votes of a person move the counts."""
+    counts, scale, distance = part["of"] == "counts", _number(part["scale"]), int(_number(part["sensitivity"]))
+    step = Fraction(1) if counts else _step(said)
+    radius, dim = Fraction(said["clip_norm"] or 0) / step, said["dim"] or 0
+    moved = counts and {"add_or_remove": 1, "replace": 2}[said["neighbours"]] * (said["max_records_per_person"] or 1)
+    diameter = moved or 2 * (int(radius) if said["clip"] == "l1" else isqrt(dim * int(radius**2)))
     stated = Fraction(said["sensitivity"]) / step, Fraction(said["scale"]) / step
     _same((distance, distance, scale), (diameter, *stated), "the noise is not that of the clip, or of the stated scale")
     if distance > scale * _number(part["epsilon"]):

@@ -17,9 +17,9 @@ from adept.mechanisms.guarantee import json_number
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import codec_sha256
 from adept.models.network.autoencoder import WEIGHTS, Autoencoder, TrainingData
+from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.untrusted_files import PRECISIONS
 from adept.rewriting.loading import PACKAGED, packaged_directory
-from adept.rewriting.rewriter import Rewriter
 
 LONGEST_NAME = 100
 
@@ -97,9 +97,8 @@ def is_packaged(model: Autoencoder) -> bool:
         return hashlib.file_digest(stream, "sha256").hexdigest() == model_sha256(model)
 
 
-def model_fingerprint(rewriter: Rewriter) -> str:
-    """The digest of what a rewrite depends on, codebook and codec aside: weights, sizes, clip and vocabulary."""
-    model, tokenizer = rewriter.model, rewriter.tokenizer
+def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer) -> str:
+    """The digest of what a release depends on, codebook and codec aside: weights, sizes, clip and vocabulary."""
     read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
     described = repr((model_sha256(model), model.config, model.clip, model.labels, *read))
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()

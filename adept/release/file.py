@@ -17,7 +17,8 @@ from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.plan import Plan, plan_release
 from adept.release.publication import Publication
-from adept.release.run import Progress, Run
+from adept.release.publishing import Progress, check_newest
+from adept.release.run import Run
 from adept.release.secret import throwaway_key
 from adept.release.shuffling import Groups
 from adept.release.statement import PrivacyStatement
@@ -79,27 +80,16 @@ def release_file(
             return _stated(plan, complete)
     publication.make_directories()
     with Journal(publication.journal) as journal:
-        run = Run(plan, publication, journal, key or throwaway_key(), ledger, progress)
+        run = Run(publication, journal, ledger, progress, plan=plan, key=key or throwaway_key())
         if complete is not None:
             run.tidy()
             return _stated(plan, complete)
         if journal.begun and not resume:
-            publication.refuse_to_restart(journal.records)
+            publication.refuse_to_restart(f"released {journal.records} records")
         if ledger:
-            _check_newest(journal, ledger)
+            check_newest(journal, ledger)
         journal.begin(plan.terms(publication))
         return run.finish(records)
-
-
-def _check_newest(journal: Journal, ledger: Ledger) -> None:
-    """Refuse a journal without everything that may have been read, and forget the claims of a run that drew nothing."""
-    if journal.records < (shown := ledger.shown(journal.run)):
-        raise DataError(
-            f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "
-            "read: restore the newest one; to release what it lacks again, remove it and add again=true"
-        )
-    if not journal.begun:
-        ledger.forget(journal.run)
 
 
 def _check_same(plan: Plan, records: Iterator[Record], publication: Publication, described: dict[str, Any]) -> None:

@@ -50,16 +50,18 @@ class Inputs:
         """Can the records be read more than once: not from standard input, nor from a pipe with a name."""
         return self.sizes is not None
 
-    def records(self) -> Iterator[Record]:
+    def records(self, *, tolerant: bool = False) -> Iterator[Record]:
         """Yield the records of all files, one after the other.
+
+        Args:
+            tolerant: as in ``read_records``.
 
         Raises:
             DataError: one cannot be read, or is shorter than it was; it may grow.
         """
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
-            yield from read_records(
-                location, format=self.format if location == STANDARD_STREAM else None, at_least=size
-            )
+            given = self.format if location == STANDARD_STREAM else None
+            yield from read_records(location, format=given, at_least=size, tolerant=tolerant)
 
     def estimate(self) -> int | None:
         """Return about how many records there are, cheaply: lines, or a parquet file's own count; None where nobody knows."""

@@ -16,6 +16,12 @@ here. QED. What no file can notice: a ledger that was put back from an older cop
 The unit is a record. Equal rows of one run are records of their own, each released once; how many there were is kept, for where
 they are one person's. What equal rows of different runs have spent is added up, as they may be the same record. Sums are exact,
 and rounded up.
+
+*What adds up*. A local release of a record with epsilon e is e-DP for replacing that record in a file of a public number of rows.
+A central one that is e-DP for adding or removing a record is 2 e-DP for that: removing the record, then adding the other. So all
+budgets of a row add up under replacing it, a local epsilon once and such a central one twice (``counted``). The converse fails: a
+local release has as many rows as its file, so nothing of finite epsilon holds for adding or removing. A release without delta is
+meant here: central ones have none.
 """
 
 import errno
@@ -27,26 +33,28 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from adept.data.files import give_name
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
 from adept.release.secret import row_digest
-from adept.release.statement import PrivacyStatement
 
 SECONDS = 60.0  # to wait for another run's claim
-VERSION = 2
+VERSION = 3
 TABLES = {"adept", "releases", "released_rows"}
 TIMES, SHOWN = "times INTEGER NOT NULL DEFAULT 1", "shown INTEGER NOT NULL DEFAULT 0"
+COUNTED = "counted INTEGER NOT NULL DEFAULT 1"
 AGAIN = """
-CREATE INDEX rows_again ON released_rows (digest, times);
-CREATE INDEX releases_again ON releases (run, started, finished, mechanism, epsilon, delta, model_sha256, output, shown);
+DROP INDEX IF EXISTS releases_again;
+CREATE INDEX IF NOT EXISTS rows_again ON released_rows (digest, times);
+CREATE INDEX releases_again ON releases (run, started, finished, mechanism, epsilon, delta, model_sha256, output, shown, counted);
 """
 SCHEMA = f"""
 CREATE TABLE adept (version INTEGER, key_check BLOB);
 CREATE TABLE releases (
     run TEXT PRIMARY KEY, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL, model_sha256 TEXT, output TEXT,
-    {SHOWN}
+    {SHOWN}, {COUNTED}
 );
 CREATE TABLE released_rows (digest BLOB, run TEXT, {TIMES}, PRIMARY KEY (digest, run)) WITHOUT ROWID;
 {AGAIN}
@@ -54,7 +62,7 @@ INSERT INTO adept VALUES ({VERSION}, NULL);
 """
 OF_A_RUN = """
 CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY);
-CREATE TEMP TABLE counted (digest BLOB, run TEXT, times INTEGER, PRIMARY KEY (digest, run)) WITHOUT ROWID;
+CREATE TEMP TABLE rows_of_run (digest BLOB, run TEXT, times INTEGER, PRIMARY KEY (digest, run)) WITHOUT ROWID;
 """
 KNOWN = """
 SELECT COUNT(*) FROM asked WHERE EXISTS (SELECT 1 FROM released_rows INDEXED BY {} WHERE digest = asked.digest AND run != ?)
@@ -65,9 +73,26 @@ PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
 ROUNDING = 1e-9  # relative: more than a sum of floats can be off
 
 
+class Spending(Protocol):
+    """What a ledger keeps of a release's statement."""
+
+    @property
+    def mechanism(self) -> str: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def model_sha256(self) -> str | None: ...
+    @property
+    def counted(self) -> int:
+        """How many times its epsilon is spent where one record is replaced by another."""
+        ...
+
+
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release, as the ledger lists it."""
+    """One release, as the ledger lists it; ``counted`` is how many times its epsilon counts in a sum."""
 
     started: str
     finished: str | None
@@ -77,6 +102,7 @@ class LedgerEntry:
     rows: int
     model_sha256: str
     output: str
+    counted: int = 1
 
 
 @dataclass(frozen=True)
@@ -103,7 +129,7 @@ class Ledger:
     """
 
     def __init__(self, path: str, *, key: bytes | None = None, again: bool = False) -> None:
-        self.path, self.again = path, again
+        self.path, self.key, self.again = path, key, again
         with _told(path):
             if not os.path.lexists(path):
                 _make(path)
@@ -124,13 +150,13 @@ class Ledger:
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
         if not there >= TABLES:
             raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
-        if self._database.execute("SELECT * FROM adept WHERE version = ?", (VERSION,)).fetchone() is None:
-            self._upgrade()
         if self._database.execute("PRAGMA integrity_check(releases)").fetchall() != [("ok",)]:
             raise self._damaged()
+        if self._database.execute("SELECT * FROM adept WHERE version = ?", (VERSION,)).fetchone() is None:
+            self._upgrade()
 
     def _upgrade(self) -> None:
-        for table, column in (("released_rows", TIMES), ("releases", SHOWN)):
+        for table, column in (("released_rows", TIMES), ("releases", SHOWN), ("releases", COUNTED)):
             names = [found[1] for found in self._database.execute(f"PRAGMA table_info({table})")]
             if column.split()[0] not in names:
                 self._database.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
@@ -152,45 +178,60 @@ class Ledger:
         elif found != check:
             raise DataError(f"{self.path} was written with another key: give that one with key=FILE")
 
-    def begin(self, run: str, statement: PrivacyStatement, output: str) -> None:
+    def begin(self, run: str, statement: Spending, output: str) -> None:
         """Note a release that is about to begin; one that resumes is there already."""
         place = os.fsencode(output).decode("utf-8", "backslashreplace")  # a name need not be text
-        fields = (statement.mechanism, statement.epsilon, statement.guarantee.delta, statement.model_sha256, place)
+        fields = (
+            statement.mechanism,
+            statement.epsilon,
+            statement.delta,
+            statement.model_sha256,
+            place,
+            statement.counted,
+        )
         with self._transaction():
-            self._database.execute("DELETE FROM counted WHERE run = ?", (run,))
+            self._database.execute("DELETE FROM rows_of_run WHERE run = ?", (run,))
             self._database.execute(
-                "INSERT OR IGNORE INTO releases VALUES (?, ?, NULL, ?, ?, ?, ?, ?, 0)", (run, _now(), *fields)
+                "INSERT OR IGNORE INTO releases VALUES (?, ?, NULL, ?, ?, ?, ?, ?, 0, ?)", (run, _now(), *fields)
             )
 
-    def claim(self, run: str, digests: Sequence[bytes]) -> int:
-        """Claim rows for a release, and return how many of them other releases have claimed; one that resumes claims the same."""
+    def others(self, run: str) -> int:
+        """Return how many releases there are but one: a number that no record has a part in."""
+        with _told(self.path):
+            return int(self._database.execute("SELECT COUNT(*) FROM releases WHERE run != ?", (run,)).fetchone()[0])
+
+    def claim(self, run: str, digests: Sequence[bytes], *, always: bool = False) -> int:
+        """Claim rows for a release, and return how many of them other releases have claimed; one that resumes claims the same.
+
+        Where others have, rows are claimed only if they may be released again, or ``always`` are.
+        """
         with self._transaction():
             self._database.execute("DELETE FROM asked")
             self._database.executemany("INSERT OR IGNORE INTO asked VALUES (?)", ((digest,) for digest in digests))
             known, again = (int(self._database.execute(KNOWN.format(tree), (run,)).fetchone()[0]) for tree in TREES)
             if known != again:
                 raise self._damaged()
-            if not known or self.again:
+            if not known or self.again or always:
                 self._note(run, digests)
         return known
 
     def _note(self, run: str, digests: Sequence[bytes]) -> None:
         """Keep each row with how often the run has asked for it: a resumption counts from the beginning."""
         self._database.executemany(
-            "INSERT INTO counted VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET times = times + 1",
+            "INSERT INTO rows_of_run VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET times = times + 1",
             ((digest, run) for digest in digests),
         )
         self._database.execute(
-            "INSERT INTO released_rows SELECT digest, run, times FROM counted WHERE run = ? AND digest IN asked "
+            "INSERT INTO released_rows SELECT digest, run, times FROM rows_of_run WHERE run = ? AND digest IN asked "
             "ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)",
             (run,),
         )
 
     def spent(self, digests: Iterable[bytes], *, but: str) -> float:
         """Return the largest total epsilon that was spent on one of some rows, by other releases than one."""
-        query = "SELECT epsilon FROM released_rows JOIN releases USING (run) WHERE digest = ? AND run != ?"
+        query = "SELECT epsilon, counted FROM released_rows JOIN releases USING (run) WHERE digest = ? AND run != ?"
         found = (self._database.execute(query, (digest, but)).fetchall() for digest in digests)
-        return max((total(*(epsilon for (epsilon,) in rows)) for rows in found), default=0.0)
+        return max((_added(rows) for rows in found), default=0.0)
 
     def show(self, run: str, records: int) -> None:
         """Note how many records of a release may have been read from now on."""
@@ -219,7 +260,7 @@ class Ledger:
         """Return all releases, the oldest first."""
         query = (
             "SELECT started, finished, mechanism, epsilon, delta, (SELECT COUNT(*) FROM released_rows WHERE run = releases.run), "
-            "model_sha256, output FROM releases ORDER BY rowid"
+            "model_sha256, output, counted FROM releases ORDER BY rowid"
         )
         with _told(self.path):
             return [LedgerEntry(*row) for row in self._database.execute(query)]
@@ -242,15 +283,17 @@ class Ledger:
     def _most(self, column: str) -> float:
         """The largest exact total of a budget over one row: floats choose those that are near it, whole fractions decide."""
         summed = (
-            f"SELECT SUM({column}) AS s, GROUP_CONCAT(run) AS runs FROM "
-            f"(SELECT digest, run, {column} FROM released_rows JOIN releases USING (run) ORDER BY digest, run) GROUP BY digest"
+            f"SELECT SUM(counted * {column}) AS s, GROUP_CONCAT(run) AS runs FROM "
+            f"(SELECT digest, run, counted, {column} FROM released_rows JOIN releases USING (run) ORDER BY digest, run) "
+            "GROUP BY digest"
         )
         (most,) = self._database.execute(f"SELECT MAX(s) FROM ({summed})").fetchone()
         near = self._database.execute(
             f"SELECT DISTINCT runs FROM ({summed}) WHERE s >= ?", ((most or 0.0) * (1 - ROUNDING),)
         )
-        spent = dict(self._database.execute(f"SELECT run, {column} FROM releases").fetchall())
-        return max((total(*map(spent.__getitem__, runs.split(","))) for (runs,) in near.fetchall()), default=0.0)
+        rows = self._database.execute(f"SELECT run, {column}, counted FROM releases").fetchall()
+        spent = {run: (budget, times) for run, budget, times in rows}
+        return max((_added(spent[run] for run in runs.split(",")) for (runs,) in near.fetchall()), default=0.0)
 
     def close(self) -> None:
         """Close the file."""
@@ -268,6 +311,11 @@ class Ledger:
                 if self._database.in_transaction:  # a full disk ends it
                     self._database.execute("ROLLBACK")
                 raise
+
+
+def _added(spent: Iterable[tuple[float, int]]) -> float:
+    """Add budgets up, each as often as it counts."""
+    return total(*(budget for budget, times in spent for _ in range(times)))
 
 
 def claim_rows(ledger: Ledger, run: str, parts: Iterable[Sequence[bytes]], epsilon: float) -> None:

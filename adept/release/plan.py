@@ -92,7 +92,7 @@ class Plan:
             "mechanism": rewriter.mechanism.name,
             "mechanism_options": facts.mechanism_options(rewriter.mechanism),
             "codebook": self.codebook,
-            "model": facts.model_fingerprint(rewriter),
+            "model": facts.model_fingerprint(rewriter.model, rewriter.tokenizer),
             "decoding": asdict(rewriter.decoding),
             "versions": facts.drawing_versions(),
         }

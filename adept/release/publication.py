@@ -144,14 +144,17 @@ class Publication:
         if self.leftovers:
             raise DataError(f"a run that was killed left {self._named()}: remove them if no other run is writing them")
 
-    def refuse_to_restart(self, records: int) -> None:
+    def refuse_to_restart(self, done: str) -> None:
         """Refuse to begin again what was begun.
+
+        Args:
+            done: what the run did, as a verb and its object.
 
         Raises:
             DataError: naming what was left, and what a second run would be.
         """
         raise DataError(
-            f"an interrupted run released {records} records and left {self._named()}: resume=true continues it; removing them and "
+            f"an interrupted run {done} and left {self._named()}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
         )
 

@@ -66,6 +66,16 @@ class Released:
         return total(self.guarantee.epsilon, self.label_budget)
 
     @property
+    def delta(self) -> float:
+        """The delta that goes with it."""
+        return self.guarantee.delta
+
+    @property
+    def counted(self) -> int:
+        """How many times epsilon is spent where one record is replaced by another."""
+        return 1
+
+    @property
     def claimed_epsilon(self) -> float:
         """What the mechanisms' authors say the total is."""
         return total(self.guarantee.claimed_epsilon, self.label_budget)

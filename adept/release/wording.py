@@ -6,6 +6,7 @@ sentence or a line.
 """
 
 import math
+from typing import Any
 
 from adept.mechanisms.guarantee import words
 from adept.release.facts import plain_name
@@ -28,8 +29,8 @@ def statement_text(statement: Released) -> str:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
         parts.append(_shuffled(statement.shuffled, statement.neighbours))
-    parts.append(f"Not hidden: {_listed(statement.not_hidden)}.")
-    parts.append(_origin(statement))
+    parts.append(f"Not hidden: {listed(statement.not_hidden)}.")
+    parts.append(origin(statement.training_data))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
     return " ".join(parts)
@@ -65,7 +66,8 @@ def _shuffled(shuffled: Shuffled, neighbours: str) -> str:
     )
 
 
-def _listed(facts: list[str]) -> str:
+def listed(facts: list[str]) -> str:
+    """Return facts as a list in a sentence."""
     return f"{', '.join(facts[:-1])}, and {facts[-1]}"
 
 
@@ -74,8 +76,8 @@ def kind(statement: Released) -> str:
     return "description" if statement.dim is None else "latent"
 
 
-def _origin(statement: Released) -> str:
-    data = statement.training_data
+def origin(data: dict[str, Any]) -> str:
+    """Return where a model comes from, and what that means."""
     name, public = plain_name(data.get("name")), data.get("public") is True
     private = (
         ", and the model can write sentences of it; its codec holds sequences of up to four words that stand in two "

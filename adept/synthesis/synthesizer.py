@@ -177,10 +177,17 @@ class Synthesizer:
             raise ConfigurationError("texts and labels must be lists of the same length")
         reasons = [self._refused(text, label) for text, label in zip(texts, beside, strict=True)]
         able = [row for row, reason in enumerate(reasons) if not reason]
-        codewords = self.cells.vote([str(texts[row]) for row in able]).tolist()
+        codewords = self._codewords([str(texts[row]) for row in able])
         for row, codeword in zip(able, codewords, strict=True):
-            reasons[row] = codeword * len(self.labels) + self._places[beside[row]]  # type: ignore[index]
+            reasons[row] = NO_TEXT if codeword < 0 else codeword * len(self.labels) + self._places[beside[row]]  # type: ignore[index]
         return reasons
+
+    def _codewords(self, texts: list[str]) -> list[int]:
+        """The codeword of each text; a text with which reading it fails has no vote: no failure may tell of a record."""
+        try:
+            return list(map(int, self.cells.vote(texts)))
+        except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
+            return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
 
     def _refused(self, text: object, label: object) -> int:
         """Why a record has no vote; 0 if it has one."""
@@ -206,7 +213,8 @@ class Synthesizer:
         """
         check_integer(0, MOST_ROWS, rows=rows)
         found = estimate(release.counts, self.cells, decay=self._decay)
-        return starmap(self._pair, _apportioned(found, self.cells.places, round(found.total) if rows is None else rows))
+        count = min(round(found.total), MOST_ROWS) if rows is None else rows
+        return starmap(self._pair, _apportioned(found, self.cells.places, count))
 
     def _pair(self, text: int, label: int) -> Pair:
         return self.cells.texts[text], self.labels[label]

@@ -25,6 +25,7 @@ from adept.mechanisms.votes import Counts
 
 NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: why there is none
 DIGEST = 16
+MOST_NUMBER = 10**100
 
 
 @dataclass
@@ -90,4 +91,6 @@ def person_name(person: object) -> str | None:
     """Return a person's name as it is compared; None for what is neither text nor a whole number, or empty."""
     if isinstance(person, bool) or not isinstance(person, str | int):
         return None
+    if isinstance(person, int) and not -MOST_NUMBER < person < MOST_NUMBER:
+        return None  # Python refuses to spell numbers of thousands of digits
     return unicodedata.normalize("NFKC", str(person)).strip() or None

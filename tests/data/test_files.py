@@ -367,3 +367,31 @@ except DataError as error:
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == f"cannot write a.{format}{ending}: File too large []\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.jsonl", b'{"text": "a"}\nno json\n[1]\n{"a": 1, "a": 2}\n{"text": "\xff"}\n\n{"text": "b"}',
+         [{"text": "a"}, {}, {}, {}, {"text": "\ufffd"}, {"text": "b"}]),
+        ("a.txt", b"a\n\xe3\x80\nb\n", [{"text": "a"}, {"text": "\ufffd"}, {"text": "b"}]),
+        ("a.csv", b'text,n\na,1\nb\n"c"d,2\n\xff,3\n"e,4\n5,6',
+         [{"text": "a", "n": "1"}, {}, {}, {"text": "\ufffd", "n": "3"}, {}]),
+        ("a.csv", b"", []),
+        ("a.jsonl", b"", []),
+    ],
+)  # fmt: skip
+def test_a_tolerant_reader_refuses_no_file_because_of_a_record(
+    tmp_path: Path, name: str, content: bytes, expected: list[dict[str, str]]
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert list(read_records(str(tmp_path / name), tolerant=True)) == expected
+
+
+def test_a_tolerant_reader_cuts_a_line_that_is_too_long_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adept.data.reading.LONGEST", 10)
+    (tmp_path / "a.txt").write_text("a" * 35 + "\nb\n" + "c" * 10 + "\nd\n" + "e" * 20)
+    texts = [record["text"] for record in read_records(str(tmp_path / "a.txt"), tolerant=True)]
+    assert texts == ["a" * 10, "b", "c" * 10, "d", "e" * 10]

@@ -96,7 +96,7 @@ def test_sums_are_exact_and_rounded_up(rewriter: Rewriter, tmp_path: Path) -> No
     with closing(Ledger(path, key=KEY, again=True)) as ledger:
         for run in range(10):
             ledger._database.execute(
-                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 0.1, 1e-9, '', '', 0)", (f"run {run}",)
+                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 0.1, 1e-9, '', '', 0, 1)", (f"run {run}",)
             )
             ledger.claim(f"run {run}", [row_digest(KEY, {"n": n}) for n in range(run + 1)])
         assert ledger._database.execute("SELECT SUM(epsilon) FROM releases").fetchone()[0] <= 1.0
@@ -288,7 +288,7 @@ def known_rows(path: Path, rows: int) -> list[bytes]:
     with closing(Ledger(str(path), key=KEY)) as ledger:
         for run in range(4):
             ledger._database.execute(
-                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 2.0, 0.0, '', 'out', 9)", (f"run {run}",)
+                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 2.0, 0.0, '', 'out', 9, 1)", (f"run {run}",)
             )
             ledger.claim(f"run {run}", digests[run::4])
     return digests
@@ -338,7 +338,7 @@ def test_a_ledger_of_no_bytes_lost_them_all(tmp_path: Path) -> None:
 def test_claims_on_what_may_have_been_read_are_never_given_back(tmp_path: Path) -> None:
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
         for run, shown in (("seen", 1), ("unseen", 0)):
-            ledger._database.execute("INSERT INTO releases VALUES (?, '', NULL, 'l1', 1.0, 0.0, '', '', 0)", (run,))
+            ledger._database.execute("INSERT INTO releases VALUES (?, '', NULL, 'l1', 1.0, 0.0, '', '', 0, 1)", (run,))
             ledger.claim(run, [run.encode()])
             ledger.show(run, shown)
             ledger.forget(run)

@@ -1,0 +1,142 @@
+"""``adept synthesize``: write synthetic records from a whole file under a central guarantee, and state what is guaranteed."""
+
+import sys
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, fields
+
+from omegaconf import MISSING
+
+from adept.cli.app import execute
+from adept.cli.console import progress
+from adept.cli.process import Interruptible
+from adept.data.files import STANDARD_STREAM
+from adept.errors import ConfigurationError
+from adept.mechanisms.guarantee import words
+from adept.mechanisms.votes import ADD_OR_REMOVE, MOVED
+from adept.release.central import preview_central, synthesize_file
+from adept.release.central_plan import CentralOptions, Known, check_labels
+from adept.release.central_statement import CentralStatement
+from adept.release.inputs import Inputs
+from adept.release.ledger import Ledger
+from adept.release.publication import STATEMENT
+from adept.release.secret import secret_key
+from adept.synthesis.synthesizer import Synthesizer
+
+
+@dataclass
+class SynthesizeConfig(CentralOptions):
+    """Configuration of ``adept synthesize``."""
+
+    # --- Files
+    input: str = MISSING
+    """The file to count: jsonl, csv, txt or parquet, also gzipped; a pattern such as 'logs/*.jsonl'; - is standard input."""
+    output: str = MISSING
+    """The file to write, in any of these formats; nothing is overwritten; - is standard output."""
+    statement: str | None = None
+    """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
+
+    # --- Budget
+    epsilon: float | None = None
+    """The budget of each person where there is a person_column, or else of each record; to be chosen by who releases the data."""
+    neighbours: str = ADD_OR_REMOVE
+    """What is hidden: add_or_remove (that somebody took part) | replace (what somebody said; twice the noise)."""
+    model_dir: str | None = None
+    """The model's directory; null: the model that comes with the package."""
+    cells: int | None = None
+    """Codewords that are told apart; null: by a rule that reads the budget and the public texts."""
+    dry_run: bool = False
+    """Check everything, tell the curator how many rows would count, and release nothing."""
+    accept_private_model: bool = False
+    """Write texts of a model that was trained on private text, which no epsilon covers."""
+
+    # --- Labels
+    label_set: list[str] | None = None
+    """The public labels; rows with another one do not count."""
+
+    # --- Interrupted runs, and records that were released before
+    resume: bool = False
+    """Continue a release that was interrupted; where there is none, begin one."""
+    ledger: str | None = None
+    """A file that remembers released rows; one that lists other releases needs again=true."""
+    again: bool = False
+    """Release although the ledger lists other releases; budgets add up where they were of the same rows."""
+    key: str | None = None
+    """File of the secret key of the digests in the ledger; null: ~/.config/adept/key."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.neighbours not in MOVED:
+            raise ConfigurationError(f"neighbours must be one of {', '.join(MOVED)}, got {self.neighbours}")
+
+
+def run(config: SynthesizeConfig) -> CentralStatement:
+    """Synthesize a file; raises AdeptError for what the user can mend."""
+    options = CentralOptions(**{option.name: getattr(config, option.name) for option in fields(CentralOptions)})
+    check_labels(options, bool(config.label_set))
+    if config.epsilon is None:
+        raise ConfigurationError("epsilon must be given, got nothing: add epsilon=1")
+    synthesizer = Synthesizer.from_pretrained(
+        config.model_dir,
+        epsilon=config.epsilon,
+        label_set=config.label_set or (),
+        neighbours=config.neighbours,
+        max_records_per_person=config.max_records_per_person or 1,
+        cells=config.cells,
+        accept_private_model=config.accept_private_model,
+    )
+    if config.dry_run:
+        return preview_central(
+            synthesizer, config.input, config.output, options=options, statement_path=config.statement, tell=_tell
+        )
+    key = secret_key(config.key) if config.ledger or config.key else None
+    with (
+        closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
+        progress("counting", Inputs.of(config.input, config.format).estimate) as read,
+    ):
+        return synthesize_file(
+            synthesizer,
+            config.input,
+            config.output,
+            options=options,
+            statement_path=config.statement,
+            resume=config.resume,
+            ledger=ledger,
+            progress=Interruptible(read),
+            tell=_tell,
+        )
+
+
+def _tell(known: Known) -> None:
+    """Tell the curator what the release must not."""
+    sys.stderr.writelines(f"adept: not part of the release: {line}\n" for line in known.lines)
+
+
+def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
+    """Return what was written, what is guaranteed, and where it is stated; ``place`` is None for a dry run."""
+    protected = f"epsilon {words(statement.epsilon)} for each {statement.unit}"
+    most = statement.votes.votes_per_person
+    persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""
+    relation = "adding or removing it" if statement.votes.neighbours == ADD_OR_REMOVE else "replacing it"
+    count = "as many" if statement.records is None else str(statement.records)
+    done = f"{count} synthetic records" + (f": {output}" if place else " as asked for, or as the noisy counts say")
+    return [
+        done if place else f"would write {done}: dry run, nothing was released",
+        f"guaranteed: {protected}{persons}, central, for {relation}; labels {'private' if statement.label_set else 'left out'}",
+        f"the whole statement: {place}" if place else statement.text,
+    ]
+
+
+def main() -> int:
+    """Run ``adept synthesize`` from ``sys.argv``."""
+
+    def command(config: SynthesizeConfig) -> None:
+        statement = run(config)
+        place = None if config.dry_run else config.statement or config.output + STATEMENT
+        stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
+        stream.writelines(f"{line}\n" for line in summary(statement, output=config.output, place=place))
+        if not statement.stands_out:
+            stream.write("at this budget next to nothing can be said: no count stands out of the noise\n")
+        if not statement.training_data["public"]:
+            sys.stderr.write("adept: warning: the model was trained on text declared private; no epsilon covers it\n")
+
+    return execute("synthesize", SynthesizeConfig, command)

@@ -1,0 +1,234 @@
+"""The release of a whole file as synthetic records, under a central guarantee: counted once, and written from the released counts.
+
+*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or replacing a person's rows
+(``adept.mechanisms.votes``), however often a run is killed and resumed. *Proof*. (1) All that a run remembers of rows is their
+votes, counted by ``adept.synthesis.tally``, whose proof bounds what a person changes. Nothing that one row holds raises: a damaged
+one has no vote, a file may be empty, and the ledger refuses by what it lists, never by what it knows of a row. (2) Counts are
+released once, and stand in the journal before anything is visible; a run that finds them there draws nothing and reads no record.
+A run that was killed before has released nothing. (3) Rows, statement and standard output are functions of the released counts and
+of options. QED. What the curator should know of the rows goes to ``tell``, and is no part of the release.
+
+A *row* is what the file's format takes for one. In csv a quote that is never closed takes all that follows with it: let files be
+written by a program that knows the format. A parquet file, or a compressed one, is read as a whole or not at all.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from adept.data.files import Record
+from adept.errors import DataError, ReleaseRefused
+from adept.release.central_plan import BATCH, CentralOptions, CentralPlan, Known, plan_central
+from adept.release.central_statement import CentralStatement
+from adept.release.inputs import Inputs
+from adept.release.journal import Journal
+from adept.release.ledger import Ledger
+from adept.release.output import open_output
+from adept.release.publication import Publication
+from adept.release.publishing import Progress, Publishing, check_newest
+from adept.release.secret import row_digest
+from adept.synthesis.synthesizer import Release, Synthesizer
+from adept.synthesis.tally import Tally
+
+SAME = (
+    "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256", "model_sha256",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentralRun(Publishing[CentralStatement]):
+    """One run of a central release.
+
+    Attributes:
+        plan: what is released, and how.
+        tell: called with what the curator should know of the rows, once they are counted.
+    """
+
+    plan: CentralPlan
+    tell: Callable[[Known], None]
+
+    def drawn(self, records: Iterator[Record]) -> CentralStatement:
+        """Count and release, unless that was done, and write all rows under the temporary name."""
+        synthesizer, options = self.plan.synthesizer, self.plan.options
+        release = self._released(records)
+        rows = synthesizer.write(release, rows=options.rows)
+        written = 0
+        with open_output(self.publication, format=self.plan.format, columns=self.plan.columns) as output:
+            while part := list(islice(rows, BATCH)):
+                output.write([dict(zip(self.plan.columns, pair, strict=False)) for pair in part])
+                output.flush()
+                written += len(part)
+        return replace(
+            self.plan.statement(),
+            records=written,
+            output_sha256=output.sha256(),
+            stands_out=synthesizer.stands_out(release),
+        )
+
+    @property
+    def so_far(self) -> str:
+        """What was drawn, in a sentence."""
+        return "the noisy counts are drawn"
+
+    def _released(self, records: Iterator[Record]) -> Release:
+        """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
+        shape = (self.plan.synthesizer.cells.size, len(self.plan.synthesizer.labels))
+        for entry in self.journal.entries():
+            return Release(np.array(entry["counts"], dtype=np.int64).reshape(shape))
+        release = self.plan.synthesizer.release(self._counted(records))
+        self.journal.append({"records": 1, "counts": release.counts.reshape(-1).tolist()}, durable=True)
+        if self.publication.streaming:
+            self.show()
+        return release
+
+    def _counted(self, records: Iterator[Record]) -> Tally:
+        """Count all records; each is in the ledger before anything is drawn."""
+        claims = _Claims(self)
+        tally = self.plan.counted(claims.watched(records), claims if self.ledger else None)
+        self.tell(Known(tally, claims.again, claims.before))
+        return tally
+
+
+class _Claims:
+    """Claims rows in a run's ledger, and adds up what it knew of them."""
+
+    def __init__(self, run: CentralRun) -> None:
+        self._run, self.again, self.before = run, 0, 0.0
+        if run.ledger:
+            run.ledger.begin(run.journal.run, run.plan.statement(), run.publication.target)
+
+    def __call__(self, batch: list[Record]) -> None:
+        """Claim a batch of rows."""
+        if ledger := self._run.ledger:
+            name, digests = self._run.journal.run, [_digest(ledger.key or b"", record) for record in batch]
+            if known := ledger.claim(name, digests, always=True):
+                self.again += known
+                self.before = max(self.before, ledger.spent(digests, but=name))
+
+    def watched(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Pass records on, and say how many were read."""
+        for count, record in enumerate(records, start=1):
+            if self._run.progress and count % BATCH == 0:
+                self._run.progress(count)
+            yield record
+
+
+def _digest(key: bytes, record: Record) -> bytes:
+    """The digest of a row; that of an empty one where a value is nested too deeply to be written down: no failure may tell."""
+    try:
+        return row_digest(key, record)
+    except (RecursionError, ValueError):
+        return row_digest(key, {})
+
+
+def synthesize_file(
+    synthesizer: Synthesizer,
+    source: str,
+    target: str,
+    *,
+    options: CentralOptions,
+    statement_path: str | None = None,
+    resume: bool = False,
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    tell: Callable[[Known], None] = lambda known: None,
+) -> CentralStatement:
+    """Write synthetic records from ``source`` into ``target``, and the statement beside them.
+
+    Args:
+        synthesizer: what counts, releases and writes; its votes of a person are those of the options.
+        source: a file, a pattern of files, or ``-``.
+        target: a file, or ``-``.
+        options: what is read, and how many records are written.
+        statement_path: None stands for ``TARGET.privacy.json``.
+        resume: continue a release that was interrupted; where there is none, begin one. What was drawn is written without a look
+            at the input.
+        ledger: where rows are noted; one that lists other releases needs ``again``.
+        progress: called with how many records were read; its ``last_step`` is as for ``release_file``.
+        tell: called with what the curator should know of the rows: exact numbers, no part of the release.
+
+    Raises:
+        DataError: a file cannot be read or written, an output exists, or a run was interrupted.
+        ConfigurationError: options contradict each other.
+        ReleaseRefused: the ledger lists other releases.
+    """
+    inputs = Inputs.of(source, options.format)
+    others = (*inputs.files, *([ledger.path] if ledger else []))
+    publication = Publication.of(target, statement_path, card=False, others=others)
+    complete = publication.complete if resume else None
+    if complete is None:
+        publication.check_free(resume=resume)
+    plan = plan_central(synthesizer, inputs, target, options)
+    if complete is not None:
+        _check_same(plan, publication, complete)
+        if not publication.journal.exists():
+            publication.clear()
+            return _stated(plan, complete)
+    publication.make_directories()
+    with Journal(publication.journal) as journal:
+        run = CentralRun(publication, journal, ledger, progress, plan=plan, tell=tell)
+        if complete is not None:
+            run.tidy()
+            return _stated(plan, complete)
+        if journal.begun and not resume:
+            publication.refuse_to_restart("drew the noisy counts of its records")
+        if ledger:
+            check_newest(journal, ledger)
+            _check_first(ledger, journal.run)
+        journal.begin(plan.terms(publication, ledger=ledger is not None))
+        return run.finish(inputs.records(tolerant=True))
+
+
+def preview_central(
+    synthesizer: Synthesizer,
+    source: str,
+    target: str,
+    *,
+    options: CentralOptions,
+    statement_path: str | None = None,
+    tell: Callable[[Known], None] = lambda known: None,
+) -> CentralStatement:
+    """Return the statement of a release that is not made: options are checked, records counted, and nothing is drawn or written."""
+    inputs = Inputs.of(source, options.format)
+    Publication.of(target, statement_path, card=False, others=inputs.files).check_names()
+    plan = plan_central(synthesizer, inputs, target, options)
+    tell(Known(plan.counted(inputs.records(tolerant=True))))
+    return plan.statement()
+
+
+def _check_first(ledger: Ledger, run: str) -> None:
+    """Refuse a ledger that lists other releases: whether they were of the same rows, no answer may tell."""
+    if not ledger.again and (others := ledger.others(run)):
+        raise ReleaseRefused(
+            f"{ledger.path} lists {others} releases, and whether they were of these records must not be told by an answer; their "
+            "budgets may add up to this one's: add again=true, or keep a ledger for each file"
+        )
+
+
+def _check_same(plan: CentralPlan, publication: Publication, described: dict[str, Any]) -> None:
+    """Refuse another release than the one that is complete.
+
+    Raises:
+        DataError: naming the first difference.
+    """
+    asked = plan.statement().to_json()
+    for name in (*SAME, *(["records"] if plan.options.rows is not None else [])):
+        if asked.get(name) != described.get(name):
+            raise DataError(
+                f"{publication.target} is another release, complete, and is not overwritten ({name} was "
+                f"{described.get(name)!r}, and is {asked.get(name)!r}): choose another name"
+            )
+
+
+def _stated(plan: CentralPlan, described: dict[str, Any]) -> CentralStatement:
+    """The statement of a release that was complete before."""
+    return replace(
+        plan.statement(),
+        records=described["records"],
+        output_sha256=described["output_sha256"],
+        stands_out=described["stands_out"],
+        date=described["date"],
+    )

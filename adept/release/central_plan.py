@@ -1,0 +1,250 @@
+"""What a central release is going to be: what of a file is counted, and what is stated of it, fixed before a row is read."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from adept.data.corpus import Columns, find_label_column
+from adept.data.files import STANDARD_STREAM, Record, file_format
+from adept.errors import ConfigurationError
+from adept.mechanisms.guarantee import words
+from adept.release import cluster, facts
+from adept.release.central_statement import CentralStatement
+from adept.release.columns import ENGINES
+from adept.release.inputs import Inputs
+from adept.release.journal import Entry
+from adept.release.publication import Publication
+from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.tally import Tally
+
+TREATMENTS = ("vote", "drop")
+BATCH = 4096  # records that are read, and rows that are written, together
+
+
+@dataclass(kw_only=True)
+class CentralOptions(Columns):
+    """What is read of a file, and how many records are written."""
+
+    # --- Files
+    format: str | None = None
+    """Format of standard input and output: jsonl | csv | txt."""
+
+    # --- Labels
+    labels: str = "vote"
+    """What becomes of labels: vote (counted with the text, so that both are private) | drop."""
+
+    # --- Persons
+    person_column: str | None = None
+    """The column that says who contributed a record; the guarantee is then for persons. It is not written."""
+    max_records_per_person: int | None = None
+    """So many records of a person count; all further ones are left out without a word."""
+
+    # --- Texts
+    rows: int | None = None
+    """Synthetic records to write; null: as many as the noisy counts say."""
+
+    # --- Where it runs
+    engine: str = "local"
+    """Where records are counted: local | ray (a cluster, or processes on this machine)."""
+    workers: int | None = None
+    """Processes of engine=ray; null: one for each CPU of the cluster."""
+
+    def __post_init__(self) -> None:
+        if self.labels not in TREATMENTS:
+            raise ConfigurationError(f"labels must be one of {', '.join(TREATMENTS)}, got {self.labels}")
+        if self.engine not in ENGINES:
+            raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
+        for name in ("max_records_per_person", "workers"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if (self.person_column is None) != (self.max_records_per_person is None):
+            raise ConfigurationError(
+                "person_column and max_records_per_person must be given together: add the other one"
+            )
+        columns = [self.text_column, self.person_column, *([self.label] if self.labels == "vote" else [])]
+        if len(set(columns)) < len(columns):
+            raise ConfigurationError("text_column, label_column and person_column must be different columns")
+
+    @property
+    def label(self) -> str:
+        """The label's column: fixed before the file is read."""
+        return find_label_column({"intent": None}, self.label_column) or ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the curator should know of the rows, and nobody else.
+
+    Attributes:
+        tally: the counts without noise, with notes of rows that have no vote.
+        again: rows that the ledger knew.
+        before: the largest budget that was spent on one of them.
+    """
+
+    tally: Tally
+    again: int = 0
+    before: float = 0.0
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the lines to be told, exact numbers in them."""
+        notes = self.tally.notes
+        parts = [
+            (notes.no_text, "have no text (text_column= names its column)"),
+            (notes.outside, "have a label outside label_set, or none (label_column= names its column)"),
+            (notes.nobody, "name no person"),
+            (notes.excess, "are one too many of their person"),
+        ]
+        missing = "; ".join(f"{count} {what}" for count, what in parts if count)
+        counted = f"{notes.rows} rows read, {int(self.tally.counts.sum())} counted{': ' if missing else ''}{missing}"
+        again = f"{self.again} different rows are in the ledger already, with epsilon {words(self.before)} in all"
+        return [counted, *([again] if self.again else [])]
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Turns a batch of records into votes: all that is drawn of them, by a worker too, is where each one counts."""
+
+    synthesizer: Synthesizer
+    options: CentralOptions
+
+    def draw(self, batch: Sequence[Record]) -> Entry:
+        """Return the cells of a batch; nothing random is in it."""
+        texts = [record.get(self.options.text_column) for record in batch]
+        labels = [record.get(self.options.label) for record in batch] if self.options.labels == "vote" else None
+        return {"votes": self.synthesizer.vote(texts, labels)}
+
+    def votes(self, parts: Iterator[list[Record]]) -> Iterator[tuple[list[Record], list[int]]]:
+        """Pair batches with their votes, here or on a cluster."""
+        if self.options.engine == "ray":
+            drawn = cluster.drawn(self, ((part, None) for part in parts), workers=self.options.workers)
+            return ((part[0], entry["votes"]) for part, entry in drawn)
+        return ((part, self.draw(part)["votes"]) for part in parts)
+
+
+@dataclass(frozen=True)
+class CentralPlan:
+    """A release before its first record.
+
+    Attributes:
+        synthesizer: what counts, releases and writes.
+        inputs: where records come from.
+        options: what of them is read.
+        format: of the output.
+        date: the day.
+    """
+
+    synthesizer: Synthesizer
+    inputs: Inputs
+    options: CentralOptions
+    format: str
+    date: str
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the output."""
+        return [self.options.text_column, *([self.options.label] if self.options.labels == "vote" else [])]
+
+    @cached_property
+    def cells_sha256(self) -> str:
+        """The digest of what a cell means: codewords, and the texts that may be written."""
+        cells = self.synthesizer.cells
+        digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
+        for text in cells.texts:
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+        return digest.hexdigest()
+
+    @cached_property
+    def model_sha256(self) -> str:
+        """The digest of the weights."""
+        return facts.model_sha256(self.synthesizer.model)
+
+    def terms(self, publication: Publication, *, ledger: bool) -> dict[str, Any]:
+        """Return what must be the same for an interrupted release to be continued: options, and nothing of a record."""
+        synthesizer, votes = self.synthesizer, self.synthesizer.votes
+        return {
+            "output": publication.target,
+            "input": list(self.inputs.locations),
+            "ledger": ledger,
+            "format_written": self.format,
+            "columns": self.columns,
+            "rows": self.options.rows,
+            "person_column": self.options.person_column,
+            "epsilon": votes.epsilon,
+            "neighbours": votes.neighbours,
+            "votes_per_person": votes.votes_per_person,
+            "label_set": list(synthesizer.labels),
+            "cells": synthesizer.cells.size,
+            "cells_sha256": self.cells_sha256,
+            "model": facts.model_fingerprint(synthesizer.model, synthesizer.tokenizer),
+            "versions": facts.drawing_versions(),
+        }
+
+    def statement(self) -> CentralStatement:
+        """Return what is guaranteed, as far as it is known before anything is released."""
+        synthesizer = self.synthesizer
+        labels = tuple(label for label in synthesizer.labels if label is not None)
+        return CentralStatement(
+            votes=synthesizer.votes,
+            records=self.options.rows,
+            label_set=labels or None,
+            persons=self.options.person_column is not None,
+            cells=synthesizer.cells.size,
+            cells_sha256=self.cells_sha256,
+            training_data=facts.origin(synthesizer.model.training_data)
+            | {"packaged": facts.is_packaged(synthesizer.model)},
+            model_sha256=self.model_sha256,
+            versions=facts.versions(),
+            date=self.date,
+        )
+
+    def counted(self, records: Iterator[Record], claim: Callable[[list[Record]], None] | None = None) -> Tally:
+        """Count the votes of all records; ``claim`` is called with every batch before it is counted."""
+        tally = self.synthesizer.tally()
+        parts = iter(lambda: list(islice(records, BATCH)), [])
+        for part, votes in Counter(self.synthesizer, self.options).votes(_told(parts, claim)):
+            persons = (
+                [record.get(self.options.person_column) for record in part] if self.options.person_column else None
+            )
+            tally.add(votes, persons)
+        return tally
+
+
+def _told(parts: Iterator[list[Record]], claim: Callable[[list[Record]], None] | None) -> Iterator[list[Record]]:
+    for part in parts:
+        if claim:
+            claim(part)
+        yield part
+
+
+def plan_central(synthesizer: Synthesizer, inputs: Inputs, target: str, options: CentralOptions) -> CentralPlan:
+    """Decide what a release is going to be, without a look at any record.
+
+    Raises:
+        DataError: the format of input or output is unknown.
+        ConfigurationError: options contradict each other.
+    """
+    written = file_format(target, options.format if target == STANDARD_STREAM else None)
+    for location in inputs.locations:
+        file_format(location, inputs.format if location == STANDARD_STREAM else None)
+    check_labels(options, synthesizer.labels != (None,))
+    if written == "txt" and options.labels == "vote":
+        raise ConfigurationError("labels must be drop for a txt output, which holds text alone: write jsonl or csv")
+    if (options.max_records_per_person or 1) != synthesizer.votes.votes_per_person:
+        raise ConfigurationError(
+            f"max_records_per_person must be the synthesizer's {synthesizer.votes.votes_per_person}, "
+            f"got {options.max_records_per_person}"
+        )
+    return CentralPlan(synthesizer, inputs, options, written, datetime.now(UTC).date().isoformat())
+
+
+def check_labels(options: CentralOptions, given: bool) -> None:
+    """Refuse votes for labels without a label set, and a label set that nothing votes for."""
+    if (options.labels == "vote") != given:
+        raise ConfigurationError(
+            "label_set must name the public labels, or be left out with labels=drop: a set read off private data would leak"
+        )

@@ -1,0 +1,187 @@
+"""The statement beside synthetic records: what is guaranteed, to whom, and nothing that tells of one record.
+
+Every field is a public option, or computed from released counts: no number of records that were read, no digest of the input, and
+no time that a run took. The date is that of the day on which it began.
+"""
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from adept.mechanisms.certificate import Part, laplace_part
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.votes import MOVED, Votes
+from adept.release.checker import statement_sha256
+from adept.release.wording import listed, origin
+
+NOT_HIDDEN = (
+    "that a file was read and this was written from it",
+    "what the model learned from its training text",
+    "how long a run takes, for whoever watches it",
+)
+NOTHING = (
+    "No count stands out of what noise alone makes: at this budget next to nothing can be said about such a file, and what is "
+    "written says little more than the public texts do."
+)
+LOCAL = (
+    "dim", "clip", "clip_norm", "top", "label_keep_probability", "shuffled_here", "shuffled_records", "shuffled_smallest",
+    "central_epsilon", "central_delta",
+)  # fmt: skip
+"""Fields of a statement that speak of local releases."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentralStatement:
+    """What was released of a whole file.
+
+    Attributes:
+        votes: what released it.
+        records: synthetic records that were written; None before they are.
+        label_set: public labels; None where labels were left out.
+        persons: did a column say who contributed each record.
+        cells: K, codewords.
+        cells_sha256: what each of them means.
+        training_data: where the model's text comes from.
+        model_sha256: of the weights.
+        versions: of what drew and wrote it.
+        date: the day on which the run began.
+        output_sha256: of the output.
+        stands_out: does any released count say more than noise would.
+    """
+
+    votes: Votes
+    records: int | None
+    label_set: tuple[str, ...] | None
+    persons: bool
+    cells: int
+    cells_sha256: str
+    training_data: dict[str, Any]
+    model_sha256: str
+    versions: dict[str, str]
+    date: str
+    output_sha256: str | None = None
+    stands_out: bool = True
+
+    @property
+    def mechanism(self) -> str:
+        """What released the counts."""
+        return self.votes.name
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """That of a person, or of a record where there are no persons."""
+        return self.votes.guarantee()
+
+    @property
+    def epsilon(self) -> float:
+        """The budget of a person, or of a record."""
+        return self.votes.epsilon
+
+    @property
+    def delta(self) -> float:
+        """None is spent."""
+        return 0.0
+
+    @property
+    def unit(self) -> str:
+        """Whom the guarantee protects."""
+        return "person" if self.persons else "record"
+
+    @property
+    def counted(self) -> int:
+        """How many times epsilon is spent where one record is replaced by another: it is removed, and the other one added."""
+        return 2 // MOVED[self.votes.neighbours]
+
+    @property
+    def certificate(self) -> list[Part]:
+        """Sensitivity and scale of the counts, from which epsilon follows."""
+        scale, epsilon = self.votes.scale, Fraction(self.votes.epsilon)
+        return [laplace_part("counts", epsilon=epsilon, sensitivity=self.votes.sensitivity, scale=scale)]
+
+    @property
+    def text(self) -> str:
+        """The statement in words."""
+        return " ".join(
+            [
+                self.guarantee.text,
+                self._who(),
+                "Text and label of a record are one vote, so that both are private."
+                if self.label_set
+                else "Labels were left out.",
+                "Every text here is a public text of the model, and none was copied from a record; which of them stand here, "
+                "how often and with what label follows from the released counts alone.",
+                *([] if self.stands_out else [NOTHING]),
+                self.composition,
+                f"The guarantee asks to trust whoever held the file. Not hidden: {listed(list(NOT_HIDDEN))}.",
+                origin(self.training_data),
+            ]
+        )
+
+    def _who(self) -> str:
+        """Whose records count as one person's, and how many of them."""
+        most = self.votes.votes_per_person
+        if not self.persons:
+            return (
+                "The guarantee is for one record: whoever contributed m records is protected with m times this epsilon."
+            )
+        return (
+            f"The guarantee is for one person, which is one name in a column that the curator chose: at most {most} of a person's "
+            "records were counted, and all others left out."
+        )
+
+    @property
+    def composition(self) -> str:
+        """What several releases of the same records come to."""
+        both = (
+            f"for a local release of epsilon e of the same records, beside this one: e + {words(self.counted * self.epsilon)} "
+            "for replacing one record, where the number of records is public"
+        )
+        return f"Budgets of central releases of the same records add up, for the same neighbours; {both}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values, and the certificate with their digest."""
+        described = self._fields() | {"certificate": {"parts": self.certificate}}
+        described["certificate"]["statement_sha256"] = statement_sha256(described)
+        return described
+
+    def _fields(self) -> dict[str, Any]:
+        """The fields as JSON values; what does not apply is null."""
+        guarantee, votes = self.guarantee, self.votes
+        return {
+            "mechanism": self.mechanism,
+            "mechanism_options": asdict(votes),
+            "claimed_epsilon": guarantee.claimed_epsilon,
+            "epsilon": guarantee.epsilon,
+            "text_epsilon": votes.epsilon,
+            "label_epsilon": votes.epsilon if self.label_set else None,
+            "delta": self.delta,
+            "person_epsilon": votes.epsilon if self.persons else None,
+            "person_delta": self.delta if self.persons else None,
+            "max_records_per_person": votes.votes_per_person if self.persons else None,
+            "holds": guarantee.holds,
+            "exact": guarantee.exact,
+            "private_model": self.training_data.get("public") is not True,
+            "sensitivity": guarantee.sensitivity,
+            "scale": guarantee.scale,
+            "size": self.cells * len(self.label_set or (None,)),
+            "codebook_sha256": self.cells_sha256,
+            "unit": self.unit,
+            "neighbours": votes.neighbours,
+            "not_hidden": list(NOT_HIDDEN),
+            "trust": "central",
+            "records": self.records,
+            "samples": 1,
+            "labels": "vote" if self.label_set else "drop",
+            "label_set": list(self.label_set) if self.label_set else None,
+            "kept_columns": [],
+            "stands_out": self.stands_out,
+            "composition": self.composition,
+            "training_data": self.training_data,
+            "model_sha256": self.model_sha256,
+            "output_sha256": self.output_sha256,
+            "date": self.date,
+            "simulated": False,
+            "versions": self.versions,
+            "statement": self.text,
+            **dict.fromkeys(LOCAL),
+        }

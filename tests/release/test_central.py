@@ -1,0 +1,460 @@
+"""A central release: nothing but the released counts tells of a record, and they are drawn once however often a run is killed."""
+
+import json
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lost_power import Recorder, State, restore, states
+from tiny import Run
+
+from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.mechanisms import Votes
+from adept.mechanisms.votes import Counts
+from adept.release import checker
+from adept.release.central import preview_central, synthesize_file
+from adept.release.central_plan import CentralOptions, Known
+from adept.release.central_statement import CentralStatement
+from adept.release.checker import Refused, statement_sha256
+from adept.release.journal import Journal
+from adept.release.ledger import Ledger
+from adept.rewriting.loading import load_model
+from adept.synthesis.synthesizer import Synthesizer
+
+KEY = b"k" * 32
+LABELS = ["fare", "flight", "weather"]
+OPTIONS = CentralOptions()
+FILE = [{"text": f"a fare to boston {i % 9}", "intent": LABELS[i % 3], "user": f"u{i % 7}"} for i in range(40)]
+
+
+@pytest.fixture(scope="module")
+def synthesizer(topic_run: Path) -> Synthesizer:
+    return Synthesizer(*load_model(topic_run), votes=Votes(epsilon=2.0), label_set=LABELS, cells=16)
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    return written(tmp_path / "in.jsonl", FILE)
+
+
+def written(path: Path, records: list[dict[str, Any]], *, further: str = "") -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records) + further)
+    return path
+
+
+def released(synthesizer: Synthesizer, given: Path, out: Path, **options: Any) -> CentralStatement:
+    return synthesize_file(synthesizer, str(given), str(out), **{"options": OPTIONS} | options)
+
+
+def said(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(f"{out}.privacy.json").read_text())
+    return found
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def test_synthetic_records_and_their_statement(synthesizer: Synthesizer, given: Path, tmp_path: Path) -> None:
+    out, told = tmp_path / "out.jsonl", list[Known]()
+    statement = released(synthesizer, given, out, tell=told.append)
+    assert {row["text"] for row in rows(out)} <= set(synthesizer.cells.texts)
+    assert {row["intent"] for row in rows(out)} <= set(LABELS)
+    assert said(out) == json.loads(json.dumps(statement.to_json()))
+    assert said(out)["records"] == len(rows(out))
+    assert (said(out)["trust"], said(out)["unit"], said(out)["neighbours"]) == ("central", "record", "add_or_remove")
+    assert told[0].tally.counts.sum() == len(FILE)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl", "out.jsonl.privacy.json"]
+
+
+@pytest.mark.parametrize("neighbours", ["add_or_remove", "replace"])
+@pytest.mark.parametrize("most", [None, 4])
+def test_the_certificate_holds_and_a_changed_one_does_not(
+    topic_run: Path, given: Path, tmp_path: Path, neighbours: str, most: int | None
+) -> None:
+    votes = Votes(epsilon=0.7, neighbours=neighbours, votes_per_person=most or 1)
+    made = Synthesizer(*load_model(topic_run), votes=votes, label_set=LABELS, cells=16)
+    persons = CentralOptions(person_column="user" if most else None, max_records_per_person=most)
+    released(made, given, out := tmp_path / "out.jsonl", options=persons)
+    statement, part = said(out), {"sensitivity": str(votes.sensitivity), "scale": str(votes.sensitivity)}
+    assert "imply epsilon 0.7" in checker.check(f"{out}.privacy.json")[0]
+    changes: list[dict[str, Any]] = [
+        {"epsilon": 0.35},
+        {"text_epsilon": 0.35},
+        {"trust": "local"},
+        {"neighbours": "replace" if neighbours == "add_or_remove" else "add_or_remove"},
+        {"max_records_per_person": 2},
+        {"scale": votes.scale / 2},
+        {"certificate": {"parts": [statement["certificate"]["parts"][0] | part]}},
+        {"certificate": {"parts": [statement["certificate"]["parts"][0] | {"of": "text"}]}},
+    ]
+    for change in changes:
+        changed = statement | change
+        changed["certificate"]["statement_sha256"] = statement_sha256(changed)
+        (tmp_path / "changed.privacy.json").write_text(json.dumps(changed))
+        with pytest.raises(Refused):
+            checker.check(str(tmp_path / "changed.privacy.json"), str(out))
+
+
+# --- Nothing but the released counts tells of a record
+
+ODD = [
+    '{"text": "a fare", "intent": "unheard of", "user": "u1"}',
+    '{"text": "a fare", "user": "u1"}',
+    '{"text": 3, "intent": "fare", "user": "u1"}',
+    '{"intent": "fare", "user": "u1"}',
+    '{"text": "a fare", "intent": "fare"}',
+    '{"text": "a fare", "intent": ["fare"], "user": {"a": 1}}',
+    '{"text": "' + "a" * 5000 + '", "intent": "fare", "user": 1.5}',
+    '{"text": "\\ud800 \\u0000", "intent": "fare", "user": "u1"}',
+    "no json",
+    "[1]",
+    "[" * 100_000,
+    '{"text": "a", "text": "b", "intent": "fare"}',
+    '{"text": ' + "9" * 5000 + "}",
+]
+
+
+def seen(adept_here: Run, place: Path, *, topic_run: Path) -> list[object]:
+    """All that a command shows to anybody but the curator: exit status, standard output, and every file, byte by byte."""
+    options = ["label_set=[fare,flight,weather]", "person_column=user", "max_records_per_person=2", "epsilon=2"]
+    done = adept_here(
+        "synthesize", f"model_dir={topic_run}", "input=in.jsonl", "output=out.jsonl", "ledger=ledger.db", *options
+    )
+    files = {path.name: path.read_bytes() for path in place.iterdir() if path.name.startswith("out.")}
+    return [done.returncode, done.stdout, *sorted(files.items())]
+
+
+def test_all_that_is_shown_is_a_function_of_the_released_counts(
+    adept_here: Run, topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same released counts, files that differ in a record, whatever is in it, lead to the same bytes."""
+
+    def same(self: Votes, counts: Counts) -> Counts:
+        return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)
+
+    monkeypatch.setattr(Votes, "privatize", same)
+    variants = [FILE, FILE[1:], FILE * 3, FILE[:1], []]
+    found = []
+    for number, (records, further) in enumerate([*((v, "") for v in variants), *((FILE, odd + "\n") for odd in ODD)]):
+        (place := tmp_path / str(number)).mkdir()
+        written(place / "in.jsonl", records, further=further)
+        monkeypatch.chdir(place)
+        found.append(seen(adept_here, place, topic_run=topic_run))
+    assert found[0][0] == 0
+    assert len(found[0]) == 4
+    assert [number for number, one in enumerate(found) if one != found[0]] == []
+
+
+def test_a_statement_that_counts_records_would_be_seen(
+    adept_here: Run, topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted defect of the test above."""
+    monkeypatch.setattr(Votes, "privatize", lambda self, counts: counts)
+    found = []
+    for number, records in enumerate((FILE, FILE[1:])):
+        (place := tmp_path / str(number)).mkdir()
+        written(place / "in.jsonl", records)
+        monkeypatch.chdir(place)
+        found.append(seen(adept_here, place, topic_run=topic_run))
+    assert found[0] != found[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("in.csv", b'text,intent\n"a ""b,fare\na fare,fare,fare\n\xff,fare\n'),
+        ("in.txt", b"\xff\n\xe3\x80\n"),
+        ("in.csv", b""),
+    ],
+)
+def test_what_a_record_holds_refuses_no_file(topic_run: Path, tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    made = Synthesizer(*load_model(topic_run), votes=Votes(epsilon=2.0), cells=16)
+    assert (
+        released(made, tmp_path / name, tmp_path / "out.txt", options=CentralOptions(labels="drop")).records is not None
+    )
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_an_empty_file_is_released_like_any_other(
+    synthesizer: Synthesizer, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.jsonl").touch()
+    monkeypatch.setattr(Votes, "privatize", lambda self, counts: counts)
+    statement = released(synthesizer, tmp_path / "in.jsonl", out := tmp_path / f"out.{ending}")
+    assert (statement.records, statement.stands_out) == (0, False)
+    assert "next to nothing can be said" in statement.text
+    if ending == "parquet":
+        from pyarrow import parquet
+
+        assert parquet.read_table(out).column_names == ["text", "intent"]
+
+
+def test_a_record_that_cannot_be_read_has_no_vote(
+    synthesizer: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, told = type(synthesizer.cells).vote, list[Known]()
+
+    def fails(self: Any, texts: list[str]) -> Any:
+        if any(text.endswith("3") for text in texts):
+            raise RuntimeError("a bug that one record meets")
+        return real(self, texts)
+
+    monkeypatch.setattr(type(synthesizer.cells), "vote", fails)
+    released(synthesizer, given, tmp_path / "out.jsonl", tell=told.append)
+    failing = sum(record["text"].endswith("3") for record in FILE)
+    assert told[0].tally.counts.sum() == len(FILE) - failing
+    assert told[0].tally.notes.no_text == failing
+
+
+def test_rows_beyond_a_persons_are_left_out(topic_run: Path, given: Path, tmp_path: Path) -> None:
+    votes = Votes(epsilon=2.0, votes_per_person=2)
+    made, told = Synthesizer(*load_model(topic_run), votes=votes, label_set=LABELS, cells=16), list[Known]()
+    persons = CentralOptions(person_column="user", max_records_per_person=2, rows=5)
+    released(made, given, tmp_path / "out.jsonl", options=persons, tell=told.append)
+    assert (told[0].tally.counts.sum(), told[0].tally.notes.excess) == (14, len(FILE) - 14)
+    assert len(rows(tmp_path / "out.jsonl")) == 5
+    assert said(tmp_path / "out.jsonl")["person_epsilon"] == 2.0
+    assert "user" not in (tmp_path / "out.jsonl").read_text()
+
+
+# --- Drawn once
+
+
+def forked(action: Callable[[], object]) -> int:
+    """Run an action in a child process; returns its exit status."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            action()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def killed_at(patch: pytest.MonkeyPatch, owner: Any, name: str, *, before: bool) -> None:
+    """End the process when something is called, before or after it is done."""
+    real = getattr(owner, name)
+
+    def dies(*arguments: Any, **named: Any) -> Any:
+        if not before:
+            real(*arguments, **named)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    patch.setattr(owner, name, dies)
+
+
+KILLS = [
+    (Journal, "append", True, 2),  # drawn, seen by nobody, and lost
+    (Journal, "append", False, 1),
+    (Synthesizer, "write", True, 1),
+    (Synthesizer, "stands_out", True, 1),
+    (Journal, "finish", True, 1),  # everything has its name
+    (Journal, "remove", True, 1),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "before", "draws"), KILLS)
+def test_a_run_that_is_killed_never_draws_twice(
+    synthesizer: Synthesizer,
+    given: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    before: bool,
+    draws: int,
+) -> None:
+    """What is in the journal is what is published; the input is not even looked at again."""
+    log, real, out = tmp_path / "draws", Votes.privatize, tmp_path / "out.jsonl"
+
+    def logged(self: Votes, counts: Counts) -> Counts:
+        with log.open("a") as stream:
+            stream.write("drawn\n")
+        return real(self, counts)
+
+    monkeypatch.setattr(Votes, "privatize", logged)
+
+    def killed() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            killed_at(patch, owner, name, before=before)
+            released(synthesizer, given, out)
+
+    assert forked(killed) == -signal.SIGKILL
+    with Journal(Path(f"{out}.journal")) as journal:
+        drawn = list(journal.entries())
+    seen = out.read_bytes() if out.exists() else None
+    if drawn:
+        with pytest.raises(DataError, match=r"exists and is not overwritten|drew the noisy counts"):
+            released(synthesizer, given, out)
+        given.rename(tmp_path / "elsewhere")
+    statement = released(synthesizer, given, out, resume=True)
+    assert log.read_text().count("drawn") == draws
+    if drawn:
+        assert statement.records == max(0, sum(drawn[0]["counts"]))
+    assert seen in (None, out.read_bytes())
+    assert not list(tmp_path.glob("out.jsonl.*journal")) + list(tmp_path.glob("*.partial"))
+    again = released(synthesizer, given, out, resume=True)
+    assert json.loads(json.dumps(again.to_json())) == said(out)
+    assert log.read_text().count("drawn") == draws
+
+
+def test_a_power_cut_at_any_moment_leaves_one_draw(
+    synthesizer: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """States that a disk may be left in are continued; what could be read before is what is there in the end."""
+    (place := tmp_path / "run").mkdir()
+    out = place / "out.jsonl"
+    recorder = Recorder(place, ledger="", seen=lambda: out.read_bytes() if out.exists() else b"")
+    with monkeypatch.context() as patch:
+        recorder.begin()
+        recorder.watch(patch)
+        released(synthesizer, given, out)
+    whole, found = out.read_bytes(), list(distinct(recorder))
+    assert len(found) > 10
+    for state, seen in found:
+        shutil.rmtree(place)
+        restore(state, place)
+        if journals := [name for name in state[0] if name.endswith(".journal")]:
+            with Journal(place / journals[0]) as journal:
+                drawn = journal.begun
+        released(synthesizer, given, out, resume=True)
+        if seen or (journals and drawn):
+            assert out.read_bytes() == whole
+
+
+def distinct(recorder: Recorder) -> Iterator[tuple[State, bytes]]:
+    """Some states of every moment, each once, with what had been seen by then."""
+    done, rng = set(), random.Random(0)
+    for moment in recorder.moments:
+        for names, contents in states(moment, rng, most=2):
+            key = repr(sorted((name, contents.get(number)) for name, number in names.items()))
+            if key not in done:
+                done.add(key)
+                yield (names, contents), moment.seen
+
+
+def test_another_release_is_not_continued(synthesizer: Synthesizer, given: Path, tmp_path: Path) -> None:
+    released(synthesizer, given, out := tmp_path / "out.jsonl", options=CentralOptions(rows=7))
+    with pytest.raises(DataError, match="records was 7, and is 8"):
+        released(synthesizer, given, out, options=CentralOptions(rows=8), resume=True)
+    assert released(synthesizer, given, out, options=CentralOptions(rows=7), resume=True).records == 7
+
+
+# --- Ledger
+
+
+def test_a_ledger_refuses_by_what_it_lists_and_never_by_a_row(
+    synthesizer: Synthesizer, given: Path, tmp_path: Path
+) -> None:
+    place, told = str(tmp_path / "ledger.db"), list[Known]()
+    others = written(tmp_path / "others.jsonl", [{"text": "nobody else's", "intent": "fare"}])
+    with closing(Ledger(place, key=KEY)) as ledger:
+        released(synthesizer, given, tmp_path / "a.jsonl", ledger=ledger, tell=told.append)
+        messages = []
+        for source in (given, others):
+            with pytest.raises(ReleaseRefused, match="lists 1 releases") as refused:
+                released(synthesizer, source, tmp_path / "b.jsonl", ledger=ledger)
+            messages.append(str(refused.value))
+        assert messages[0] == messages[1]
+    with closing(Ledger(place, key=KEY, again=True)) as ledger:
+        released(synthesizer, given, tmp_path / "b.jsonl", ledger=ledger, tell=told.append)
+        assert [known.again for known in told] == [0, len({json.dumps(record) for record in FILE})]
+        assert told[1].before == 4.0
+        assert "in the ledger already, with epsilon 4 in all" in told[1].lines[-1]
+        assert ledger.sum().epsilon == 8.0  # replacing a record, by two releases of 2 for adding or removing one
+        assert [entry.counted for entry in ledger.entries()] == [2, 2]
+
+
+def test_local_and_central_budgets_of_a_row_add_up(
+    topic_run: Path, synthesizer: Synthesizer, given: Path, tmp_path: Path
+) -> None:
+    from adept.mechanisms import LearnedCodebook
+    from adept.release.columns import ReleaseOptions
+    from adept.release.file import release_file
+    from adept.rewriting.rewriter import Rewriter
+
+    local = Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=3.0))
+    replaced = Synthesizer(
+        *load_model(topic_run), votes=Votes(epsilon=0.5, neighbours="replace"), label_set=LABELS, cells=16
+    )
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY, again=True)) as ledger:
+        options = ReleaseOptions(labels="drop")
+        release_file(local, str(given), str(tmp_path / "local.jsonl"), options=options, key=KEY, ledger=ledger)
+        released(synthesizer, given, tmp_path / "a.jsonl", ledger=ledger)
+        assert ledger.sum().epsilon == 3.0 + 2 * 2.0
+        released(replaced, given, tmp_path / "b.jsonl", ledger=ledger)
+        assert ledger.sum().epsilon == 3.0 + 2 * 2.0 + 0.5
+
+
+def test_a_ledger_of_an_earlier_version_counts_every_budget_once(tmp_path: Path) -> None:
+    import sqlite3
+
+    Ledger(place := str(tmp_path / "ledger.db"), key=KEY).close()
+    with closing(sqlite3.connect(place)) as database:
+        database.executescript(
+            "DROP INDEX releases_again; ALTER TABLE releases DROP COLUMN counted; UPDATE adept SET version = 2;"
+            "INSERT INTO releases VALUES ('r', 't', NULL, 'l1', 3.0, 0.0, 'm', 'o', 0);"
+            "INSERT INTO released_rows VALUES (x'00', 'r', 1);"
+        )
+    with closing(Ledger(place, key=KEY)) as ledger:
+        assert ledger.sum().epsilon == 3.0
+        assert [entry.counted for entry in ledger.entries()] == [1]
+
+
+# --- What is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels": "copy"}, "labels must be one of vote, drop"),
+        ({"max_records_per_person": 0, "person_column": "user"}, "max_records_per_person must be at least 1, got 0"),
+        ({"max_records_per_person": 2}, "must be given together"),
+        ({"person_column": "user"}, "must be given together"),
+        ({"person_column": "text", "max_records_per_person": 2}, "must be different columns"),
+        ({"engine": "spark"}, "engine must be one of local, ray"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        CentralOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "target", "message"),
+    [
+        ({"labels": "drop"}, "out.jsonl", "label_set must name the public labels"),
+        ({}, "out.txt", "labels must be drop for a txt output"),
+        ({"person_column": "user", "max_records_per_person": 3}, "out.jsonl", "must be the synthesizer's 1, got 3"),
+        ({"rows": -1}, "out.jsonl", "rows must be"),
+    ],
+)
+def test_what_cannot_be_released_is_refused_before_anything_is_drawn(
+    synthesizer: Synthesizer, given: Path, tmp_path: Path, options: dict[str, Any], target: str, message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        released(synthesizer, given, tmp_path / target, options=CentralOptions(**options))
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_a_dry_run_draws_nothing_and_says_how_many_would_count(
+    synthesizer: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Votes, "privatize")
+    told = list[Known]()
+    out = str(tmp_path / "out.jsonl")
+    statement = preview_central(synthesizer, str(given), out, options=OPTIONS, tell=told.append)
+    assert statement.records is None
+    assert told[0].lines == ["40 rows read, 40 counted"]
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
