@@ -30,9 +30,9 @@ class Uses:
     """
 
     def __init__(self, model_dir: Path) -> None:
-        self._plain = Rewriter.from_pretrained(model_dir, mechanism=SqrtNLaplace(epsilon=8.0), batch_size=2)
+        self._plain = Rewriter.from_pretrained(model_dir, mechanism=SqrtNLaplace(epsilon=8.0), batch_size=64)
         joint = JointResponse(mechanism=LearnedCodebook(epsilon=2.0), labels=LABELS)
-        self._joint = Rewriter.from_pretrained(model_dir, mechanism=joint, batch_size=2)
+        self._joint = Rewriter.from_pretrained(model_dir, mechanism=joint, batch_size=64)
 
     def attempt(self, path: Path, directory: Path, number: int) -> int:
         """Use a file in every way; returns how many of them were refused.

@@ -72,6 +72,7 @@ class Play:
             Route("/api/files/{key}/release", self.release, methods=["POST"]),
             Route("/api/files/{key}/{part}", self.part),
             Route("/runs/{name}", self.report),
+            Route("/runs/{name}/picture", self.picture),
             Mount("/static", StaticFiles(packages=[("adept.web", "static")])),
         ]
         handlers = {AdeptError: _refusal, Exception: _failure}
@@ -163,6 +164,11 @@ class Play:
         """The page of an earlier comparison, in which nothing runs and nothing is loaded."""
         content = await to_thread.run_sync(results.report, self.runs, request.path_params["name"])
         return HTMLResponse(content, headers={"Content-Security-Policy": SANDBOXED})
+
+    async def picture(self, request: Request) -> Response:
+        """The figure of an earlier result, in which nothing runs either."""
+        content = await to_thread.run_sync(results.picture, self.runs, request.path_params["name"])
+        return Response(content, media_type="image/svg+xml", headers={"Content-Security-Policy": SANDBOXED})
 
     async def _release(self, dropped: Dropped, choices: Choices) -> None:
         def progress(count: int) -> None:

@@ -122,5 +122,6 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
 def guesses(probability: float) -> str:
     """Say a bound on a probability as guesses that are right, never fewer than it allows."""
     if probability > 0.5:
-        return f"{math.ceil(1000 * probability):,} guesses in 1,000"
+        most = 100 if probability <= 0.99 else 1000
+        return f"{math.ceil(most * probability):,} guesses in {most:,}"
     return f"1 guess in {math.floor(1 / probability):,}"

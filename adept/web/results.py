@@ -1,14 +1,17 @@
-"""What earlier commands left in their ``output_dir``: pages of comparisons, audits and attacks, shown as they are."""
+"""What earlier commands left in their ``output_dir``: pages of comparisons, audits, attacks and studies, shown as they are."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from adept.errors import DataError
 
-KINDS = {"report.html": "comparison", "result.json": "result"}
+REPORT, RESULT = "report.html", "result.json"
 MOST = 50  # runs that are listed
+CHECKS = ("name", "verdict", "evidence")
+ATTACKS = ("attack", "knows", "success", "words")
 
 
 @dataclass(frozen=True)
@@ -17,22 +20,32 @@ class Run:
 
     Attributes:
         name: below the directory of runs.
-        kind: "comparison", "audit" or "attack".
+        kind: "comparison", "audit", "attack", "study" or "result".
         page: the report's file, for a comparison.
-        rows: (what, value) of the others.
+        picture: a figure's file.
+        sentence: what was found.
+        wrong: was a claim found to be false.
+        rows: (what, value).
+        headings: of ``table``.
+        table: an audit's checks, those that failed first, or what each attack came to.
     """
 
     name: str
     kind: str
-    page: Path | None
-    rows: list[tuple[str, str]]
+    page: Path | None = None
+    picture: Path | None = None
+    sentence: str = ""
+    wrong: bool = False
+    rows: list[tuple[str, str]] = field(default_factory=list)
+    headings: tuple[str, ...] = ()
+    table: list[tuple[str, ...]] = field(default_factory=list)
 
 
 def runs(directory: Path) -> list[Run]:
     """Return the runs below a directory that can be shown, the newest first."""
     if not directory.is_dir():
         return []
-    found = [path for name in KINDS for path in directory.glob(f"*/{name}") if path.is_file()]
+    found = [path for name in (REPORT, RESULT) for path in directory.glob(f"*/{name}") if path.is_file()]
     found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     return [run for path in found[:MOST] if (run := _run(path)) is not None]
 
@@ -43,28 +56,71 @@ def report(directory: Path, name: str) -> bytes:
     Raises:
         DataError: there is none of this name.
     """
-    for run in runs(directory):
-        if run.name == name and run.page is not None:
-            return run.page.read_bytes()
-    raise DataError("there is no such report: reload the page")
+    return _read(run.page for run in runs(directory) if run.name == name)
+
+
+def picture(directory: Path, name: str) -> bytes:
+    """Return the figure of one run.
+
+    Raises:
+        DataError: there is none of this name.
+    """
+    return _read(run.picture for run in runs(directory) if run.name == name)
+
+
+def _read(paths: Any) -> bytes:
+    for path in paths:
+        if path is not None:
+            return bytes(path.read_bytes())
+    raise DataError("there is no such result: reload the page")
 
 
 def _run(path: Path) -> Run | None:
     name = path.parent.name
-    if path.name == "report.html":
-        return Run(name, "comparison", path, [])
+    if path.name == REPORT:
+        return Run(name, "comparison", page=path)
     try:
         result = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(result, dict):
         return None
-    kind = "audit" if "certified_epsilon" in result else "attack" if "attack" in result else "evaluation"
-    return Run(name, kind, None, [(key, _short(value)) for key, value in result.items() if _is_plain(value)])
+    figure = next(iter(sorted(path.parent.glob("*.svg"))), None)
+    rows = [(key, _short(value)) for key, value in result.items() if isinstance(value, str | int | float | bool)]
+    if "certified_epsilon" in result:
+        return _audit(Run(name, "audit", picture=figure, rows=rows), result)
+    if "attack" in result:
+        return _attack(Run(name, "attack", picture=figure, rows=rows), result)
+    return Run(name, "study" if figure else "result", picture=figure, rows=rows)
 
 
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float | bool)
+def _audit(run: Run, result: Mapping[str, Any]) -> Run:
+    checks = _dicts(result.get("checks"))
+    failed = [check for check in checks if check.get("verdict") == "failed"]
+    claim = f"that {result.get('mechanism')} spends epsilon {_short(result.get('claimed_epsilon'))}"
+    if wrong := result.get("violated") is True:
+        sentence = f"Violation found: the claim {claim} is false. {failed[0].get('evidence', '') if failed else ''}"
+    elif result.get("judged") is False:
+        sentence = f"Not judged: nothing could be looked at to test the claim {claim}."
+    else:
+        sentence = f"No violation found, which is no proof of the claim {claim}."
+    ordered = [*failed, *(check for check in checks if check.get("verdict") != "failed")]
+    return _shown(run, sentence, wrong, CHECKS, ordered)
+
+
+def _attack(run: Run, result: Mapping[str, Any]) -> Run:
+    wrong = result.get("refutes_claim") is True or result.get("beyond_bound") is True
+    sentence = "Violation found: the claim is false." if wrong else "No violation found, which is no proof."
+    return _shown(run, sentence, wrong, ATTACKS, _dicts(result.get("rows")))
+
+
+def _shown(run: Run, sentence: str, wrong: bool, headings: tuple[str, ...], rows: list[dict[str, Any]]) -> Run:
+    table = [tuple(_short(row.get(heading, "")) for heading in headings) for row in rows]
+    return Run(run.name, run.kind, None, run.picture, sentence, wrong, run.rows, headings, table)
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def _short(value: Any) -> str:

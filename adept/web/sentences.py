@@ -45,11 +45,11 @@ LONGEST = 5_000  # characters
 OURS = "ours"
 CERTAIN = 0.999  # beliefs above it are called certainty
 COMPARED = {
-    OURS: "adept's choice",
-    "original": "ADePT as published, whose claim is false",
-    "sqrt_n": "ADePT, noise corrected",
-    "l1": "ADePT, clip corrected",
-    "l2_norm": "K-norm noise",
+    OURS: "this tool's way",
+    "original": "ADePT, as published: its promise is false",
+    "sqrt_n": "ADePT with enough noise",
+    "l1": "ADePT with a smaller space",
+    "l2_norm": "round noise (K-norm)",
 }
 
 

@@ -236,15 +236,34 @@ def test_a_choice_that_the_page_does_not_offer_is_refused(client: TestClient) ->
 def test_earlier_results_are_shown_as_they_are(client: TestClient, play: Play) -> None:
     for name, file, content in (
         ("compared", "report.html", "<p>hello</p>"),
-        ("audited", "result.json", '{"violated": true, "certified_epsilon": 5.25, "mechanism": "<b>"}'),
+        (
+            "audited",
+            "result.json",
+            '{"violated": true, "certified_epsilon": 5.25, "mechanism": "<b>", "checks": [1, {"name": '
+            '"event", "verdict": "passed"}, {"name": "scale", "verdict": "failed", "evidence": "too little noise"}]}',
+        ),
+        (
+            "attacked",
+            "result.json",
+            '{"attack": "membership", "refutes_claim": false, "rows": [{"words": "Of 100 guesses"}]}',
+        ),
+        ("attacked", "attack.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>"),
+        ("odd", "result.json", '{"certified_epsilon": [], "checks": {"name": 1}}'),
         ("broken", "result.json", "{"),
     ):
-        (play.runs / name).mkdir(parents=True)
+        (play.runs / name).mkdir(parents=True, exist_ok=True)
         (play.runs / name / file).write_text(content)
     page = client.get("/").text
     assert "compared" in page
     assert "5.25" in page
     assert "&lt;b&gt;" in page
+    assert "is false. too little noise" in page
+    assert page.index("<td>scale</td>") < page.index("<td>event</td>")
+    assert "No violation found, which is no proof." in page
+    picture = client.get("/runs/attacked/picture")
+    assert (picture.headers["content-type"], picture.text[:4]) == ("image/svg+xml", "<svg")
+    assert "sandbox" in picture.headers["content-security-policy"]
+    assert client.get("/runs/audited/picture").status_code == 400
     report = client.get("/runs/compared")
     assert report.text == "<p>hello</p>"
     assert "sandbox" in report.headers["content-security-policy"]

@@ -61,7 +61,13 @@ def test_in_one_dimension_the_published_claim_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("probability", "said"), [(0.0518, "1 guess in 19"), (1 / 3, "1 guess in 3"), (0.7489, "749 guesses in 1,000")]
+    ("probability", "said"),
+    [
+        (0.0518, "1 guess in 19"),
+        (1 / 3, "1 guess in 3"),
+        (0.7489, "75 guesses in 100"),
+        (0.9951, "996 guesses in 1,000"),
+    ],
 )
 def test_a_bound_in_words_is_never_below_the_bound(probability: float, said: str) -> None:
     assert guesses(probability) == said

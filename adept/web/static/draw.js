@@ -19,29 +19,33 @@ export const chance = p => p > .9995 ? "certain" : p >= .095 ? `${Math.round(100
 
 // Beliefs on a logarithmic axis from 1 in ten thousand to certainty: yours first, then the likeliest others.
 export function bars(view) {
-  const narrow = innerWidth < 640, width = narrow ? 360 : 680, left = 4, right = width - (narrow ? 66 : 84), row = 44, top = 40;
+  const narrow = innerWidth < 640, width = narrow ? 360 : 680, left = 4, right = width - 8, row = 44, top = 44;
   const lowest = 1 / (10 * view.people);
   const x = p => left + (right - left) * Math.log(Math.max(p, lowest) / lowest) / Math.log(1 / lowest);
   const rows = [["you", view.after], ...view.others];
-  const height = top + row * rows.length + 26;
+  const bottom = top + row * rows.length, height = bottom + 40;
   const chart = picture(width, height, `The reader's belief. Before: ${chance(1 / view.people)} for everybody. At most for you: ${
     chance(view.bound)}. After this release: ${chance(view.after)} for you; ${view.likelier} of the others are held likelier.`);
-  rows.forEach(([name, p], place) => {
-    const y = top + row * place, own = place === 0 ? " you" : "";
-    chart.append(shape("text", {x: left, y: y + 13, class: own || "quiet"}, own ? "you" : shorter(name, narrow ? 44 : 80)));
-    chart.append(shape("rect", {x: left, y: y + 19, width: Math.max(1, x(p) - left), height: 13, class: `bar${own}`}));
-    chart.append(shape("text", {x: x(p) + 6, y: y + 30, class: own || "quiet"}, chance(p)));
-  });
-  const bottom = height - 24, mark = (p, kind) => chart.append(shape("line", {x1: x(p), x2: x(p), y1: 20, y2: bottom, class: kind}));
-  mark(1 / view.people, "before");
-  chart.append(shape("text", {x: x(1 / view.people), y: 14, "text-anchor": "middle", class: "quiet"}, narrow ? "before" : `before: ${chance(1 / view.people)}`));
-  mark(view.bound, "bound");
-  if (view.claimed < view.bound) {
-    mark(view.claimed, "claimed");
-    chart.append(shape("text", {x: x(view.claimed) - 6, y: bottom + 16, "text-anchor": "end", class: "wrong"}, `promised: ${chance(view.claimed)}`));
+  const mark = (p, kind, y) => chart.append(shape("line", {x1: x(p), x2: x(p), y1: y, y2: bottom, class: kind}));
+  for (let p = lowest; p < 1.5; p *= 10) {
+    const many = Math.round(1 / p), name = many < 2 ? "certain" : `1 in ${narrow && many > 999 ? `${many / 1000}k` : many.toLocaleString("en")}`;
+    chart.append(shape("line", {x1: x(p), x2: x(p), y1: bottom, y2: bottom + 5, class: "axis"}));
+    chart.append(shape("text", {x: x(p), y: bottom + 20, "text-anchor": p > .5 ? "end" : p === lowest ? "start" : "middle", class: "quiet tick"}, name));
   }
-  const end = x(view.bound) > width * .55;
-  chart.append(shape("text", {x: x(view.bound) + (end ? 6 : -6), y: view.claimed < view.bound ? 30 : 14, "text-anchor": end ? "end" : "start"}, `at most: ${chance(view.bound)}`));
+  chart.append(shape("line", {x1: left, x2: right, y1: bottom, y2: bottom, class: "axis"}));
+  mark(1 / view.people, "before", 20);
+  rows.forEach(([, p], place) => chart.append(shape("rect", {x: left, y: top + row * place + 19, width: Math.max(1, x(p) - left), height: 12, class: `bar${place ? "" : " you"}`})));
+  mark(view.bound, "bound", 20);
+  if (view.claimed < view.bound) mark(view.claimed, "claimed", 38);
+  rows.forEach(([name, p], place) => {
+    const y = top + row * place + 13, own = place === 0;
+    chart.append(shape("text", {x: left, y, class: own ? "you" : "quiet"}, `${chance(p)}: ${own ? "you" : shorter(name, narrow ? 34 : 72)}`));
+  });
+  chart.append(shape("text", {x: x(1 / view.people), y: 14, "text-anchor": "middle", class: "quiet"}, narrow ? "before" : `before: ${chance(1 / view.people)}`));
+  const said = (p, y, kind, text) => chart.append(shape("text", {x: x(p) + (x(p) > width * .55 ? 4 : -4), y, "text-anchor": x(p) > width * .55 ? "end" : "start", class: kind}, text));
+  const crowded = x(view.bound) - x(1 / view.people) < width * .3;
+  said(view.bound, crowded ? 30 : 14, "", `at most: ${chance(view.bound)}`);
+  if (view.claimed < view.bound) said(view.claimed, 32, "wrong", `promised: ${chance(view.claimed)}`);
   return chart;
 }
 
@@ -65,7 +69,7 @@ export function odds({claimed, true: bound, odds: drawn}) {
     chart.append(shape("circle", {cx: at, cy: floor - size * (level + .5), r: size * .38, class: out ? "dot crossed" : "dot"}));
   chart.append(shape("line", {x1: x(claimed), x2: x(claimed), y1: 22, y2: floor, class: "claimed"}));
   chart.append(shape("text", {x: x(claimed) - 6, y: 18, "text-anchor": x(claimed) > width / 3 ? "end" : "start", class: "wrong"}, `promised: epsilon ${claimed}`));
-  chart.append(shape("text", {x: 0, y: floor + 20, class: "quiet"}, "tells nothing"), shape("text", {x: width, y: floor + 20, "text-anchor": "end", class: "quiet"}, "gives the record away"));
+  chart.append(shape("text", {x: 0, y: floor + 20, class: "quiet"}, "tells nothing"), shape("text", {x: width, y: floor + 20, "text-anchor": "end", class: "quiet"}, "gives it away"));
   const sentence = document.createElement("p");
   sentence.className = "said";
   sentence.textContent = `${said} Its true epsilon is ${bound.toPrecision(3)}.`;

@@ -25,10 +25,19 @@ export function made(name, text, attributes = {}) {
   return node;
 }
 
+// The bound of attacker_view.py, never rounded down.
+function meaning(epsilon) {
+  const others = Number(element("epsilon").dataset.people) - 1, bound = 1 / (1 + others * Math.exp(-epsilon));
+  if (bound > .999) return "A reader may be certain that it was you.";
+  const said = bound <= .5 ? `1 guess in ${Math.floor(1 / bound).toLocaleString("en")}` : bound <= .99 ? `${Math.ceil(100 * bound)} guesses in 100` : `${Math.ceil(1000 * bound)} guesses in 1,000`;
+  return `A reader finds you with at most ${said}.`;
+}
+
 function showBudget() {
   element("shown").textContent = epsilon();
   element("epsilon").setAttribute("aria-valuetext", `epsilon ${epsilon()}`);
   element("file-epsilon").textContent = epsilon();
+  element("meaning").textContent = meaning(epsilon());
 }
 
 function written(one) {
@@ -46,8 +55,8 @@ function seen(one, alone) {
 function count(played) {
   released += played.length;
   spent += played.reduce((sum, one) => sum + Number(one.epsilon), 0);
-  const total = Number.isFinite(spent) ? Math.ceil(spent * 10) / 10 : "no bound";
-  element("count").textContent = `${released} release${released === 1 ? "" : "s"} so far; whoever saw them all is held by a budget of ${total} alone.`;
+  const total = Number.isFinite(spent) ? Math.ceil(spent * 10) / 10 : "more than any budget";
+  element("count").textContent = `${released} release${released === 1 ? "" : "s"} so far, which spend${released === 1 ? "s" : ""} ${Number.isFinite(spent) ? `a budget of ${total}` : total}${released === 1 ? "" : " together"}.`;
 }
 
 async function play() {
@@ -88,8 +97,8 @@ element("play").addEventListener("submit", event => event.preventDefault());
 for (const box of document.querySelectorAll("[name=mechanism]")) box.addEventListener("change", play);
 for (const run of document.querySelectorAll("details.run"))
   run.addEventListener("toggle", () => {
-    const frame = run.querySelector("iframe");
-    if (frame && !frame.src) frame.src = frame.dataset.src + (token ? `?token=${encodeURIComponent(token)}` : "");
+    for (const shown of run.querySelectorAll("[data-src]:not([src])"))
+      shown.src = shown.dataset.src + (token ? `?token=${encodeURIComponent(token)}` : "");
   });
 for (const link of document.querySelectorAll("a.how")) if (token) link.href += `?token=${encodeURIComponent(token)}`;
 showBudget();
