@@ -16,8 +16,8 @@ import torch
 from adept.attacks.bounds import Rate
 from adept.attacks.optimum import best_success
 from adept.attacks.reader import Reader
-from adept.attacks.reconstruct import largest, view
 from adept.attacks.reconstruction import guess
+from adept.attacks.reconstruction_game import largest, view
 from adept.attacks.result import AttackRow, Game
 from adept.data.corpus import Corpus
 from adept.errors import DataError

@@ -8,8 +8,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from adept.attacks import attribute, figure, membership, reconstruct
-from adept.attacks.reconstruct import GivenAway
+from adept.attacks import attribute, figure, membership, reconstruction_game
+from adept.attacks.reconstruction_game import GivenAway
 from adept.attacks.result import AttackRow, Game
 from adept.cli.app import execute
 from adept.cli.console import show_table, write_dict
@@ -146,7 +146,7 @@ def _rows(
             return attribute.play(rewriter, private, public, game, attribute=config.attribute), []
         case "membership":
             return membership.play(rewriter, private, public, game, models=config.models), []
-    found = reconstruct.play(rewriter, private, public, game, candidates=config.candidates)
+    found = reconstruction_game.play(rewriter, private, public, game, candidates=config.candidates)
     return found.rows, found.given_away
 
 

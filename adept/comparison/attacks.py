@@ -1,11 +1,12 @@
 """Reconstruction of records from releases of every mechanism in a comparison: rates beside their bounds.
 
 The attacker knows the first seed's model and the mechanism, and has the private utterances, not knowing whose release it sees, or
-everything that could have been said (``adept.attacks.reconstruct``). It computes the exact posterior, so that no attack on one
-release names more. Secrets are released for it again, with noise of their own; what releases text at once has no latent to attack.
+everything that could have been said (``adept.attacks.reconstruction_game``). It computes the exact posterior, so that no attack
+on one release names more. Secrets are released for it again, with noise of their own; what releases text at once has no latent to
+attack.
 """
 
-from adept.attacks.reconstruct import by_posterior
+from adept.attacks.reconstruction_game import by_posterior
 from adept.attacks.result import AttackRow, Game
 from adept.comparison.plan import Cell, Family
 from adept.comparison.results import Attacked, AttackLine

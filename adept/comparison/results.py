@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.attacks.reconstruct import GivenAway
+from adept.attacks.reconstruction_game import GivenAway
 from adept.comparison.config import CompareConfig
 
 NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from adept.attacks.reconstruct import GivenAway
+from adept.attacks.reconstruction_game import GivenAway
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, Family
 from adept.comparison.results import (

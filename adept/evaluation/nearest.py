@@ -1,4 +1,4 @@
-"""A latent without a network: TF-IDF of words and word pairs, 16 singular directions, whitened, on the sphere.
+"""The baseline latent, without a network: TF-IDF of words and word pairs, 16 singular directions, whitened, on the sphere.
 
 Answered with the nearest public utterances (``adept.models.network.public_texts``), it is the baseline that an encoder has to beat.
 """

@@ -1,4 +1,4 @@
-"""DPText's sampler, reproduced to be convicted: noise that is never negative is not private.
+"""DPText's sampler, so that audits can find its violation: noise that is never negative is not private.
 
 DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) and releases r + F(v) with
 F(v) = -b sgn(v) ln(1 - 2|v|). That F inverts the Laplace distribution for v from (-1/2, 1/2). On (0, 1) it is an exponential

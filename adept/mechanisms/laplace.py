@@ -114,7 +114,7 @@ class OriginalLaplace(_Laplace):
     """ADePT as published: l2 clip, Laplace scale 2C/eps. Its claim is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1).
 
     Neighbours: any two records. True guarantee: pure (eps * sqrt(n))-LDP, attained by the pair +-C/sqrt(n) (1, ..., 1).
-    Kept to be compared and convicted; a release refuses it.
+    Kept for comparisons, and for audits to find its violation; a release refuses it.
     """
 
     name: ClassVar[str] = "original"

@@ -1,4 +1,4 @@
-"""Records whose order is forgotten: on this machine (``shuffle=true``), or by a trusted party, as the user declares.
+"""Whether a file's records are shuffled, here (``shuffle=true``) or elsewhere, and what its statement says of that.
 
 What shuffling adds is proved in ``adept.mechanisms.shuffling`` of a function of the *unordered* releases and of coins that nobody
 can guess.

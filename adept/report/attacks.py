@@ -7,7 +7,7 @@ between two records further than e^epsilon breaks the promise, however seldom th
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adept.attacks.reconstruct import GivenAway
+from adept.attacks.reconstruction_game import GivenAway
 from adept.attacks.result import per_hundred
 from adept.comparison.results import Attacked, AttackLine
 from adept.mechanisms.guarantee import words

@@ -29,7 +29,7 @@ def draw(table: Table) -> str:
             _draw_level(axis, name, height) for name, height in levels(table)
         ]
         log_axis(axis, budgets, "true epsilon of a record")
-        axis.set_ylabel("accuracy of a classifier of rewrites")
+        axis.set_ylabel("accuracy of a classifier trained on rewrites")
         low, high = min(axis.get_ylim()[0], *(e[0] for e in ends)), max(axis.get_ylim()[1], *(e[0] for e in ends))
         axis.set_ylim(low - MARGIN * (high - low) / 2, high + MARGIN * (high - low) / 2)
         _name(axis, ends)

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adept.attacks import attribute, figure, membership, reconstruct
+from adept.attacks import attribute, figure, membership, reconstruction_game
 from adept.attacks.bounds import Rate
 from adept.attacks.neighbourhood import Neighbourhood, feasible
 from adept.attacks.reader import Reader
-from adept.attacks.reconstruct import crowded
 from adept.attacks.reconstruction import crowd
+from adept.attacks.reconstruction_game import crowded
 from adept.attacks.result import AttackRow, Game
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
@@ -55,7 +55,7 @@ def test_no_attack_is_beyond_the_bound_at_the_true_epsilon(
     name: str, opened: dict[str, Rewriter], splits: dict[str, Corpus]
 ) -> None:
     """False alarms: at most six intervals a mechanism, 1e-9 each."""
-    found = reconstruct.play(opened[name], splits["test"], splits["train"], GAME, candidates=150)
+    found = reconstruction_game.play(opened[name], splits["test"], splits["train"], GAME, candidates=150)
     assert not any(row.beyond_bound for row in found.rows)
     by_name = {(row.knows, row.success): row for row in found.rows}
     assert {"pool", "crowd", "text"} <= {knows for knows, _ in by_name}
@@ -78,7 +78,7 @@ def test_odds_refute_no_claim_that_has_a_delta(tiny_run: Path, splits: dict[str,
     found, loaded = {}, load_model(tiny_run)
     for mechanism in (Gaussian(epsilon=0.01, delta=0.01), SqrtNLaplace(epsilon=0.01)):
         rewriter = Rewriter.for_measurement(*loaded, mechanism=mechanism)
-        found[mechanism.name] = reconstruct.by_posterior(
+        found[mechanism.name] = reconstruction_game.by_posterior(
             rewriter, splits["test"], splits["train"], GAME, candidates=150
         )
     for row in found["gaussian"].rows:
@@ -91,7 +91,7 @@ def test_slot_values_say_what_is_good_enough(opened: dict[str, Rewriter]) -> Non
     texts = [f"{verb} flights to {city}" for verb in ("show", "list", "find") for city in ("boston", "denver")]
     slots = [[text.split()[-1]] for text in texts]
     private = Corpus(texts, None, slots, [["city"]] * 6)
-    rows = reconstruct.play(opened["identity"], private, private, GAME, candidates=6).rows
+    rows = reconstruction_game.play(opened["identity"], private, private, GAME, candidates=6).rows
     enough = next(row for row in rows if row.success == "good enough")
     exact = next(row for row in rows if (row.knows, row.success) == ("pool", "exact"))
     assert (enough.without_release, exact.without_release) == (0.5, pytest.approx(1 / 6))
@@ -138,7 +138,7 @@ def test_the_search_climbs_to_a_text_that_is_not_public(opened: dict[str, Rewrit
     secret, rewriter = "list flights to boston", opened["identity"]
     released = rewriter.release([secret])[0].cpu()
     found = Neighbourhood(public, random.Random(1)).climb(
-        "list flights to denver", released, lambda texts: reconstruct.view(rewriter, texts)
+        "list flights to denver", released, lambda texts: reconstruction_game.view(rewriter, texts)
     )
     assert found == secret
 
@@ -204,5 +204,5 @@ def test_a_reader_of_one_class_needs_no_training() -> None:
 
 def test_l1_models_are_attacked_too(tiny_l1_run: Path, splits: dict[str, Corpus]) -> None:
     rewriter = Rewriter.for_measurement(*load_model(tiny_l1_run), mechanism=L1Laplace(epsilon=2.0))
-    found = reconstruct.play(rewriter, splits["test"], splits["train"], Game(records=30), candidates=100)
+    found = reconstruction_game.play(rewriter, splits["test"], splits["train"], Game(records=30), candidates=100)
     assert found.rows[0].detail["beyond_claim"] == 0

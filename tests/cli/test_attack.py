@@ -7,7 +7,7 @@ import pytest
 from tiny import Run
 
 from adept.attacks.bounds import Rate
-from adept.attacks.reconstruct import GivenAway
+from adept.attacks.reconstruction_game import GivenAway
 from adept.attacks.result import AttackRow
 from adept.cli.attack import named, verdict
 

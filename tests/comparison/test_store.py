@@ -9,7 +9,7 @@ import pytest
 import torch
 from made_rows import BASE, line_of
 
-from adept.attacks.reconstruct import GivenAway
+from adept.attacks.reconstruction_game import GivenAway
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, Family
 from adept.comparison.results import Attacked, AuditVerdict, Labels, Quality, Released, Row, Written

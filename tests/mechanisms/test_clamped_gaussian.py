@@ -1,4 +1,4 @@
-"""Clamped latents lie in the cube whose corners are 2C apart, exactly, and noise for less than that is convicted."""
+"""Clamped latents lie in the cube whose corners are 2C apart, exactly, and noise for less than that is a violation."""
 
 from fractions import Fraction
 
@@ -42,7 +42,7 @@ def test_the_noise_is_that_of_the_ball_which_holds_the_cube() -> None:
     assert clamped == gaussian
 
 
-def test_noise_for_one_number_instead_of_the_cube_is_convicted() -> None:
+def test_noise_for_one_number_instead_of_the_cube_is_a_violation() -> None:
     """The l2 diameter is 2 c sqrt(n), not 2 c: the mistake that clamping invites."""
 
     class ForOneNumber(ClampedGaussian):

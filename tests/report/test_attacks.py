@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from made_rows import line_of, make_rows
 
-from adept.attacks.reconstruct import GivenAway
+from adept.attacks.reconstruction_game import GivenAway
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import Attacked, AttackLine, Results
 from adept.report import attacks, figure, page

@@ -34,7 +34,7 @@ class ZooRow:
     why: str
     verdict: str  # "violated", "not refuted" or "not judged"
     certified_epsilon: float
-    failed: str  # the checks that convict
+    failed: str  # the checks that find a violation
     first: str
     second: str
     seconds: float
