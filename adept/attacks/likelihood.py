@@ -9,6 +9,7 @@ s) and exp(-k^2 / 2s^2). For codebooks and descriptions the law is finite: A for
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -39,6 +40,10 @@ class Known:
 
     def __len__(self) -> int:
         return len(self.views[0])
+
+    def before(self, others: "Known") -> "Known":
+        """Return these candidates with others, of the same mechanism, behind them."""
+        return Known(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
         """Return ln p(z|x) up to a constant of each release (m, .) under each candidate: (m, j) float32."""
@@ -119,15 +124,25 @@ def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tens
 
 def _codebook_score(mechanism: Codebook, candidates: Known) -> Callable[[Tensor], Tensor]:
     """The log-odds of each block whose released codeword is among the candidate's heavy ones."""
-    tables = []  # of each block: what each codeword says of each candidate, (k, j)
-    for block, near in zip(mechanism.layout(candidates.dim), candidates.views, strict=True):
-        table = torch.zeros(block.shape.size, len(near))
-        table[near, torch.arange(len(near))[:, None]] = float(block.shape.epsilon)
-        tables.append(table)
+    blocks = mechanism.layout(candidates.dim)
+
+    @cache
+    def table(place: int) -> Tensor:
+        """What each codeword of a block says of each candidate, (k, j)."""
+        near = candidates.views[place]
+        said = torch.zeros(blocks[place].shape.size, len(near))
+        said[near, torch.arange(len(near))[:, None]] = float(blocks[place].shape.epsilon)
+        return said
+
+    def of_block(place: int, symbols: Tensor) -> Tensor:
+        near, shape = candidates.views[place], blocks[place].shape
+        if len(symbols) * near.shape[1] < shape.size:  # less work than a table
+            return (near == symbols[:, None, None]).any(dim=2) * float(shape.epsilon)
+        return table(place)[symbols]
 
     def score(released: Tensor) -> Tensor:
         symbols = released_symbols(mechanism, released)
-        return torch.stack([table[symbols[:, place]] for place, table in enumerate(tables)]).sum(dim=0)
+        return torch.stack([of_block(place, symbols[:, place]) for place in range(len(blocks))]).sum(dim=0)
 
     return score
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from adept.attacks.bounds import several_guesses
-from adept.attacks.likelihood import Known, known
+from adept.attacks.likelihood import known
 from adept.errors import ModelError
 from adept.mechanisms import OriginalLaplace
 from adept.models.codec.codec import text_of
@@ -78,13 +78,12 @@ class Reader:
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str]) -> None:
         self._rewriter, self._crowd = rewriter, crowd
-        self._others = candidates_of(rewriter, crowd)
+        self._others = known(rewriter.mechanism, rewriter.encode(crowd))
 
-    def view(self, text: str, released: Tensor) -> View:
-        """Return what the reader believes after one release (1, .) of ``text``."""
-        you = candidates_of(self._rewriter, [text]).log_likelihood(released)[0]
-        others = self._others.log_likelihood(released)[0]
-        beliefs = torch.softmax(torch.cat([you, others]).double(), dim=0)
+    def view(self, encoded: Tensor, released: Tensor) -> View:
+        """Return what the reader believes after one release (1, .) of a sentence as the mechanism reads it (1, .)."""
+        crowd = known(self._rewriter.mechanism, encoded).before(self._others)
+        beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
         likeliest = torch.topk(rest, LISTED)
         guarantee = self._rewriter.guarantee
@@ -96,11 +95,6 @@ class Reader:
             likelier=int((rest > after).sum()),
             others=[(self._crowd[int(place)], float(belief)) for belief, place in zip(*likeliest, strict=True)],
         )
-
-
-def candidates_of(rewriter: Rewriter, texts: Sequence[str]) -> Known:
-    """What the mechanism reads of each text."""
-    return known(rewriter.mechanism, rewriter.encode(texts))
 
 
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:

@@ -122,9 +122,10 @@ class Sentences:
 
     def _play(self, text: str, name: str, epsilon: float) -> Played:
         rewriter, reader = self._at(name, epsilon)
-        released = rewriter.release([text])
+        encoded = rewriter.encode([text])
+        released = rewriter.coding.release(encoded, rewriter.mechanism)
         written = dict.fromkeys(text for text, _ in rewriter.write(released, samples=SAMPLES))
-        guarantee, view = rewriter.guarantee, reader.view(text, released)
+        guarantee, view = rewriter.guarantee, reader.view(encoded, released)
         return Played(
             mechanism=name,
             title=self.mechanisms[name],

@@ -35,7 +35,7 @@ def test_the_belief_is_bayes_rule_on_the_codebook_s_weights(sentences: Sentences
     weights = [math.exp(4.0) if one else 1.0 for one in heavy]
     rest = [symbol in row for row in block.nearest(rewriter.encode(sentences.crowd[200:]).double())]
     total = sum(weights) + sum(math.exp(4.0) if one else 1.0 for one in rest)
-    assert reader.view(TEXT, released).after == pytest.approx(weights[0] / total, rel=1e-5)
+    assert reader.view(rewriter.encode([TEXT]), released).after == pytest.approx(weights[0] / total, rel=1e-5)
 
 
 def test_a_description_that_came_out_true_is_believed_up_to_the_bound(sentences: Sentences) -> None:
@@ -43,7 +43,7 @@ def test_a_description_that_came_out_true_is_believed_up_to_the_bound(sentences:
     reader = Reader(rewriter, sentences.crowd)
     mine = sentences.model.codec.describe([TEXT], size=rewriter.mechanism.count)
     assert mine[0] not in sentences.model.codec.describe(sentences.crowd, size=rewriter.mechanism.count)
-    views = [reader.view(TEXT, rewriter.release([TEXT])) for _ in range(20)]
+    views = [reader.view(rewriter.encode([TEXT]), rewriter.release([TEXT])) for _ in range(20)]
     # The truth comes out with probability .91: twenty lies in a row have 1e-21.
     assert max(view.after for view in views) == pytest.approx(views[0].bound, rel=1e-6)
 
