@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from omegaconf import MISSING
 
@@ -21,15 +22,24 @@ class VerifyConfig:
     """The output; without it, the file beside the statement."""
 
     model_dir: str | None = None
-    """The model, or the run that trained it, to compare with the one that the statement names; without it, none is looked at."""
+    """The model, the run that trained it, or utterances for the packaged one; without it, no model is looked at."""
 
 
 def run(config: VerifyConfig) -> list[str]:
     """Return what was shown, in sentences; raises AdeptError where something is wrong."""
     try:
-        return check(config.statement, config.output, config.model_dir)
+        return check(config.statement, config.output, _model(config.model_dir))
     except Refused as error:
         raise DataError(f"refused: {error}") from None
+
+
+def _model(name: str | None) -> str | None:
+    """The model's directory; its name will do for the one that comes with the package, as everywhere."""
+    if name is None or Path(name).exists():
+        return name
+    from adept.rewriting.loading import PACKAGED, packaged_directory  # seconds to import, and rarely needed
+
+    return str(packaged_directory()) if name == PACKAGED else name
 
 
 def main() -> int:

@@ -321,5 +321,23 @@ def test_adept_verify_says_the_same(
         capfd.readouterr().err
         == f"adept: refused: {tmp_path / 'out.txt'} is not the output that the statement speaks of\n"
     )
+    assert (
+        dispatch(
+            [
+                "verify",
+                f"statement={name}",
+                f"output={tmp_path / 'model' / 'model.safetensors'}",
+                "model_dir=utterances",
+            ]
+        )
+        == 2
+    )
+    assert "is not the output" in capfd.readouterr().err
+    (tmp_path / "out.txt").write_bytes(b"texts\n")
+    assert dispatch(["verify", name, "model_dir=utterances"]) == 2
+    assert (
+        "pretrained/utterances/model.safetensors is not the model that the statement speaks of"
+        in capfd.readouterr().err
+    )
     assert dispatch(["verify", str(tmp_path / "none.privacy.json")]) == 2
     assert "none.privacy.json: No such file" in capfd.readouterr().err
