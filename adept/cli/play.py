@@ -68,7 +68,8 @@ def serve(config: PlayConfig) -> None:
                 play.app(), log_level="critical", access_log=False, server_header=False, timeout_keep_alive=30
             )
         )
-        server.run(sockets=[listener])
+        with contextlib.suppress(KeyboardInterrupt):  # as the line above says, that is how it ends
+            server.run(sockets=[listener])
 
 
 def _listening(config: PlayConfig) -> contextlib.closing[socket.socket]:

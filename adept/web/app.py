@@ -36,6 +36,7 @@ PROOFS = {
     "original": ("adept.mechanisms.laplace",),
     "reader": ("adept.web.attacker_view", "adept.attacks.bounds"),
     "shuffled": ("adept.mechanisms.shuffling",),
+    "central": ("adept.mechanisms.votes",),
 }
 
 Answer = TypeVar("Answer")
@@ -84,6 +85,7 @@ class Play:
             self._group = group
             group.start_soon(partial(to_thread.run_sync, self.sentences.warm, abandon_on_cancel=True))
             yield
+            self.sentences.end()
             group.cancel_scope.cancel()
         self.files.close()
 

@@ -46,7 +46,7 @@ OURS = "ours"
 CERTAIN = 0.999  # beliefs above it are called certainty
 COMPARED = {
     OURS: "this tool's way",
-    "original": "ADePT, as published: its promise is false",
+    "original": "ADePT as published, a false promise",
     "sqrt_n": "ADePT with enough noise",
     "l1": "ADePT with a smaller space",
     "l2_norm": "round noise (K-norm)",
@@ -90,7 +90,7 @@ class Sentences:
         self.model, self.tokenizer = model, tokenizer
         self.crowd = crowd_of(model)
         self._made: dict[tuple[str, float], tuple[Rewriter, Reader]] = {}
-        self._making = threading.Lock()
+        self._making, self._ended = threading.Lock(), threading.Event()
 
     @property
     def mechanisms(self) -> dict[str, str]:
@@ -100,11 +100,16 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Prepare every stop, so that none is slow when it is first asked for; the default one comes first."""
-        for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT)):
-            self._at(OURS, epsilon)
-        for name in self.mechanisms:
-            self._at(name, DEFAULT)
+        """Prepare every stop, so that none is slow when it is first asked for, the default one first; ``end`` ends it."""
+        ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
+        for name, epsilon in [*ours, *((name, DEFAULT) for name in self.mechanisms)]:
+            if self._ended.is_set():
+                return
+            self._at(name, epsilon)
+
+    def end(self) -> None:
+        """Let nothing be prepared any more: a process waits for its threads."""
+        self._ended.set()
 
     def play(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Played]:
         """Release a sentence once by each mechanism.

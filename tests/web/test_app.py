@@ -270,7 +270,7 @@ def test_earlier_results_are_shown_as_they_are(client: TestClient, play: Play) -
     assert client.get("/runs/..%2f..%2fetc").status_code in (400, 404)
 
 
-@pytest.mark.parametrize("name", ["ours", "original", "reader", "shuffled"])
+@pytest.mark.parametrize("name", ["ours", "original", "reader", "shuffled", "central"])
 def test_each_how_do_we_know_leads_to_a_proof(client: TestClient, name: str) -> None:
     answer = client.get(f"/proof/{name}")
     assert answer.status_code == 200

@@ -1,0 +1,95 @@
+"""The page's command: where it serves, what it refuses, and how it ends."""
+
+import http.client
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from adept.cli.play import PORTS, PlayConfig, _address, _listening, serve
+from adept.errors import ConfigurationError
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port that somebody listens at, with a free one behind it."""
+    for _ in range(100):
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            second.close()
+            first.listen()
+            yield port
+            return
+    pytest.fail("no two ports in a row are free")
+
+
+def test_a_port_in_use_is_said_and_the_next_free_one_is_taken(taken: int, capsys: pytest.CaptureFixture[str]) -> None:
+    config = PlayConfig(port=taken)
+    with _listening(config) as listener:
+        port = listener.getsockname()[1]
+        assert taken < port <= taken + PORTS
+        assert _address(listener, config) == f"http://127.0.0.1:{port}/"
+    assert capsys.readouterr().err == f"adept: port {taken} is in use: the page is at port {port}\n"
+
+
+def test_no_free_port_is_one_line(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adept.cli.play.PORTS", 1)
+    with pytest.raises(
+        ConfigurationError, match=rf"cannot serve at 127.0.0.1, port {taken} \(Address already in use\)"
+    ):
+        _listening(PlayConfig(port=taken))
+
+
+@pytest.mark.parametrize("port", [65_536, 10**9])
+def test_a_port_that_is_none_is_refused(port: int) -> None:
+    with pytest.raises(ConfigurationError, match="port must be between 1 and 65535"):
+        _listening(PlayConfig(port=port))
+
+
+def test_the_token_is_part_of_the_address_that_is_printed() -> None:
+    with ExitStack() as stack:
+        config = PlayConfig(port=0, token="a b&c")
+        listener = stack.enter_context(_listening(config))
+        assert _address(listener, config).endswith("/?token=a%20b%26c")
+
+
+def test_other_machines_need_a_token() -> None:
+    pytest.importorskip("starlette")
+    with pytest.raises(ConfigurationError, match="add token=SECRET"):
+        serve(PlayConfig(host="0.0.0.0"))
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(ConfigurationError, match=r"adept play needs uvicorn: pip install 'adept-dp\[web\]'"):
+        serve(PlayConfig())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_is_and_ends_quietly(taken: int, tmp_path: Path, number: int) -> None:
+    pytest.importorskip("starlette")
+    command = [sys.executable, "-m", "adept", "play", f"port={taken}", f"ledger={tmp_path}/ledger.db", "browser=false"]
+    page = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert page.stdout is not None
+    said = page.stdout.readline()
+    found = re.match(r"adept play: http://127\.0\.0\.1:(\d+)/ ", said)
+    assert found, said
+    connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+    connection.request("GET", "/")
+    assert b"What does a privacy budget buy?" in connection.getresponse().read()
+    connection.close()
+    page.send_signal(number)
+    out, err = page.communicate(timeout=60)
+    assert (page.returncode, out) == (0, ""), err
+    assert err.splitlines() == [f"adept: port {taken} is in use: the page is at port {found[1]}"]
