@@ -28,10 +28,15 @@ COLOURS = {
     "token_response": "#9aa53b",
     "token_exponential": "#5f9ea0",
     "prompt_sampling": "#b07aa1",
+    "synthesizer": "#11698e",
 }
 NAMES = {"original": "original (claim false)", "dptext": "dptext (not private)"}
 NAMES |= {"token_response": "token-wise response", "token_exponential": "token-wise exponential"}
-NAMES |= {"prompt_sampling": "DP-Prompt on our decoder", "redaction": "redaction (no guarantee)"}
+NAMES |= {
+    "synthesizer": "synthesizer (central)",
+    "prompt_sampling": "DP-Prompt on our decoder",
+    "redaction": "redaction (no guarantee)",
+}
 PALETTE = ("#1f77b4", "#e08e0b", "#2a9d5c", "#c0392b", "#8e5ea2", "#5c4033", "#17818f", "#7f7f7f")
 INK = "#222"
 STYLE: dict[Any, Any] = {"font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "adept"}

@@ -17,10 +17,16 @@ from adept.cli.console import progress, show_table, write_dict
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
+from adept.mechanisms.votes import ADD_OR_REMOVE, MOVED
+from adept.release.replay import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.synthesizer import Synthesizer
 
-TARGETS = ("mechanism", "rewriter")
+TARGETS = ("mechanism", "rewriter", "synthesizer")
+SYNTHESIZER = "synthesizer"
+LABEL_SET, CELLS = ("one", "other"), 4  # few, so that a difference in one of them shows
 TEXTS = [
     "fares",
     "",
@@ -36,13 +42,18 @@ class AuditConfig:
     mechanism: Any = MISSING
     """The mechanism, or MODULE:ATTRIBUTE for anyone's class, object or function"""
     target: str = "mechanism"
-    """What of it is called: mechanism (latent to latent) | rewriter (text to text, through model_dir or anyone's)."""
+    """What is called: mechanism (latent to latent) | rewriter (text to text, through model_dir or anyone's) | synthesizer
+    (file to file, by a model that holds public texts)."""
     epsilon: float | None = None
     """The claim that is put to the test; random and identity need none."""
     dim: int = 64
     """Numbers in a latent; target=rewriter takes the model's."""
     model_dir: str | None = None
-    """The model's directory, for target=rewriter."""
+    """The model's directory, for target=rewriter and target=synthesizer, which without it takes the packaged one."""
+    neighbours: str = ADD_OR_REMOVE
+    """Of target=synthesizer: add_or_remove | replace."""
+    max_records_per_person: int = 2
+    """Of target=synthesizer: records of a person that count."""
     texts: list[str] = field(default_factory=lambda: list(TEXTS))
     """Texts for target=rewriter, chosen to be hard to hide from each other."""
     foreign: str | None = None
@@ -73,6 +84,8 @@ class AuditConfig:
             raise ConfigurationError(f"target must be one of {', '.join(TARGETS)}, got {self.target}")
         if self.target == "rewriter" and self.model_dir is None and self.foreign is None:
             raise ConfigurationError("model_dir must be given for target=rewriter, got none")
+        if self.neighbours not in MOVED:
+            raise ConfigurationError(f"neighbours must be one of {', '.join(MOVED)}, got {self.neighbours}")
         if len(self.texts) < 2:
             raise ConfigurationError(f"texts must be at least two, got {len(self.texts)}")
 
@@ -80,7 +93,8 @@ class AuditConfig:
 def run(config: AuditConfig) -> list[AuditResult]:
     """Audit; raises AdeptError for what the user can mend, and when nothing could be judged."""
     directory = new_directory(config.output_dir) if config.output_dir else None
-    with progress(f"auditing {config.foreign or config.mechanism.kind.name}") as advance:
+    named = config.target if config.target == SYNTHESIZER else config.foreign or config.mechanism.kind.name
+    with progress(f"auditing {named}") as advance:
         outcomes = [_outcome(audited) for audited in _audits(config, advance)]
     results = [outcome.result if isinstance(outcome, NotJudged) else outcome for outcome in outcomes]
     if directory:
@@ -98,6 +112,8 @@ def _outcome(audited: Callable[[], AuditResult]) -> AuditResult | NotJudged:
 
 
 def _audits(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+    if config.target == SYNTHESIZER:
+        return _audits_of_synthesizer(config, advance)
     if config.target == "rewriter" and config.foreign is None:
         return _audits_of_rewriter(config, advance)
     mechanism = foreign(config) if config.foreign else config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
@@ -173,6 +189,29 @@ def _audits_of_rewriter(config: AuditConfig, advance: Callable[[int, int], None]
         lambda: audit.guessing_game(rewriter, first, second, trials=config.trials, confidence=config.confidence),
         lambda: audit.replay(rewriter, config.texts),
     ]
+
+
+def _audits_of_synthesizer(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+    """Two audits: of neighbouring files by guessing from the released counts, and of all else that is seen by replay."""
+    if config.epsilon is None:
+        raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
+    files = NeighbouringFiles(
+        Synthesizer.from_pretrained(
+            config.model_dir,
+            epsilon=config.epsilon,
+            label_set=LABEL_SET,
+            neighbours=config.neighbours,
+            max_records_per_person=config.max_records_per_person,
+            cells=CELLS,
+            accept_private_model=True,
+        )
+    )
+
+    def game() -> AuditResult:
+        options = {"trials": config.trials, "confidence": config.confidence}
+        return audit.run(files, pairs=files.pairs, progress=advance, **options)  # type: ignore[arg-type]
+
+    return [game, lambda: replay(files)]
 
 
 def _summary(results: list[AuditResult]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
-from adept.mechanisms import BY_NAME, JointResponse
+from adept.mechanisms import BY_NAME, JointResponse, Votes
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.network.autoencoder import ModelConfig
 from adept.models.network.decoding import DecodingConfig
@@ -15,9 +15,12 @@ from adept.models.training.config import TrainerConfig, TrainingConfig
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
 PROTOCOLS = ("disjoint", PAPER)
 REFERENCES = ("identity", "random")  # with ``none`` the rows between which every mechanism lies
+SYNTHESIZER = "synthesizer"  # in the place of a mechanism: a whole file's counts, under a central guarantee
 COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes them
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
+CENTRAL = "central"
+TRUSTED = ("local", CENTRAL)
 LABELS = (COPY, JOINT, JOINT_RESPONSE, "randomized_response")
 
 
@@ -36,6 +39,9 @@ class CompareConfig(Columns):
     """One repetition of everything for each seed; releases have fresh noise."""
     model_dir: str | None = None
     """A model that exists, or utterances for the packaged one; null: one is trained for each seed and kind of clip."""
+    trust: str = "local"
+    """Whom the guarantee asks to trust: local (nobody) | central (who holds the file: synthetic records, labels private too;
+    mechanisms and labels are not read)."""
     protocol: str = "disjoint"
     """Which records are rewritten: disjoint (none that the model was trained on) | paper (those very ones: no guarantee)."""
 
@@ -74,6 +80,9 @@ class CompareConfig(Columns):
         _check_names("classifiers", self.classifiers, CLASSIFIERS)
         _check_names("protocol", [self.protocol], PROTOCOLS)
         _check_names("labels", [self.labels], LABELS)
+        _check_names("trust", [self.trust], TRUSTED)
+        if self.trust == CENTRAL:
+            self._check_central()
         for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
             if not getattr(self, name):
                 raise ConfigurationError(f"{name} must have at least one entry, got none")
@@ -87,6 +96,17 @@ class CompareConfig(Columns):
                 )
         self._check_budgets()
 
+    def _check_central(self) -> None:
+        """Refuse what a central comparison has no rows for."""
+        for name in ("baselines", "alternatives", "attacks"):
+            if getattr(self, name):
+                raise ConfigurationError(f"{name} must be false for trust=central, got true")
+        if self.samples != 1:
+            raise ConfigurationError(f"samples must be 1 for trust=central, got {self.samples}")
+        for epsilon in self.epsilons:
+            Votes(epsilon=epsilon)
+        self.mechanisms, self.labels, self.label_epsilon = [SYNTHESIZER], COPY, None
+
     def _check_budgets(self) -> None:
         if (self.labels == "randomized_response") != (self.label_epsilon is not None):
             raise ConfigurationError("label_epsilon must be given with labels=randomized_response, and only then")
@@ -98,7 +118,7 @@ class CompareConfig(Columns):
             raise ConfigurationError(
                 "mechanisms must be on latents for labels=joint, got description, which writes no labels"
             )
-        for mechanism in self.mechanisms:
+        for mechanism in set(self.mechanisms) - {SYNTHESIZER}:
             for epsilon in self.epsilons:
                 choice, budget = MechanismChoice(BY_NAME[mechanism]), self.text_epsilon(epsilon)
                 built = choice.build(epsilon=budget, clip_norm=self.model.clip_norm)

@@ -9,7 +9,7 @@ is an *alternative*: a name in :func:`_alternatives`, and a class that ``adept.c
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adept.comparison.config import JOINT, JOINT_RESPONSE, REFERENCES, CompareConfig
+from adept.comparison.config import CENTRAL, JOINT, JOINT_RESPONSE, REFERENCES, SYNTHESIZER, CompareConfig
 from adept.comparison.results import (
     ALTERNATIVES,
     DESCRIBED,
@@ -20,6 +20,7 @@ from adept.comparison.results import (
     NONE,
     PROMPTED,
     PUBLIC,
+    PUBLIC_TEXTS,
     REDACTED,
     TOKEN_WISE,
     WORDS,
@@ -100,10 +101,10 @@ class Plan:
 
 def planned(config: CompareConfig) -> Plan:
     """Return the plan of a comparison."""
-    cells, first = _cells(config), config.seeds[0]
+    cells, first = _central(config) if config.trust == CENTRAL else _cells(config), config.seeds[0]
     attacked = _attacked(cells) if config.attacks else []
     attacked.sort(key=lambda cell: config.mechanisms.index(cell.mechanism))
-    audited = _audited(config, cells)
+    audited = [] if config.trust == CENTRAL else _audited(config, cells)
     of_text = [cell for cell in audited if cell.mechanism in ALTERNATIVES]  # they need the public text, or a model
     parts = [
         Part(
@@ -130,6 +131,15 @@ def _cells(config: CompareConfig) -> list[Cell]:
             found += _readings(config, family, mechanism, budget)
         found += _prompted(config, family) if config.alternatives else []
     return found
+
+
+def _central(config: CompareConfig) -> list[Cell]:
+    """The text itself, what is written without noise and from an empty file, and a release at each budget."""
+    entries: list[tuple[str, float | None]] = [(name, None) for name in REFERENCES]
+    entries += [(SYNTHESIZER, epsilon) for epsilon in config.epsilons]
+    family = _family(config, LearnedCodebook.name)
+    none = [Cell(NONE, None, None, classifier) for classifier in config.classifiers]
+    return none + [Cell(*entry, PUBLIC_TEXTS, name, family) for entry in entries for name in config.classifiers]
 
 
 def _attacked(cells: list[Cell]) -> list[Cell]:

@@ -14,6 +14,8 @@ from adept.comparison.config import CompareConfig
 
 NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
 LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"  # decoders
+PUBLIC_TEXTS = "public"  # what a synthesizer writes
+VOTE = "vote"  # labels that are counted with their texts
 DESCRIBED = "codec"  # what writes descriptions
 WORDS = "words"  # no decoder: the release is text already
 TOKEN_WISE = ("token_response", "token_exponential")  # what might be taken instead: word by word

@@ -5,7 +5,7 @@ from typing import Any
 
 from adept.comparison.config import COPY
 from adept.comparison.plan import Cell
-from adept.comparison.results import LATENTS, Quality, Row
+from adept.comparison.results import LATENTS, VOTE, Quality, Row
 from adept.comparison.trial import Trial
 from adept.comparison.writing import Material, Writer
 from adept.data.corpus import Corpus
@@ -34,7 +34,7 @@ def row_of(writer: Writer, cell: Cell) -> Row | None:
 
 def _evaluated(trial: Trial, cell: Cell, material: Material) -> Evaluation:
     """What a classifier of the material makes of the test records."""
-    data, noisy = material.data, material.labels != COPY
+    data, noisy = material.data, material.labels not in (COPY, VOTE)
     if not isinstance(data, Corpus):
         return evaluate_latents(data.released, data.labels, data.test, trial.test.labels or [], noisy_labels=noisy)
     return evaluate(

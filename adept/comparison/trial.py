@@ -61,7 +61,7 @@ class Trial:
         if cell.family is None:
             raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
         if cell.family not in self._models:
-            self._models[cell.family] = load_model(self._directory(cell.family))
+            self._models[cell.family] = load_model(self.directory(cell.family))
         decoding = self.config.decoding
         if decoding.strategy == "auto" and cell.family.content != "none" and self.config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
@@ -76,7 +76,7 @@ class Trial:
         joint = config.labels == JOINT_RESPONSE and name not in REFERENCES
         return JointResponse.of(text, self.known) if joint else text
 
-    def _directory(self, family: Family) -> Path:
+    def directory(self, family: Family) -> Path:
         """Where a family's model is: the one that was given, or one that is trained here unless an earlier run did.
 
         A model that was given serves every family that its clip allows, and the public half is left unread.

@@ -19,9 +19,22 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from adept.comparison.central import synthesized
 from adept.comparison.config import COPY, JOINT, JOINT_RESPONSE, PAPER, REFERENCES
 from adept.comparison.plan import IDENTITY, Cell, Family
-from adept.comparison.results import ALTERNATIVES, LATENTS, LOOKUP, NEAREST, NONE, PROMPTED, REDACTED, Released, Written
+from adept.comparison.results import (
+    ALTERNATIVES,
+    LATENTS,
+    LOOKUP,
+    NEAREST,
+    NONE,
+    PROMPTED,
+    PUBLIC_TEXTS,
+    REDACTED,
+    VOTE,
+    Released,
+    Written,
+)
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus, hold_out
 from adept.evaluation.nearest import LINEAR_DIM, linear_latents
@@ -79,6 +92,9 @@ class Writer:
         """Return what a cell's classifier learns from; None where it asks for more labelled public text than there is."""
         if cell.decoder is None:
             return self._as_it_is(cell)
+        if cell.decoder == PUBLIC_TEXTS:
+            written, columns = synthesized(self.trial, cell)
+            return Material(Corpus(written.texts, written.labels), VOTE, columns)
         labels = self.config.labels
         if cell.mechanism in REFERENCES and labels == JOINT_RESPONSE:
             labels = COPY

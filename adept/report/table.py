@@ -17,8 +17,19 @@ from statistics import mean, stdev
 import numpy as np
 from scipy.stats import t as student
 
-from adept.comparison.config import REFERENCES
-from adept.comparison.results import ALTERNATIVES, DESCRIBED, LATENTS, LOOKUP, LSTM, NEAREST, REDACTED, WORDS, Row
+from adept.comparison.config import REFERENCES, SYNTHESIZER
+from adept.comparison.results import (
+    ALTERNATIVES,
+    DESCRIBED,
+    LATENTS,
+    LOOKUP,
+    LSTM,
+    NEAREST,
+    PUBLIC_TEXTS,
+    REDACTED,
+    WORDS,
+    Row,
+)
 from adept.evaluation.quality import OTHER
 from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES
@@ -30,10 +41,10 @@ QUALITY |= KEPT | {"fluency": "fluency"}
 OTHERS = {name: f"{name}{OTHER}" for name in KEPT}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
 MEASURES = (*QUALITY, *OTHERS.values(), *REPEATS)
-READERS = {"": "", WORDS: "", LSTM: "", DESCRIBED: "", NEAREST: ", nearest", LATENTS: ", latents"}
-KINDS = {"": "text", LSTM: "text", DESCRIBED: "text", LATENTS: "latents"}  # of a model
+READERS = {"": "", WORDS: "", PUBLIC_TEXTS: "", LSTM: "", DESCRIBED: "", NEAREST: ", nearest", LATENTS: ", latents"}
+KINDS = {"": "text", PUBLIC_TEXTS: "text", LSTM: "text", DESCRIBED: "text", LATENTS: "latents"}  # of a model
 MAJORITY = "always the majority label"
-ORDER = [*BY_NAME, LOOKUP, *ALTERNATIVES]  # of curves
+ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]  # of curves
 
 
 @dataclass(frozen=True)

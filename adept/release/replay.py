@@ -1,0 +1,79 @@
+"""Does anything but the released counts tell of a record: all that anybody sees of a release, with the same counts for every file.
+
+Files are released that differ by one person's rows (``adept.synthesis.neighbouring_files``), or by what a row holds. The noise is
+replaced by fixed counts; then statement, output and errors must be the same, byte by byte.
+"""
+
+import tempfile
+import time
+from copy import copy
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from adept.audit.result import AuditResult, Finding, judge
+from adept.data.files import Record, record_writer
+from adept.mechanisms.votes import Counts, Votes
+from adept.release.central import synthesize_file
+from adept.release.central_plan import CentralOptions
+from adept.release.publication import STATEMENT
+from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.synthesizer import Synthesizer
+
+SEES = (
+    "Sees statements, outputs and errors that depend on a record other than by the released counts. Blind to the noise, and to how "
+    "long a run takes."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Frozen(Votes):
+    """Votes that release the same counts, whatever was counted."""
+
+    def privatize(self, counts: Counts) -> Counts:
+        return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)
+
+
+def replay(files: NeighbouringFiles) -> AuditResult:
+    """Release the same counts for every file, and compare all else that anybody sees of the release, byte by byte."""
+    started = time.monotonic()
+    check = judge("replay", lambda: _replayed(files), sees=SEES)
+    return AuditResult(
+        mechanism=files.name,
+        claimed_epsilon=files.epsilon,
+        delta=files.delta,
+        dim=None,
+        trials=len(files.files),
+        confidence=1.0,
+        source="rewriter",
+        seconds=time.monotonic() - started,
+        releases_judged=True,
+        checks=(check,),
+    )
+
+
+def _replayed(files: NeighbouringFiles) -> Finding:
+    frozen = copy(files.synthesizer)
+    frozen.votes = _Frozen(**asdict(files.synthesizer.votes))
+    first, *others = [_seen(frozen, rows) for rows in files.files.values()]
+    different = sum(other != first for other in others)
+    return Finding(
+        failed=different > 0,
+        evidence=f"with the same released counts {different} of {len(others)} files were answered otherwise than the first",
+        statistic=different / len(others),
+    )
+
+
+def _seen(synthesizer: Synthesizer, rows: list[Record]) -> list[object]:
+    """Output and statement of a file's release, or what was raised instead."""
+    options = CentralOptions(person_column="user", max_records_per_person=synthesizer.votes.votes_per_person)
+    with tempfile.TemporaryDirectory() as directory:
+        given, out = f"{directory}/in.jsonl", f"{directory}/out.jsonl"
+        with record_writer(given, format="jsonl", columns=["text", "intent", "user"]) as write:
+            write(rows)
+        try:
+            synthesize_file(synthesizer, given, out, options=options)
+        except Exception as error:  # noqa: BLE001 - whatever a release raises can be seen
+            return [type(error).__name__, str(error).replace(directory, "")]
+        return [Path(out).read_bytes(), Path(out + STATEMENT).read_bytes()]

@@ -1,0 +1,82 @@
+"""A synthesizer as a mechanism on files: pairs that differ by one person's rows, and the counts that are released of either.
+
+``adept.audit.run`` plays the pairs: a rule guesses from the released counts which of the two was counted, and what it certifies is
+compared with the claim. ``adept.release.replay`` looks at all else that anybody sees of a release.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.data.files import Record
+from adept.mechanisms.votes import REPLACE
+from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.tally import Tally
+
+BASE, EXCESS = 3, 5  # rows of either file; rows of a person beyond those that count
+
+
+class NeighbouringFiles:
+    """A synthesizer as a mechanism on files, which go by their names.
+
+    Args:
+        synthesizer: of at least two codewords and labels; its votes say the neighbours, and how many records of a person count.
+
+    Attributes:
+        files: rows, by the file's name.
+        pairs: names of files that are neighbours.
+    """
+
+    name, delta = "synthesizer", 0.0
+
+    def __init__(self, synthesizer: Synthesizer) -> None:
+        self.synthesizer = synthesizer
+        self.files, self.pairs = _files(synthesizer)
+        self._counts = {name: self._tally(name).counts for name in self.files}
+
+    @property
+    def epsilon(self) -> float:
+        """The claim."""
+        return self.synthesizer.votes.epsilon
+
+    def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Release each file once; returns the released counts (B, M)."""
+        tallies = {name: self._tally(name) for name in dict.fromkeys(names)}
+        released = [self.synthesizer.release(tallies[name]).counts.reshape(-1) for name in names]
+        return np.array(released, dtype=np.float64)
+
+    def supports(self, counts: object, name: str) -> float:
+        """How likely released counts are for a file, in nats, but for a constant: what tells two files apart best."""
+        distance = np.abs(np.ravel(np.asarray(counts)) - self._counts[name]).sum()
+        return -float(distance) / self.synthesizer.votes.scale
+
+    def _tally(self, name: str) -> Tally:
+        rows, tally = self.files[name], self.synthesizer.tally()
+        votes = self.synthesizer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
+        tally.add(votes, [row.get("user") for row in rows])
+        return tally
+
+
+def _files(synthesizer: Synthesizer) -> tuple[dict[str, list[Record]], list[tuple[str, str]]]:
+    """Files in which a person has more rows than count, among other votes and apart, and the same files without that person."""
+    places, most = synthesizer.cells.places, synthesizer.votes.votes_per_person
+    first, second = (synthesizer.cells.texts[int((places == place).argmax())] for place in np.unique(places)[:2])
+    one, other = synthesizer.labels[:2]
+
+    def rows(text: str, label: str | None) -> list[Record]:
+        return [{"text": text, "intent": label, "user": "x"}] * (most + EXCESS)
+
+    base: list[Record] = [{"text": first, "intent": one, "user": f"u{number}"} for number in range(BASE)]
+    files = {
+        "others": base,
+        "others, and a person among them": base + rows(first, one),
+        "others, and a person apart": base + rows(second, other),
+        "others, and a person without votes": base + rows(second, "no label of the set"),
+        "nobody": [],
+        "a person alone": rows(second, other),
+    }
+    if synthesizer.votes.neighbours == REPLACE:
+        among, apart, outside = list(files)[1:4]
+        return files, [(among, apart), (apart, outside)]
+    return files, [*(("others", name) for name in list(files)[1:4]), ("nobody", "a person alone")]
