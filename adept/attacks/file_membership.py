@@ -11,6 +11,8 @@ from adept.attacks.membership import FALSE_POSITIVES, area, mean_rate
 from adept.attacks.result import AttackRow
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 
+CELLS = 4  # few: others say nothing of the person
+
 
 def attack(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
     """Attack the first pair of files: without a person, and with one.

@@ -2,13 +2,14 @@
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING
 
-from adept.attacks import attribute, figure, membership, reconstruction_game
+from adept.attacks import attribute, figure, file_membership, membership, reconstruction_game
 from adept.attacks.reconstruction_game import GivenAway
 from adept.attacks.result import AttackRow, Game
 from adept.cli.app import execute
@@ -18,12 +19,15 @@ from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import check_integer
 from adept.mechanisms.choice import MechanismChoice
-from adept.mechanisms.guarantee import json_number
+from adept.mechanisms.guarantee import Guarantee, json_number
 from adept.models.network.decoding import DecodingConfig
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
+from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.synthesizer import Synthesizer
 
-ATTACKS = ("reconstruction", "attribute", "membership")
+FILE_MEMBERSHIP = "file_membership"
+ATTACKS = ("reconstruction", "attribute", "membership", FILE_MEMBERSHIP)
 LEAST_CLASSIFIERS = 4
 ROUNDING = 1e-6  # of probabilities that were summed in another order
 
@@ -36,7 +40,8 @@ class AttackConfig(Columns):
     model_dir: str = MISSING
     """The model's directory."""
     attack: str = "reconstruction"
-    """What is found out: reconstruction (which text) | attribute (one property of it) | membership (whether it took part)."""
+    """What is found out: reconstruction (which text) | attribute (one property of it) | membership (whether it took part) |
+    file_membership (whether a person is in the file that synthetic records were made from; data are not read)."""
     mechanism: Any = None
     """What randomises a record; null: the best exact one for the model."""
     epsilon: float | None = None
@@ -48,7 +53,7 @@ class AttackConfig(Columns):
     private: str = "test"
     """The split whose records are secret, train | validation | test; the attacker has the train split."""
     records: int = 1000
-    """Secrets, drawn from the private split; of membership the records that may take part."""
+    """Secrets, drawn from the private split; of membership the records that may take part, of file_membership releases."""
     candidates: int = 10_000
     """Of reconstruction: the texts among which a secret stands."""
     attribute: str = "label"
@@ -92,21 +97,16 @@ class AttackResult:
 
 def run(config: AttackConfig) -> AttackResult:
     """Attack, and write ``result.json`` and ``attack.svg``; raises AdeptError for what the user can mend."""
-    rewriter = _rewriter(config)
-    splits = load(config.data, config)
-    if config.private not in splits:
-        raise DataError(f"private must be a split of the data, got {config.private}: it is not there")
-    private, public = splits[config.private], splits["train"]
-    directory = new_directory(config.output_dir)
-    rows, given_away = _rows(config, rewriter, private, public)
-    promise = rewriter.guarantee
+    target = _file_target(config) if config.attack == FILE_MEMBERSHIP else _record_target(config)
+    directory, promise = new_directory(config.output_dir), target.promise
+    rows, given_away = target.play()
     result = AttackResult(
         {
-            "mechanism": rewriter.mechanism.name,
+            "mechanism": target.name,
             "claimed_epsilon": json_number(promise.claimed_epsilon),
             "epsilon": json_number(promise.epsilon),
             "delta": promise.delta,
-            "dim": rewriter.model.config.latent_dim,
+            "dim": target.dim,
         },
         rows,
         given_away if config.data.public else [],
@@ -125,6 +125,40 @@ def run(config: AttackConfig) -> AttackResult:
     )
     (directory / "attack.svg").write_text(figure.draw(rows, promise), "utf-8")
     return result
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What is attacked: its name, promise and dimensions, and how it is played against."""
+
+    name: str
+    promise: Guarantee
+    dim: int | None
+    play: Callable[[], tuple[list[AttackRow], list[GivenAway]]]
+
+
+def _record_target(config: AttackConfig) -> _Target:
+    rewriter, splits = _rewriter(config), load(config.data, config)
+    if config.private not in splits:
+        raise DataError(f"private must be a split of the data, got {config.private}: it is not there")
+    private, public = splits[config.private], splits["train"]
+    dim = rewriter.model.config.latent_dim
+    return _Target(rewriter.mechanism.name, rewriter.guarantee, dim, lambda: _rows(config, rewriter, private, public))
+
+
+def _file_target(config: AttackConfig) -> _Target:
+    if config.epsilon is None:
+        raise ConfigurationError("epsilon must be given for attack=file_membership, got none: add epsilon=1")
+    options = {"label_set": ("one", "other"), "cells": file_membership.CELLS, "accept_private_model": True}
+    synthesizer = Synthesizer.from_pretrained(config.model_dir, epsilon=config.epsilon, **options)  # type: ignore[arg-type]
+    files = NeighbouringFiles(synthesizer)
+    rounds, confidence = config.records, config.confidence
+    return _Target(
+        files.name,
+        synthesizer.guarantee,
+        None,
+        lambda: (file_membership.attack(files, rounds=rounds, confidence=confidence), []),
+    )
 
 
 def _rewriter(config: AttackConfig) -> Rewriter:

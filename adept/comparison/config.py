@@ -75,14 +75,15 @@ class CompareConfig(Columns):
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
-        _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))
+        _check_names("trust", [self.trust], TRUSTED)
+        if self.trust == CENTRAL:
+            self._check_central()
+        else:
+            _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
         _check_names("classifiers", self.classifiers, CLASSIFIERS)
         _check_names("protocol", [self.protocol], PROTOCOLS)
         _check_names("labels", [self.labels], LABELS)
-        _check_names("trust", [self.trust], TRUSTED)
-        if self.trust == CENTRAL:
-            self._check_central()
         for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
             if not getattr(self, name):
                 raise ConfigurationError(f"{name} must have at least one entry, got none")

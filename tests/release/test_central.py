@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -224,6 +225,29 @@ def test_rows_beyond_a_persons_are_left_out(topic_run: Path, given: Path, tmp_pa
     assert len(rows(tmp_path / "out.jsonl")) == 5
     assert said(tmp_path / "out.jsonl")["person_epsilon"] == 2.0
     assert "user" not in (tmp_path / "out.jsonl").read_text()
+
+
+# --- On a cluster
+
+
+def test_a_cluster_counts_what_one_process_does(
+    synthesizer: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers get the counter as bytes, and give votes back: integers, which are added in one place."""
+
+    def drawn(batches: Any, parts: Iterator[Any], *, workers: int | None) -> Iterator[Any]:
+        assert workers == 2
+        there = pickle.loads(pickle.dumps(batches))
+        return ((part, json.loads(json.dumps(there.draw(part[0])))) for part in parts)
+
+    monkeypatch.setattr("adept.release.cluster.drawn", drawn)
+    monkeypatch.setattr("adept.release.central_plan.BATCH", 7)
+    told = list[Known]()
+    for engine in ("local", "ray"):
+        options = CentralOptions(engine=engine, workers=2)
+        released(synthesizer, given, tmp_path / f"{engine}.jsonl", options=options, tell=told.append)
+    assert told[0].tally.counts.tolist() == told[1].tally.counts.tolist()
+    assert told[0].tally.notes == told[1].tally.notes
 
 
 # --- Drawn once
