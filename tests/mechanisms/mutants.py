@@ -4,7 +4,7 @@ A mutant is one function with one small change: another comparison, a constant o
 bounds or weights, a rounding the other way, a clip left out. All changes that ``variants`` knows are made at every place of the
 functions in `mechanisms.mutated`. A mutant is *found* if a test of its target fails, raises, or does not come to an end.
 
-``python tests/mechanisms/mutants.py`` writes the list into ``docs/mutants.md``.
+``python tests/mechanisms/mutants.py [FUNCTION ...]`` writes the list into ``docs/mutants.md``.
 """
 
 import ast
@@ -12,6 +12,7 @@ import copy
 import importlib
 import inspect
 import itertools
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from mechanisms.mutated import EQUIVALENT, TARGETS  # noqa: E402
 
 PAGE = ROOT / "docs" / "mutants.md"
 SECONDS = 2.0  # of computing, after which a test does not come to an end
+ROOMS = {"tally": "synthesis", "test_tally": "synthesis", "test_checker": "release"}  # others are of the mechanisms
 LONG = {"test_entropy.test_a_magnitude_is_a_part_and_wholes_rounded_down": 6.0}
 BEGINNING = """# Mutants
 
@@ -47,7 +49,7 @@ class Target:
     """One function, and the tests that prove it.
 
     Attributes:
-        path: "module.function" or "module.Class.function", in `adept.mechanisms`.
+        path: "module.function" or "module.Class.function".
         tests: the quickest first.
     """
 
@@ -57,7 +59,8 @@ class Target:
     @property
     def module(self) -> Any:
         """Where the function stands."""
-        return importlib.import_module(f"adept.mechanisms.{self.path.split('.')[0]}")
+        name = self.path.split(".")[0]
+        return importlib.import_module(f"adept.{ROOMS.get(name, 'mechanisms')}.{name}")
 
     @property
     def names(self) -> list[str]:
@@ -182,7 +185,7 @@ def _context(tree: ast.FunctionDef, node: ast.AST) -> tuple[ast.AST, ast.AST]:
     parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
     shown = node
     while isinstance(shown, ast.Constant | ast.UnaryOp | ast.keyword | ast.Tuple | ast.Slice):
-        if not isinstance(parents[shown], ast.expr | ast.keyword | ast.Slice | ast.Assign):
+        if not isinstance(parents[shown], ast.expr | ast.keyword | ast.Slice | ast.Assign | ast.AugAssign):
             break
         shown = parents[shown]
     return parents[node], shown
@@ -259,8 +262,7 @@ def passes(name: str) -> bool:
 def test(name: str) -> Test:
     """A test by its name."""
     module, function = name.split(".")
-    room = "release" if module == "test_checker" else "mechanisms"
-    found: Test = getattr(importlib.import_module(f"{room}.{module}"), function)
+    found: Test = getattr(importlib.import_module(f"{ROOMS.get(module, 'mechanisms')}.{module}"), function)
     return found
 
 
@@ -319,19 +321,24 @@ def targets() -> list[Target]:
     return [Target(path, tests) for path, tests in TARGETS.items()]
 
 
-def main() -> None:
-    """Run every mutant, those that are said to be the same too, and write the list."""
+def main(paths: list[str]) -> None:
+    """Run every mutant, those that are said to be the same too, or those of some functions alone; and write the list."""
+    kept = dict(re.findall(r"^### `(.*)`\n((?:(?!###).*\n)*)", PAGE.read_text("utf-8") + "\n", re.MULTILINE))
     said, total = [], 0
     for target in targets():
-        outcomes = {mutant.name: finder(mutant) for mutant in mutants_of(target)}
+        mutants = mutants_of(target)
+        total += len(mutants)
+        if paths and target.path not in paths and target.path in kept:
+            said += ["", f"### `{target.path}`", kept[target.path].rstrip()]
+            continue
+        outcomes = {mutant.name: finder(mutant) for mutant in mutants}
         wrong = [name for name, found in outcomes.items() if (found is None) != (name in EQUIVALENT)]
         if wrong:
-            sys.stdout.write("\n".join(["not as expected:", *wrong, ""]))
+            sys.exit("\n".join(["found by no test, or said to be the same and found:", *wrong]))
         said += ["", *lines(target, {name: found for name, found in outcomes.items() if found})]
-        total += len(outcomes)
     begun = BEGINNING.format(total=total, found=total - len(EQUIVALENT), functions=len(TARGETS), same=len(EQUIVALENT))
     PAGE.write_text(begun + "\n".join(said) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

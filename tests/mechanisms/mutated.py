@@ -80,6 +80,15 @@ VOTES = tests(
     "test_every_cell_has_the_noise_of_the_scale_voted_for_or_not",
     "test_the_sensitivity_is_the_distance_of_the_worst_neighbours",
 )
+TALLY = tests(
+    "test_tally",
+    "test_a_person_moves_the_counts_by_at_most_m_whatever_the_others_do",
+    "test_what_has_no_vote_is_noted_and_changes_no_count",
+    "test_a_person_has_one_name_however_it_is_written",
+    "test_a_row_without_a_vote_uses_up_none_of_its_person",
+    "test_without_persons_every_row_counts",
+    "test_batches_change_nothing",
+)
 GRID = tests(
     "test_grid",
     "test_a_clipped_row_has_its_direction_and_at_most_the_norm_of_the_clip",
@@ -145,7 +154,10 @@ TARGETS = {
     "randomized_response.RandomizedResponse.odds": LECTURE,
     "randomized_response.RandomizedResponse.keep_probability": LECTURE,
     "randomized_response.RandomizedResponse.privatize": K_ARY,
-    "randomized_response.RandomizedResponse.choose": K_ARY,
+    "randomized_response.RandomizedResponse.choose": (
+        *K_ARY,
+        *tests("test_randomized_response", "test_an_unknown_label_is_refused_without_repeating_it"),
+    ),
     "randomized_response.RandomizedResponse.guarantee": (*LECTURE[:2], CERTIFIED[0]),
     "randomized_response.ScalarLaplace.scale": NUMBER,
     "randomized_response.ScalarLaplace.privatize": NUMBER,
@@ -174,6 +186,9 @@ TARGETS = {
     "votes.Votes.sensitivity": VOTES[-1:],
     "votes.Votes.privatize": VOTES,
     "votes._check": VOTES,
+    "tally.Tally.add": TALLY,
+    "tally.Tally._may_vote": TALLY,
+    "tally.person_name": TALLY,
     "laplace._Laplace._true_diameter": LAPLACE,
     "laplace._Laplace._true_epsilon": LAPLACE,
     "laplace._Laplace.guarantee": LAPLACE,

@@ -15,7 +15,7 @@ def test_every_mutant_is_found_and_listed(target: Target) -> None:
         test for test in set(found.values()) if test and not passes(test)
     ] == []  # of the function itself, in as little time
     said = lines(target, {name: test for name, test in found.items() if test})
-    assert "\n".join(said) in PAGE.read_text("utf-8")
+    assert "\n".join(said) in PAGE.read_text("utf-8"), "run: python tests/mechanisms/mutants.py"
 
 
 def test_the_list_is_long_and_has_no_other_entries() -> None:
