@@ -1,6 +1,6 @@
 """What one might do instead of `adept synthesize`, at the same budget, on the same public texts and encoder; labels private.
 
-    python benchmarks/central_baselines.py corpus.jsonl test.jsonl [seeds]
+    python benchmarks/central_baselines.py corpus.jsonl test.jsonl [seeds [epsilon ...]]
 
 One half of the corpus is public and unlabelled, the other half private. Add-or-remove; test accuracy and macro-F1 of
 
@@ -46,7 +46,7 @@ def main() -> None:
         "votes, Gaussian, 10 rounds": evolved,
         "released counts": counted,
     }
-    for epsilon in EPSILONS:
+    for epsilon in map(float, sys.argv[4:] or EPSILONS):
         found: dict[str, list[Score]] = {name: [] for name in kinds}
         for seed in range(int(sys.argv[3]) if len(sys.argv) > 3 else 1):
             public, private = hold_out(train, share=0.5, seed=seed)

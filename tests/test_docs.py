@@ -290,7 +290,7 @@ def test_every_decision_that_the_code_refers_to_is_there() -> None:
     assert [name for name in sorted(named) if f"**{name}" not in decisions] == []
 
 
-@pytest.mark.parametrize(("page", "most"), [("README.md", 80), ("docs/results.md", 120)])
+@pytest.mark.parametrize(("page", "most"), [("README.md", 80), ("docs/results.md", 150)])
 def test_a_page_that_is_to_be_short_is(page: str, most: int) -> None:
     assert len((ROOT / page).read_text("utf-8").splitlines()) <= most
 
