@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from adept.errors import AdeptError, ConfigurationError
-from adept.web import results
+from adept.web import results, trust
 from adept.web.attacker_view import PEOPLE, worst_pair
 from adept.web.files import LARGEST, Choices, Dropped, Files
 from adept.web.safety import SANDBOXED, Guarded
@@ -96,6 +96,7 @@ class Play:
             page.render(
                 stops=STOPS, default=STOPS.index(DEFAULT), mechanisms=self.sentences.mechanisms, ours=OURS,
                 longest=LONGEST, people=PEOPLE, runs=results.runs(self.runs), ledger=self.files.ledger,
+                lines=trust.lines(), itself=trust.itself(),
             )
         )  # fmt: skip
 
