@@ -5,6 +5,8 @@
 One half of the corpus is public and unlabelled, the other half private. Add-or-remove; test accuracy and macro-F1 of
 
 - `synthesizer`: ours, pure epsilon.
+- `plain histogram`: the same counts, without the model of texts. Cells in which noise alone would hardly have so many votes keep
+  them, and as many texts of their codeword are written with their label.
 - `votes, Gaussian, 10 rounds`: the vote of Private Evolution (Lin et al. 2024; Xie et al. 2024, Aug-PE). In each round every record
   votes for the candidate of its own label that is nearest to it, votes get Gaussian noise, candidates are drawn again in
   proportion to what of them is above a threshold, and each is varied. Candidates are pairs of a public text and a label; a
@@ -43,6 +45,7 @@ def main() -> None:
     loaded, labels = load_model(), sorted(set(train.labels or []))
     kinds: dict[str, Callable[[Synthesizer, Corpus, Corpus, int], Score]] = {
         "synthesizer": ours,
+        "plain histogram": plain,
         "votes, Gaussian, 10 rounds": evolved,
         "released counts": counted,
     }
@@ -66,6 +69,21 @@ def learned(texts: list[str], labels: list[str], test: Corpus) -> Score:
 def ours(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
     pairs = made.synthesize(private.texts, private.labels)
     return learned([text for text, _ in pairs], [str(label) for _, label in pairs], test)
+
+
+def plain(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
+    draw, tally = np.random.default_rng(seed), made.tally()
+    tally.add(made.vote(private.texts, private.labels))
+    counts = made.release(tally).counts
+    kept = np.where(counts >= made.least_standing_out, counts, 0)
+    texts: list[str] = []
+    labels: list[str] = []
+    for codeword, label in zip(*np.nonzero(kept), strict=True):
+        own = np.flatnonzero(made.cells.places == codeword)
+        chosen = draw.choice(own if len(own) else len(made.cells.texts), size=kept[codeword, label])
+        texts += [made.cells.texts[place] for place in chosen]
+        labels += [str(made.labels[label])] * len(chosen)
+    return learned(texts, labels, test)
 
 
 def counted(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
