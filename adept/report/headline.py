@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
-from adept.comparison.results import LOOKUP
+from adept.mechanisms import BY_NAME
 from adept.plotting import COLOURS, INK, drawing, log_axis
 from adept.report.table import Curve, Table
 
@@ -38,7 +38,7 @@ def draw(table: Table) -> str:
 
 def chosen(curves: Sequence[Curve]) -> list[Curve]:
     """Return the best curves of mechanisms whose claims hold, and the worst."""
-    sound = [curve for curve in curves if not curve.false_claim and curve.mechanism != LOOKUP and curve.random]
+    sound = [curve for curve in curves if not curve.false_claim and curve.mechanism in BY_NAME]
     sound.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
     return sound if len(sound) <= BEST else [*sound[:BEST], sound[-1]]
 

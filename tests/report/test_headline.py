@@ -27,6 +27,14 @@ def test_at_most_five_lines_are_named_and_no_name_lies_over_another() -> None:
     assert all(after - before > 10 for before, after in itertools.pairwise(places))
 
 
+def test_descriptions_are_among_the_best_though_no_random_line_is_theirs() -> None:
+    written = [
+        made("description", 0.85, epsilon, decoder="codec", clip="sphere", content="topics") for epsilon in BUDGETS
+    ]
+    lines = table([*make_mixed(), *written])
+    assert [curve.mechanism for curve in headline.chosen(lines.curves)] == ["description", "learned_codebook", "sqrt_n"]
+
+
 def test_levels_are_of_the_text_and_of_random_latents() -> None:
     assert headline.levels(table(make_rows())) == [
         ("the text itself", pytest.approx(0.9)),
