@@ -1,10 +1,11 @@
-r"""How likely a release is under each candidate: the exact law of the mechanism, from which the best attack follows.
+r"""How likely a release is under each candidate: the exact distribution of the mechanism, from which the best attack follows.
 
 Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most often of all that see the release z, and the
 attack that names the class with the largest sum of pi_x p(z|x) guesses a property best. Only ratios of p(z|x) over x count, so
 constants are left out. For additive noise p(z|x) is the noise's density at z - x, x being the candidate's own clipped latent on
-the grid; what is released lies on the same grid, so the discrete laws of the exact mechanisms have this very form: exp(-|k| /
-s) and exp(-k^2 / 2s^2). For codebooks and descriptions the law is finite: A for what is heavy under x, 1 for the rest.
+the grid; what is released lies on the same grid, so the discrete distributions of the exact mechanisms have this very form:
+exp(-|k| / s) and exp(-k^2 / 2s^2). For codebooks and descriptions the distribution is finite: A for what is heavy under x, 1 for
+the rest.
 """
 
 from collections.abc import Callable
@@ -29,8 +30,8 @@ class Known:
 
     Attributes:
         mechanism: whose releases are attacked.
-        views: of each candidate: its clipped latent (j, n), or for finite laws what is heavy: codewords (j, t) of each block, or
-            the description (j, 2).
+        views: of each candidate: its clipped latent (j, n), or for finite distributions what is heavy: codewords (j, t) of each
+            block, or the description (j, 2).
         dim: of latents; 0 for descriptions.
     """
 
@@ -87,7 +88,7 @@ def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]
     if not scale:  # no noise at all
         return lambda z: torch.where(_distances(z, views, order=1.0) == 0, 0.0, -torch.inf)
     if mechanism.noise not in EXACT:
-        raise ConfigurationError(f"mechanism must have a known law to be attacked, got {mechanism.name}")
+        raise ConfigurationError(f"mechanism must have a known distribution to be attacked, got {mechanism.name}")
     if mechanism.noise == "gaussian":
         return lambda z: -(_distances(z, views, order=2.0) ** 2) / (2 * scale**2)
     order = 1.0 if mechanism.noise == "laplace" else 2.0

@@ -9,7 +9,7 @@ Attacks, from strong to weak:
 
 - ``pool``: the candidates are the pool's own texts with their frequencies ("other records": the attacker knows everybody's text
 and
-  not whose release it is), and the guess maximises the exact posterior. For finite laws it is the Bayes optimum.
+  not whose release it is), and the guess maximises the exact posterior. For finite distributions it is the Bayes optimum.
 - ``crowd``: the pool is everything that could have been said: the private texts, the public ones, and what a language model of
   public text writes, all equally likely. Secrets are drawn from all of these.
 - ``search``: public texts alone, then edits of the best of them towards the release (``adept.attacks.neighbourhood``).

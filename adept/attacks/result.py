@@ -34,7 +34,7 @@ class AttackRow:
         without_release: what the best guess without any release reaches.
         bound: what no attack on one release exceeds, at the true epsilon.
         claimed_bound: the same at the claimed epsilon.
-        optimum: what the best attack on this mechanism reaches exactly, where its law is finite.
+        optimum: what the best attack on this mechanism reaches exactly, where its distribution is finite.
         detail: further figures, by name.
     """
 

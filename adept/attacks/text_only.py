@@ -1,6 +1,6 @@
 """An attacker who sees the rewritten text alone: it is read by the public encoder again, and ranked by the decoder's likelihood.
 
-The law of the text given a candidate is an integral over releases that nobody can write down. Its stand-in: how near the
+The distribution of the text given a candidate is an integral over releases that nobody can write down. Its stand-in: how near the
 candidate lies to what the encoder reads of the text gives a short list, and of those the candidate is named whose own latent
 (for a codebook, its nearest codeword) makes the decoder write this text most likely. Descriptions are read exactly: the codec
 describes the text again.

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from adept.errors import AdeptError, Interrupted
 
-DONE, VIOLATED, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
+DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that found a violation ends with 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 TORCH_MEMORY = re.compile("allocate memory|out of memory")  # PyTorch has no MemoryError of its own on the CPU
 EXTRAS = dict.fromkeys(("datasets", "jinja2", "matplotlib", "sacrebleu"), "compare")  # see pyproject.toml

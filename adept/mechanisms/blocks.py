@@ -144,8 +144,8 @@ def draw_cosine(shape: Shape) -> float:
     """Return E<x, V> of one draw for a unit x, averaged over random codebooks.
 
     The codewords' cosines with x are k independent copies of T, one coordinate of a random unit vector. Integrating by
-    parts over T's quantiles, the t largest of them sum to k E[M(g(v))] on average, with v of law Beta(t, k - t), g(v) the cosine
-    of the cap that covers the share v, and M(g) = E[T; T >= g]. All k of them sum to zero on average, which leaves
+    parts over T's quantiles, the t largest of them sum to k E[M(g(v))] on average, with v of distribution Beta(t, k - t), g(v) the
+    cosine of the cap that covers the share v, and M(g) = E[T; T >= g]. All k of them sum to zero on average, which leaves
     (A - B) / W times that sum. The expectation over v is a Gauss quadrature over its quantiles.
     """
     a, top, size = (shape.dim - 1) / 2, shape.top, shape.size

@@ -10,7 +10,8 @@ r"""Exact discrete Laplace noise on whole numbers, many draws at once (Canonne, 
 3. U uniform on {0..t-1}, kept with probability exp(-U / t), and V the number of successes of probability exp(-1) before the
    first failure, so P(V = v) is proportional to exp(-v). X = U + t V then has P(x) proportional to exp(-x / t), because each
    x >= 0 is one such pair, and Y = floor(X / 2^k) has P(y) proportional to exp(-y 2^k / t) = exp(-y / b).
-4. With a fair sign, and the pair (minus, 0) drawn again, so that 0 is not counted twice, z = +-Y has the law. (Algorithm 2.) QED
+4. With a fair sign, and the pair (minus, 0) drawn again, so that 0 is not counted twice, z = +-Y has the distribution. (Algorithm
+2.) QED
 
 Nothing is rounded: every number is an integer below 2^63, from words of the operating system. Noise beyond 2^62 / 2^k is cut off to
 that, and the *sum* of a value and its noise to half of it. Since no value is larger than that half, such a sum stands at the end

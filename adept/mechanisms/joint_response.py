@@ -38,7 +38,7 @@ from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.mechanisms.randomized_response import RandomizedResponse
 
-WRITTEN_DOWN = 2**12  # symbols of the largest law that is written down for an audit
+WRITTEN_DOWN = 2**12  # symbols of the largest distribution that is written down for an audit
 
 Symbol = tuple[int, str]
 
@@ -196,11 +196,11 @@ class JointResponse:
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """The law of ``privatize`` for one symbol, as an audit reads it; None where it is too long to be written down."""
+        """The distribution of ``privatize`` for one symbol, as an audit reads it; None where it is too long to be written down."""
         return self._law if self.size <= WRITTEN_DOWN else None
 
     def _law(self, symbol: Symbol) -> dict[Symbol, Fraction]:
         number, label = symbol
         heavy, light = self.odds
-        law = dict.fromkeys(product(range(self.text.count), self.labels), Fraction(light, self.total))
-        return law | {(place, label): Fraction(heavy, self.total) for place in self.text.heavy_symbols(number)}
+        distribution = dict.fromkeys(product(range(self.text.count), self.labels), Fraction(light, self.total))
+        return distribution | {(place, label): Fraction(heavy, self.total) for place in self.text.heavy_symbols(number)}

@@ -1,6 +1,6 @@
 """The K-norm mechanism in l2: noise whose density falls with the length of the vector alone.
 
-The noise has density proportional to exp(-||z||_2 / b), b = 2C / eps: a uniform direction times a radius with law
+The noise has density proportional to exp(-||z||_2 / b), b = 2C / eps: a uniform direction times a radius with distribution
 Gamma(n, b), because the sphere of radius r contributes r^(n-1) exp(-r / b) (Hardt and Talwar 2010, "On the geometry of
 differential privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
 """

@@ -39,7 +39,7 @@ def _gaussian_measurement(scale: float) -> Measurement:
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
     """Add independent discrete Gaussian noise, P(z) proportional to exp(-z^2 / (2 scale^2)) on the integers, to every entry.
 
-    OpenDP samples this law from the operating system's entropy with integer arithmetic alone (Canonne, Kamath, Steinke
+    OpenDP samples this distribution from the operating system's entropy with integer arithmetic alone (Canonne, Kamath, Steinke
     2020, Algorithm 3); saturation at the ends of int64 is post-processing. What it guarantees is proved in
     ``adept.mechanisms.gaussian``.
 
@@ -99,11 +99,11 @@ def exact_bernoulli(records: int, *, probability: float) -> Tensor:
 
 
 def fresh_uniform(*shape: int) -> Tensor:
-    """Return float64 numbers in (0, 1), uniform to the full depth of floats: their law has no smallest value but 2^-1000.
+    """Return float64 numbers in (0, 1), uniform to the full depth of floats: their distribution has no smallest value but 2^-1000.
 
     The binary exponent is geometric (one more for each leading zero of an endless stream of fair bits), the mantissa uniform on
-    52 bits. A uniform on a fixed number of cells would do for the middle of a law but cut off its tails, and the length of a
-    tail is what privacy at a large epsilon or a tiny delta is about. Numbers above 1 - 2^-53 come out just below 1.
+    52 bits. A uniform on a fixed number of cells would do for the middle of a distribution but cut off its tails, and the length
+    of a tail is what privacy at a large epsilon or a tiny delta is about. Numbers above 1 - 2^-53 come out just below 1.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)

@@ -1,6 +1,6 @@
 r"""PrivUnit: a unit vector drawn from a cap around the record with high probability, from its complement otherwise.
 
-For x on the unit sphere of R^n and a threshold g, the cap is {v : <x, v> >= g}, and q = P(cap) under the uniform law:
+For x on the unit sphere of R^n and a threshold g, the cap is {v : <x, v> >= g}, and q = P(cap) under the uniform distribution:
 q = I_s(a, 1/2) / 2 with a = (n - 1) / 2, s = 1 - g^2 and I the regularised incomplete beta function. V is uniform on the cap with
 probability p = q e^eps / (1 + (e^eps - 1) q), uniform on the complement otherwise (Bhowmick et al. 2018, Algorithm 1).
 

@@ -186,7 +186,7 @@ class ScalarLaplace:
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
         """Return what a release would look like, seeded. Guarantees nothing.
 
-        The difference of two geometric numbers floor(b E), E exponential, has the discrete Laplace law of scale b.
+        The difference of two geometric numbers floor(b E), E exponential, has the discrete Laplace distribution of scale b.
         """
         check_integers(values)
         clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)

@@ -65,16 +65,16 @@ def _row(
 
 
 def capacity(*, epsilon: float) -> float:
-    r"""Return the most bits that one eps-LDP release can tell about a record, on average over any law of the records.
+    r"""Return the most bits that one eps-LDP release can tell about a record, on average over any distribution of the records.
 
     Claim: I(X; V) <= u - 1 - ln u nats with u = eps e^eps / (e^eps - 1), for pure eps-LDP and whatever set the records are from.
 
-    Proof: let Q be the law of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x ln r_x]. At an output v, put
+    Proof: let Q be the distribution of the release V and r_x = dP_x / dQ, so that I = E_Q E_x[r_x ln r_x]. At an output v, put
     l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l] and has mean 1 over x. r ln r is convex, hence at most its chord over
     this interval, and E_x[r_x ln r_x] <= ln l + w l e^eps eps, where w l e^eps + (1 - w) l = 1. That is ln l + u (1 - l), which
     is largest at l = 1 / u, with the value u - 1 - ln u. It remains to average over v. Equality: two values of r only, so
-    PrivUnit's law with a cap of probability w = (u - 1) / (e^eps - 1). (Derived here and checked numerically; the chord is the
-    argument by which Kairouz, Oh and Viswanath 2016 show that two-valued, "staircase" mechanisms are optimal.)
+    PrivUnit's distribution with a cap of probability w = (u - 1) / (e^eps - 1). (Derived here and checked numerically; the chord
+    is the argument by which Kairouz, Oh and Viswanath 2016 show that two-valued, "staircase" mechanisms are optimal.)
     """
     _check(epsilon=epsilon)
     if math.isinf(epsilon):

@@ -136,7 +136,7 @@ def gaussian_cosine(mean: float, dim: int) -> float:
 def information(mechanism: Mechanism, dim: int) -> float | None:
     """Return how many bits a release tells about a record that is uniform on the sphere, or None where it is not known.
 
-    PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its law given x and the uniform one,
+    PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution given x and the uniform one,
     p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook: `codeword_information` summed over its blocks, whose directions are
     independent for uniform x. (For additive noise there is only a numerical integral.)
     """
@@ -158,11 +158,12 @@ def cap_information(q: float, *, escape: float) -> float:
 
 
 def codeword_information(shape: Shape) -> float:
-    """Return the relative entropy, in bits, of the law of one draw given x and the uniform law on the k codewords.
+    """Return the relative entropy, in bits, of the distribution of one draw given x and the uniform distribution on the k
+    codewords.
 
     The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every codeword were equally often near; a
-    fixed random codebook only comes close to that, and the relative entropy of its marginal law is to be subtracted (measured:
-    less than .001 bits at eps = 8, less than .01 bits a block at larger eps, where t = 1).
+    fixed random codebook only comes close to that, and the relative entropy of its marginal distribution is to be subtracted
+    (measured: less than .001 bits at eps = 8, less than .01 bits a block at larger eps, where t = 1).
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light

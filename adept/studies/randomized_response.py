@@ -8,13 +8,13 @@ Everyone answers through a mechanism of ``adept.mechanisms``, and nobody is trus
 3. *A number* from 0 to 15 ("how many classes did you skip?"): the Laplace mechanism with l1 sensitivity 15, so the scale 15/eps.
 4. The same number as one of 16 answers, from whose debiased frequencies the mean follows.
 
-What was released is biased (randomised response pulls every share towards 1/k). As the law of the release is public, each
+What was released is biased (randomised response pulls every share towards 1/k). As the distribution of the release is public, each
 report r has an unbiased reading y(r), and the mean of the readings estimates the truth: y = (1[r = answer] - Q)/(P - Q) for a
 share, with P and Q the probabilities of the true and of any other answer; y = sum_v v (1[r = v] - Q)/(P - Q) for a mean from k
 answers; y = r for the Laplace mechanism. A reading's variance over population and noise, both independent between people, is exact
-by enumeration (`survey_law`), so the standard error of a survey of n people is sqrt(variance/n). Intervals: of a share
-Clopper-Pearson on the count of the answer, debiased (exact, since the count is binomial); of a mean the normal law with the
-readings' own deviation.
+by enumeration (`survey_distribution`), so the standard error of a survey of n people is sqrt(variance/n). Intervals: of a share
+Clopper-Pearson on the count of the answer, debiased (exact, since the count is binomial); of a mean the normal distribution with
+the readings' own deviation.
 """
 
 import math
@@ -90,7 +90,7 @@ class ResponseRow:
 
 @dataclass(frozen=True)
 class Law:
-    """The law of one released answer: what a survey of any size is made of."""
+    """The distribution of one released answer: what a survey of any size is made of."""
 
     parameter: float
     spent: float
@@ -137,8 +137,8 @@ def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
     return RandomizedResponse(epsilon=epsilon, labels=labels, theta=survey.theta or "tight")
 
 
-def survey_law(survey: Survey, *, epsilon: float) -> Law:
-    """Return the exact law of one answer, by enumeration over true and released answers."""
+def survey_distribution(survey: Survey, *, epsilon: float) -> Law:
+    """Return the exact distribution of one answer, by enumeration over true and released answers."""
     population, values = np.array(survey.population), np.arange(len(survey.population))
     wanted = (values == 0).astype(float) if survey.target == "share" else values.astype(float)
     truth = float(population @ wanted)
@@ -170,7 +170,7 @@ def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDAr
 def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> ResponseRow:
     """Ask ``records`` people of the population, and estimate the truth from what they release."""
     survey = SURVEYS[name]
-    law = survey_law(survey, epsilon=epsilon)
+    distribution = survey_distribution(survey, epsilon=epsilon)
     cell = sha256(repr((seed, name, epsilon, records)).encode()).digest()
     generator = torch.Generator().manual_seed(int.from_bytes(cell[:7], "big"))
     weights = torch.tensor(survey.population, dtype=torch.float64)
@@ -181,15 +181,15 @@ def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> Res
         target=survey.target,
         answers=len(survey.population),
         epsilon=epsilon,
-        spent=law.spent,
+        spent=distribution.spent,
         records=records,
-        parameter=law.parameter,
+        parameter=distribution.parameter,
         published=published_parameter(survey, epsilon=epsilon),
-        truth=law.truth,
+        truth=distribution.truth,
         released=raw,
-        expected_released=law.expected_released,
+        expected_released=distribution.expected_released,
         estimate=estimate,
-        deviation=math.sqrt(law.variance / records),
+        deviation=math.sqrt(distribution.variance / records),
         lower=lower,
         upper=upper,
     )
@@ -217,7 +217,7 @@ def _ask(
 
 
 def _normal(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the mean of independent readings and its 99.9 % interval by the normal law."""
+    """Return the mean of independent readings and its 99.9 % interval by the normal distribution."""
     mean, margin = (
         float(values.mean()),
         float(norm.isf((1 - CONFIDENCE) / 2)) * values.std(ddof=1) / math.sqrt(len(values)),

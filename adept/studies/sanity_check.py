@@ -102,7 +102,7 @@ def scale(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 
 def exact_loss(mechanism: str, *, epsilon: float, dim: int, threshold: float = 0.5) -> float:
-    """Return the loss of the majority vote, from the binomial law of the number of votes."""
+    """Return the loss of the majority vote, from the binomial distribution of the number of votes."""
     zero, one = rounding_probabilities(mechanism, epsilon=epsilon, dim=dim, threshold=threshold)
     ties = dim // 2  # the vote says 1 when more than half of the coordinates do
     says_one = binom.logsf(ties, dim, zero), binom.logsf(ties, dim, one)
@@ -188,7 +188,8 @@ def _chosen_threshold(zeros: Iterator[Tensor], ones: Iterator[Tensor]) -> float:
     """Return the threshold of the privacy loss with the best bound on releases that are not counted again."""
     first, second = (torch.cat([_loss(z) for z in releases]).numpy() for releases in (zeros, ones))
     candidates = np.unique(np.quantile(np.concatenate([first, second]), np.linspace(0, 1, 400)))
-    candidates -= 1e-3  # the atoms of the law, at -n and n, are wholly inside or wholly outside, whatever the rounding
+    # The atoms of the distribution, at -n and n, are wholly inside or wholly outside, whatever the rounding.
+    candidates -= 1e-3
     ours, theirs = (len(values) - np.searchsorted(np.sort(values), candidates) for values in (first, second))
     bounds = epsilon_lower_bound(ours, theirs, len(first), len(second), delta=0.0, alpha=1 - CONFIDENCE)
     return float(candidates[int(np.argmax(bounds))])
