@@ -10,8 +10,11 @@ from typing import Any
 from adept.data import air_travel
 from adept.data.files import FORMATS, Record, read_records
 from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
+from adept.data.thinning import PublicText, read_public_texts, thinned
 from adept.errors import ConfigurationError, DataError
 
+GRAMMAR = "air_travel"  # the bundled grammar, as a source of public text
+HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
 SPLITS = ("train", "validation", "test")
 
 
@@ -67,6 +70,8 @@ class DataConfig:
     """Of air_travel: records for training, validation and test."""
     balanced: bool = False
     """Of air_travel: equally many records for each intent."""
+    broad: str | None = None
+    """A directory of more public text, with its sources; it is read beside path, and both are thinned."""
     most: int | None = None
     """Training records that are kept, a random sample by the seed; null: all."""
     grammar: int = 0
@@ -130,6 +135,8 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
         ConfigurationError: ``data=files`` without a path.
     """
+    if config.broad is not None:
+        return _load_broad(config)
     if config.path is not None:
         splits = _load_directory(config, columns or Columns())
     elif config.hub is not None:
@@ -148,10 +155,15 @@ def _fewer_and_more(train: Corpus, config: DataConfig) -> Corpus:
     """Keep as many training records as are asked for, and put as many of the bundled grammar beside them."""
     if config.most is not None and config.most < len(train):
         train = train.take(sorted(random.Random(config.seed).sample(range(len(train)), config.most)))
+    return Corpus([*train.texts, *_of_grammar(config)]) if config.grammar else train
+
+
+def _of_grammar(config: DataConfig) -> list[str]:
+    """As many utterances of the bundled grammar as are asked for."""
     if not config.grammar:
-        return train
+        return []
     written = air_travel.generate(seed=config.seed, train=config.grammar, validation=1, test=1, balanced=True)["train"]
-    return Corpus([*train.texts, *(utterance.text for utterance in written)])
+    return [utterance.text for utterance in written]
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) -> tuple[Corpus, Corpus]:
@@ -168,6 +180,18 @@ def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) 
     random.Random(seed).shuffle(order)
     held = max(1, round(share * len(corpus)))
     return corpus.take(sorted(order[held:]), labelled=labelled), corpus.take(sorted(order[:held]))
+
+
+def _load_broad(config: DataConfig) -> dict[str, Corpus]:
+    """Load public text of many sources, thinned, in an order by chance; HELD_OUT texts of it are for validation."""
+    directories = [directory for directory in (config.path, config.broad) if directory]
+    written = (PublicText(text, GRAMMAR, GRAMMAR) for text in _of_grammar(config))
+    texts = [text.text for text in thinned([*read_public_texts(directories), *written], seed=config.seed)][
+        : config.most
+    ]
+    if len(texts) <= HELD_OUT:
+        raise DataError(f"data.broad must hold more than {HELD_OUT} different texts, got {len(texts)}")
+    return {"train": Corpus(texts[HELD_OUT:]), "validation": Corpus(texts[:HELD_OUT])}
 
 
 def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,6 +120,22 @@ def word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
         for record, rewrite in zip(records, rewrites, strict=True)
     ]
     return float(np.mean([2 * (a & b).total() / (a.total() + b.total()) if a or b else 1.0 for a, b in pairs]))
+
+
+def content_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
+    """Return the mean F1 of the words of each rewrite with its record's, each different word weighed by how few records hold it.
+
+    A word weighs ln((N + 1) / (n + 1/2)) if n of the N records hold it, so that what all say counts next to nothing; the weights
+    are those of the records whatever the rewrites are. Two texts without words have 1.
+    """
+    pairs = [tuple(set(plain(text).split()) for text in pair) for pair in zip(records, rewrites, strict=True)]
+    holders = Counter(word for record, _ in pairs for word in record)
+
+    def weight(words: Iterable[str]) -> float:
+        return sum(math.log((len(pairs) + 1) / (holders[word] + 0.5)) for word in words)
+
+    totals = [(weight(record & rewrite), weight(record) + weight(rewrite)) for record, rewrite in pairs]
+    return float(np.mean([2 * shared / total if total else 1.0 for shared, total in totals]))
 
 
 def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:

@@ -12,6 +12,7 @@ from adept.evaluation.metrics import (
     BigramModel,
     TrigramModel,
     bleu,
+    content_f1,
     dealt_to_others,
     distinct_ratio,
     exact,
@@ -21,7 +22,12 @@ from adept.evaluation.metrics import (
     word_f1,
 )
 
-KEPT = ("slots", "words", "exact")  # of a record in its own rewrite; each has a partner for another record's
+KEPT = (
+    "slots",
+    "words",
+    "content_words",
+    "exact",
+)  # of a record in its own rewrite; each has a partner for another record's
 OTHER = "_other"
 COLUMNS = (
     *("overlap", "bleu", "distinct", "perplexity", "verbatim_own", "verbatim_chance", "verbatim_public"),
@@ -62,4 +68,10 @@ def _kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | Non
     if texts is None:
         return dict.fromkeys(KEPT)
     slots = None if private.slots is None else slots_kept(private.slots, texts)
-    return {"slots": slots, "words": word_f1(private.texts, texts), "exact": exact(private.texts, texts)}
+    records = private.texts
+    return {
+        "slots": slots,
+        "words": word_f1(records, texts),
+        "content_words": content_f1(records, texts),
+        "exact": exact(records, texts),
+    }

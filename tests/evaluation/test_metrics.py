@@ -13,6 +13,7 @@ from adept.evaluation.metrics import (
     bleu,
     bootstrap,
     codes,
+    content_f1,
     dealt_to_others,
     distinct_ratio,
     exact,
@@ -95,6 +96,19 @@ def test_slots_are_kept_where_they_stand_word_beside_word() -> None:
     rewrites = ["to new  york  maybe", "anything", "9 in oslo pm"]
     assert slots_kept(values, rewrites) == pytest.approx(3 / 5)
     assert slots_kept([[], []], ["a", "b"]) is None
+
+
+def test_content_f1_weighs_words_by_how_few_records_hold_them() -> None:
+    """Of three records all hold "a" and one holds each of the others: these weigh ln(4 / 1.5) and "a" ln(4 / 3.5)."""
+    records, common, rare = ["a b", "a c", "a d"], math.log(4 / 3.5), math.log(4 / 1.5)
+    assert content_f1(records, records) == pytest.approx(1.0)
+    assert content_f1(records, ["b", "c", "d"]) == pytest.approx(2 * rare / (common + 2 * rare))
+    assert content_f1(records, ["A a", "a", "a"]) == pytest.approx(2 * common / (2 * common + rare))
+    unseen = math.log(4 / 0.5)
+    assert content_f1(records, ["b x", "", "a d"]) == pytest.approx(
+        (2 * rare / (common + 2 * rare + unseen) + 0 + 1) / 3
+    )
+    assert content_f1([""], [""]) == 1.0
 
 
 def test_word_f1_counts_repeated_words_as_often_as_they_stand() -> None:

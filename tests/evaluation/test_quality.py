@@ -21,7 +21,18 @@ def measured(rewrites: list[str], private: Corpus = PRIVATE) -> dict[str, float 
 def test_every_column_of_quality_is_one_of_the_table() -> None:
     names = [field.name for field in fields(Row)]
     assert set(measured(PRIVATE.texts)) == set(quality.COLUMNS) <= set(names)
-    added = ["slots", "slots_other", "words", "words_other", "exact", "exact_other", "fluency", "holds"]
+    added = [
+        "slots",
+        "slots_other",
+        "words",
+        "words_other",
+        "content_words",
+        "content_words_other",
+        "exact",
+        "exact_other",
+        "fluency",
+        "holds",
+    ]
     assert names[-len(added) :] == added
 
 
@@ -50,5 +61,5 @@ def test_what_does_not_apply_is_none() -> None:
     unknown = measured(PRIVATE.texts, Corpus(PRIVATE.texts))
     assert (unknown["slots"], unknown["slots_other"], unknown["words"]) == (None, None, 1)
     alone = measured(["fly to oslo"], PRIVATE.take([0]))
-    assert [alone[f"{name}_other"] for name in quality.KEPT] == [None] * 3
+    assert [alone[f"{name}_other"] for name in quality.KEPT] == [None] * 4
     assert alone["slots"] == 1
