@@ -10,8 +10,10 @@ from adept.cli.app import execute
 from adept.cli.console import show, write_json
 from adept.data.corpus import Corpus, read_corpus
 from adept.data.files import new_directory
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.adaptation.examples import adapt
+from adept.models.adaptation.nearby import are_terms, page_lines, sentences_about
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.card import model_card
 from adept.models.training.config import MODEL, OptimiserConfig, TrainerConfig, check_accelerator
 from adept.rewriting.loading import load_model
@@ -37,8 +39,10 @@ class AdaptConfig:
     """Configuration of ``adept adapt``."""
 
     # --- Files
-    examples: str = MISSING
-    """Public utterances of your domain, some hundred: they stand in the result word for word."""
+    examples: str | None = None
+    """Public utterances of your domain, some hundred, which stand in the result word for word; or lines that name its things."""
+    label_set: list[str] | None = None
+    """The names of your labels, in place of examples or beside them: the model's own sentences about them are its examples."""
     public: bool = False
     """Declare the examples public: anyone may read them. Without it nothing is adapted."""
     output_dir: str = MISSING
@@ -73,11 +77,15 @@ def run(config: AdaptConfig) -> AdaptResult:
             "public must be true to adapt a model, got false: the examples will stand in the model and in what it writes, word for "
             "word, and no guarantee covers them; add public=true if anyone may read them"
         )
+    if config.examples is None and not config.label_set:
+        raise ConfigurationError(
+            "examples must be given, got nothing: add examples=FILE, or the names of labels, label_set=[...]"
+        )
     begin = time.monotonic()
-    examples = read_corpus(config.examples, text_column=config.text_column).texts
     model, tokenizer = load_model(config.model_dir)
+    examples = _examples(config, model)
     directory = new_directory(config.output_dir)
-    model, tokenizer = adapt(model, tokenizer, examples, source=Path(config.examples).name, seed=config.seed)
+    model, tokenizer = adapt(model, tokenizer, examples, source=_source(config), seed=config.seed)
     if config.trainer.max_epochs:
         from adept.models.adaptation.fine_tuning import fine_tune  # a trainer takes seconds to import
 
@@ -105,6 +113,33 @@ def run(config: AdaptConfig) -> AdaptResult:
     )
     write_json(result, directory / "result.json")
     return result
+
+
+def _examples(config: AdaptConfig, model: Autoencoder) -> list[str]:
+    """Return the examples of a file and, for names of things and of labels, the model's own sentences about them."""
+    lines = _lines(config.examples, config.text_column) if config.examples else []
+    terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
+    if not terms:
+        return lines
+    if model.codec is None:
+        raise ModelError("the model has no codec: train one with this version")
+    return [*(() if are_terms(lines) else lines), *sentences_about(model.codec, terms)]
+
+
+def _lines(location: str, text_column: str) -> list[str]:
+    """Return the texts of a file of utterances, or the lines of a page of Markdown."""
+    if not location.endswith(".md"):
+        return read_corpus(location, text_column=text_column).texts
+    try:
+        return page_lines(Path(location).read_text("utf-8"))
+    except (OSError, ValueError):
+        raise DataError(f"{location} cannot be read as UTF-8 text: correct the path or the file") from None
+
+
+def _source(config: AdaptConfig) -> str:
+    """What the examples are, for the model's card and every statement."""
+    labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
+    return " and ".join(filter(None, [Path(config.examples).name if config.examples else "", labels]))
 
 
 def main() -> int:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from omegaconf import MISSING
@@ -13,8 +14,9 @@ from adept.cli.app import execute
 from adept.cli.console import progress
 from adept.cli.process import Interruptible
 from adept.cli.summary import summary
+from adept.data.corpus import read_corpus
 from adept.data.files import STANDARD_STREAM
-from adept.errors import DataError
+from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.models.network.decoding import DecodingConfig
 from adept.release.columns import FileOptions, ReleaseOptions
@@ -24,7 +26,7 @@ from adept.release.publication import STATEMENT, Publication
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.expectation import Expectation, expectation
+from adept.rewriting.expectation import LEAST, Expectation, expectation
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 
 
@@ -47,6 +49,10 @@ class RewriteConfig(FileOptions):
     """What randomises a record; null: the best exact one for the model."""
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
+    expect: str | None = None
+    """A file of public texts of your own, in place of the model's, to say before the release what survives; needs public=true."""
+    public: bool = False
+    """Declare the texts of expect public: what survives of them is shown."""
     dry_run: bool = False
     """Check everything, count the records, say what would be released, and release nothing."""
     accept_broken_claim: bool = False
@@ -103,7 +109,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         accept_private_model=config.accept_private_model,
     )
     options = _options(config, budget, rewriter)
-    tell = _Once(expectation(rewriter), rewriter.guarantee.epsilon)
+    tell = _Once(expectation(rewriter, _public_texts(config)), rewriter.guarantee.epsilon)
     if config.dry_run:
         place = config.statement
         statement = preview_file(rewriter, config.input, config.output, options=options, statement_path=place)
@@ -147,6 +153,37 @@ def _release(
             ledger=ledger,
             progress=Interruptible(advance),
         )
+
+
+def _public_texts(config: RewriteConfig) -> list[str] | None:
+    """The public texts that the user wants to know the fate of.
+
+    Raises:
+        ConfigurationError: they are not declared public, or are what is to be released: what survives of records is a release.
+    """
+    if config.expect is None:
+        return None
+    if config.public is not True:
+        raise ConfigurationError(
+            "public must be true with expect, got false: what survives of these texts is shown, which is no private release of "
+            "them; add public=true if anyone may read them"
+        )
+    inputs = Inputs.of(config.input, config.format)
+    if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.files):
+        raise ConfigurationError(
+            "expect must be a file of public texts, got the input: what survives of private records would be a release of its own"
+        )
+    texts = read_corpus(config.expect, text_column=config.text_column).texts
+    if len(texts) < LEAST:
+        raise DataError(f"expect must hold at least {LEAST} texts, got {len(texts)}: write down more")
+    return texts
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:  # whoever reads them says what is wrong
+        return False
 
 
 class _Once:

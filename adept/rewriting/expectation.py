@@ -52,11 +52,16 @@ class Expectation:
         )
 
 
-def expectation(rewriter: Rewriter) -> Expectation | None:
-    """Return what to expect of a rewriter; None where its model holds no public texts that it has not seen, or writes labels."""
+def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
+    """Return what to expect of a rewriter; None where there are too few texts, or its model writes labels.
+
+    Args:
+        rewriter: what is to release; none of its records is read.
+        public: public texts of the user's own, the first of which are rewritten; None stands for those that the model holds out.
+    """
     model = rewriter.model
-    held_out = [text_of(words) for words in model.codec.held_out] if model.codec else []
-    texts = held_out[: rewriter.coding.probes]
+    held_out = [text_of(words) for words in model.codec.held_out] if model.codec and public is None else public or []
+    texts = list(held_out[: rewriter.coding.probes])
     if len(texts) < LEAST or model.labels:
         return None
     # Any label does for a joint release: the distribution of its text does not depend on it.

@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
+from adept.data import air_travel
+from adept.models.codec.codec import text_of
+from adept.rewriting.loading import load_model
+
 
 @pytest.fixture
 def examples(tmp_path: Path) -> Path:
@@ -41,6 +45,9 @@ def test_an_adapted_model_rewrites_and_tells_its_origin(
         ("public=false", "public must be true to adapt a model, got false: the examples will stand in the model"),
         ("examples=nowhere.txt", "nowhere.txt"),
         ("text_column=body", "column 'body' is missing"),
+        ("examples=null", "examples must be given, got nothing: add examples=FILE, or the names of labels"),
+        ("label_set=[lost_card]", "model_dir must hold a model of broad text"),
+        ("examples=nowhere.md", "nowhere.md cannot be read as UTF-8 text"),
     ],
 )
 def test_what_the_user_can_mend_is_one_line(
@@ -57,3 +64,66 @@ def test_what_the_user_can_mend_is_one_line(
     done = adept_here(*given)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
+
+
+def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_path: Path, adept_here: Run) -> None:
+    """Its own sentences about them come first; at eps = 40 another codeword comes with probability below 1e-12."""
+    page = tmp_path / "help.md"
+    page.write_text("# Cards\n- lost card\n- card fees\n- new pin\n")
+    adapt = ["adapt", "label_set=[lost_card,change_pin,exchange_rate]", f"examples={page}", "public=true"]
+    done = adept_here(*adapt, f"output_dir={tmp_path / 'bank'}")
+    assert done.returncode == 0, done.stderr
+    assert "examples of help.md and the names of 3 labels" in done.stdout
+    (tmp_path / "in.txt").write_text("i lost my card\nwhat is the rate of the pound\n")
+    rewrite = ["rewrite", f"model_dir={tmp_path / 'bank'}", f"input={tmp_path / 'in.txt'}", "epsilon=40"]
+    done = adept_here(*rewrite, "mechanism=learned_codebook", f"output={tmp_path / 'out.txt'}")
+    assert done.returncode == 0, done.stderr
+    card, rate = (tmp_path / "out.txt").read_text().splitlines()
+    assert "card" in card
+    assert any(word in rate for word in ("rate", "pound", "exchange", "currency"))
+
+
+def test_the_recipe_of_the_packaged_model_numbers_the_sentences_of_two_collections(
+    tmp_path: Path, adept_here: Run
+) -> None:
+    """Each with its sources; the model describes a record by one of them, and can be adapted to names."""
+    for directory, name, source, seed in (
+        ("turns", "train.jsonl", "sgd", 0),
+        ("questions", "part-00.jsonl", "star", 1),
+    ):
+        made = air_travel.generate(seed=seed, train=1500, validation=1, test=1)["train"]
+        rows = (json.dumps({"text": one.text, "source": source}) for one in made)
+        (tmp_path / directory).mkdir()
+        (tmp_path / directory / name).write_text("\n".join(rows) + "\n")
+    small = [
+        "model.hidden_dim=16",
+        "model.embedding_dim=8",
+        "training.most=600",
+        "training.codec.network=false",
+        "data.grammar=1500",
+    ]
+    given = [
+        f"data.path={tmp_path / 'turns'}",
+        f"data.broad={tmp_path / 'questions'}",
+        f"output_dir={tmp_path / 'run'}",
+    ]
+    done = adept_here("train", "experiment=utterances", "data.grammar=1500", *given, *small)
+    assert done.returncode == 0, done.stderr
+    codec = load_model(tmp_path / "run")[0].codec
+    assert codec is not None
+    assert codec.lexicon is not None
+    held = {text_of(words) for words in codec.utterances}
+    (tmp_path / "in.txt").write_text("what is the lowest fare to boston\n")
+    rewrite = [
+        "rewrite",
+        f"model_dir={tmp_path / 'run'}",
+        f"input={tmp_path / 'in.txt'}",
+        "mechanism=description",
+        "epsilon=30",
+    ]
+    done = adept_here(*rewrite, "mechanism.size=300", f"output={tmp_path / 'out.txt'}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.txt").read_text().strip() in held
+    named = ["adapt", f"model_dir={tmp_path / 'run'}", "label_set=[airfare,meal]", "public=true"]
+    done = adept_here(*named, f"output_dir={tmp_path / 'named'}")
+    assert done.returncode == 0, done.stderr

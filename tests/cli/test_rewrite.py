@@ -36,6 +36,30 @@ def test_a_dry_run_checks_and_counts_and_releases_nothing(adept_here: Run, tiny_
     assert adept_here(*command, "epsilon=8").returncode == 2
 
 
+def test_what_survives_of_public_texts_of_ones_own_is_told_and_of_the_input_never(
+    adept_here: Run, topic_run: Path, tmp_path: Path
+) -> None:
+    given, public = tmp_path / "in.txt", tmp_path / "public.txt"
+    given.write_text("show me the cheapest fare\n" * 9)
+    public.write_text("".join(f"show me fares from {city} to boston\n" for city in ("denver", "dallas") * 5))
+    (tmp_path / "link.txt").symlink_to(given)
+    command = ["rewrite", f"model_dir={topic_run}", f"input={given}", f"output={tmp_path}/out.txt", "epsilon=8"]
+    for override, said in (
+        ((f"expect={public}",), "public must be true with expect"),
+        ((f"expect={given}", "public=true"), "expect must be a file of public texts, got the input"),
+        ((f"expect={tmp_path}/link.txt", "public=true"), "got the input"),
+        ((f"expect={tmp_path}/none.txt", "public=true"), "none.txt"),
+    ):
+        refused = adept_here(*command, *override)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
+        assert said in refused.stderr
+    assert not (tmp_path / "out.txt").exists()
+    done = adept_here(*command, f"expect={public}", "public=true")
+    assert done.returncode == 0, done.stderr
+    assert "estimated on 10 public texts" in done.stderr
+    assert "survive" not in (tmp_path / "out.txt.privacy.json").read_text()
+
+
 def test_labels_that_are_one_symbol_with_the_text_are_asked_for_by_name(
     adept_here: Run, tiny_run: Path, tmp_path: Path
 ) -> None:

@@ -43,6 +43,18 @@ def test_nothing_is_promised_without_such_texts(topic_run: Path) -> None:
     assert expectation(Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=1.0))) is None
 
 
+def test_public_texts_of_the_users_own_take_the_place_of_the_models(topic_run: Path) -> None:
+    rewriter = Rewriter(*load_model(topic_run), mechanism=Description(epsilon=120.0))
+    texts = [f"show me flights from {city} to boston" for city in ("denver", "dallas", "atlanta", "oakland")] * 3
+    own = expectation(rewriter, texts)
+    assert own is not None
+    assert (own.texts, own.words > 0.9) == (12, True)
+    strange = expectation(rewriter, [f"qzx{number} vrrk{number} wqq{number}" for number in range(12)])
+    assert strange is not None
+    assert strange.words < own.words
+    assert expectation(rewriter, texts[:3]) is None
+
+
 @pytest.mark.parametrize("topic", [None, 0.5])
 def test_the_line_names_every_figure_beside_what_chance_gives(topic: float | None) -> None:
     figures = Expectation(40, topic, topic and 0.03, 0.25, 0.125)

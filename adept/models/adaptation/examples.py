@@ -9,7 +9,8 @@ text is. All of these can be fitted again in seconds:
   it;
 - *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets also the
   examples' means;
-- the *codec* has the examples as its first utterances, and its n-grams learn from them;
+- the *codec* has the examples as its first utterances, behind them, in a broad model, its own sentences, those first that mean most
+  nearly what an example does; its n-grams learn from the first ones;
 - the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
 """
 
@@ -22,7 +23,9 @@ from torch import Tensor
 
 from adept.errors import DataError, ModelError
 from adept.mechanisms.learned_codebook import learn_codebooks
+from adept.models.adaptation.nearby import nearest_first
 from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.nearest_text import ListedTexts
 from adept.models.codec.training import unseen
 from adept.models.network.autoencoder import Autoencoder, TrainingData
 from adept.models.network.public_texts import encode_public
@@ -58,6 +61,10 @@ def adapt(
     if len(examples) < FEWEST:
         raise DataError(f"examples must hold at least {FEWEST} different texts, got {len(examples)}: write down more")
     own, rng = own_texts(model), random.Random(seed)
+    lexicon, listed = model.codec.lexicon if model.codec else None, ListedTexts()
+    if model.codec and lexicon:
+        sentences, listed = nearest_first(model.codec, examples, most=len(own))
+        own = [text_of(words) for words in sentences]
     held_out = set(rng.sample(examples, min(MOST_HELD_OUT, len(examples) // ONE_HELD_OUT_OF)))
     examples = [text for text in examples if text not in held_out]
     beside = rng.sample(own, min(BESIDE, len(own)))
@@ -75,7 +82,7 @@ def adapt(
     translate(adapted, new, old, source=model)
     latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own)]
     adapted.codebooks = codebooks_at(*latents, seed=seed)
-    adapted.codec = _codec(examples, own, held_out=held_out, seed=seed)
+    adapted.codec = _codec(examples, own, listed, held_out=held_out, seed=seed, lexicon=lexicon)
     return adapted.eval(), new_tokenizer
 
 
@@ -154,12 +161,21 @@ def _near(directions: Tensor, own: Tensor) -> Tensor:
     return own[chosen]
 
 
-def _codec(examples: Sequence[str], own: Sequence[str], *, held_out: Iterable[str], seed: int) -> Codec:
+def _codec(
+    examples: Sequence[str],
+    own: Sequence[str],
+    listed: ListedTexts,
+    *,
+    held_out: Iterable[str],
+    seed: int,
+    lexicon: Lexicon | None,
+) -> Codec:
     """Return a codec of examples and the model's texts whose first utterances are the examples.
 
     It has no network: to learn one would take three times as long as all else together.
     """
     codec = Codec.of([*examples, *own], public=True, network=False, seed=seed)
-    first = {words_of(text) for text in examples}
-    ordered = sorted(codec.utterances, key=lambda words: words not in first)  # a stable order
-    return Codec(codec.model, codec.weigh, ordered, unseen(codec, sorted(held_out)))
+    ranked = [*examples, *own] if lexicon else examples  # a broad model's own texts come with the nearest first
+    places = {words_of(text): place for place, text in enumerate(ranked)}
+    ordered = sorted(codec.utterances, key=lambda words: places.get(words, len(places)))  # a stable order
+    return Codec(codec.model, codec.weigh, ordered, unseen(codec, sorted(held_out)), listed=listed, lexicon=lexicon)

@@ -24,6 +24,7 @@ three times as fast, and a number ten times that a record was described as: time
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,23 +37,26 @@ import numpy as np
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.arithmetic_code import MAX_WORDS, SPAN, ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
-from adept.models.codec.nearest_text import ADDED, LARGEST_LISTED, ListedTexts, NearestTextIndex, WordWeights
+from adept.models.codec.meaning import MeaningIndex, Meanings
+from adept.models.codec.nearest_text import ADDED, LARGEST_LISTED, ListedTexts, NearestTextIndex, Words, WordWeights
 from adept.models.language_model.mixture import LanguageModel
+from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import PUNCTUATION
 
 OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
 LISTED = 1 << 24  # numbers from which on a list wins little and costs time
-MANY = 2  # times as many numbers as utterances and listed texts make a search worth while
+MANY, MANY_SENTENCES = 2, 64  # times as many numbers as whole texts, and as sentences, make a search worth while
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 CHANCE = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
 SAVED = 4.0  # bits that the network may save a text, which the search does not count
 TRIES = 50  # texts found by the search whose number is looked for
+FIRST, SPOKEN = 1 << 14, range(4, 17)  # sentences that are utterances, not listed, and how many words these have
+HOLDERS = 3  # sentences that hold a word of any of them
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
 
 MARKS = re.compile(f"({PUNCTUATION})")
 
-Words = tuple[str, ...]
 Report = Callable[[str, float], None]  # what is being learned, and the share of it that is done
 
 
@@ -83,6 +87,7 @@ class Codec:
         held_out: public utterances that nothing was learned from, to estimate how much of such text is kept; never written.
         listed: the model's likeliest texts but the utterances, the likeliest first; none where the training text is not public.
         unlearned: what it has to learn before it is used, where that was put off.
+        lexicon: what words mean, where records are described by the nearest text in meaning; None: by their words alone.
 
     Attributes:
         directory: where it was loaded from.
@@ -96,16 +101,18 @@ class Codec:
         held_out: Sequence[Words] = (),
         listed: ListedTexts | None = None,
         unlearned: Unlearned | None = None,
+        lexicon: Lexicon | None = None,
     ) -> None:
         self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
-        self.listed, self.unlearned = listed or ListedTexts(), unlearned
+        self.listed, self.unlearned, self.lexicon = listed or ListedTexts(), unlearned, lexicon
         self.directory: Path | None = None
         self.models = model.without_unknown_words().without_network(), model
         self._sizes: dict[int, _Sized] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles hold what it was made of."""
-        return Codec, (self.model, self.weigh, self.utterances, self.held_out, self.listed, self.unlearned)
+        parts = (self.model, self.weigh, self.utterances, self.held_out, self.listed, self.unlearned, self.lexicon)
+        return Codec, parts
 
     @classmethod
     def of(
@@ -138,6 +145,36 @@ class Codec:
             model, weigh, ordered, unlearned=Unlearned(tuple(map(places.__getitem__, rows)), network, listed, seed)
         )
 
+    @classmethod
+    def of_sentences(
+        cls,
+        texts: Sequence[str],
+        *,
+        lexicon: Lexicon,
+        read: int,
+        seed: int = 0,
+        report: Report = lambda what, share: None,
+    ) -> "Codec":
+        """Learn from broad public text, whose sentences themselves have the first numbers: what is written reads like people.
+
+        Sentences with a word that fewer than HOLDERS of them hold are left out: mostly names and slips.
+
+        Args:
+            texts: public texts, in an order that has nothing to do with what they say; the first of them are codewords.
+            lexicon: what words mean.
+            read: how many sentences the network reads; 0: there is none.
+            seed: of the classes of words and of the network.
+            report: gets what is being learned, and the share of it that is done.
+        """
+        different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
+        rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN)
+        model = LanguageModel.of(rows, seed=seed)
+        if read:
+            model = model.with_network(rows[:read], seed=seed, report=partial(report, "network"))
+        numbers = [number for row in rows[FIRST:] for number in model.vocabulary.encode(row)]
+        listed = ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
+        return cls(model, WordWeights.of(different), rows[:FIRST], listed=listed, lexicon=lexicon)
+
     def learned(self, report: Report = lambda what, share: None) -> "Codec":
         """Return the codec with its network and its list: minutes where they are still to be learned.
 
@@ -159,13 +196,10 @@ class Codec:
         """
         if isinstance(texts, str):
             raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
-        sized = self._sized(size)
-        return [self._description(words_of(text), sized) for text in texts]
-
-    def _description(self, record: Words, sized: "_Sized") -> int:
-        place, distance = sized.index.nearest(record)
-        number = self._searched(record, sized, distance)
-        return sized.numbers[place] if number is None else number
+        sized, records = self._sized(size), [words_of(text) for text in texts]
+        nearest = zip(records, sized.index.nearest(records), strict=True)
+        found = ((place, self._searched(record, sized, distance)) for record, (place, distance) in nearest)
+        return [sized.numbers[place] if number is None else number for place, number in found]
 
     def _searched(self, record: Words, sized: "_Sized", distance: int) -> int | None:
         """The number of a text that is nearer to the record than ``distance``; None if the search finds none."""
@@ -181,8 +215,8 @@ class Codec:
     def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
         """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
         bits = math.log2(sized.coded) + CHANCE + SAVED * bool(sized.model.lstm)
-        texts = (found.words for found in self.search(sized.model).near(record, bits=bits, within=distance))
-        yield from islice((words for words in texts if self.weigh.distance(record, words) < distance), TRIES)
+        found = self.search(sized.model).near(record, bits=bits, within=distance)
+        yield from islice(sized.index.nearer(record, (text.words for text in found), distance), TRIES)
 
     def search(self, model: LanguageModel) -> BeamSearch:
         """A search for texts near to one record."""
@@ -222,13 +256,19 @@ class _Sized:
 
     def __init__(self, codec: Codec, size: int) -> None:
         self.utterances = codec.utterances[:size]
-        self.listed = codec.listed.first(min(len(codec.listed), size - len(self.utterances)) if size < LISTED else 0)
+        more = len(codec.listed) if size < LISTED or codec.lexicon else 0
+        self.listed = codec.listed.first(min(more, size - len(self.utterances)))
         self.first = len(self.utterances) + len(self.listed)
         self.model = codec.models[size >= OPEN]
         self.coded = max(1, size - self.first)
         self.numbers: Sequence[int] = range(self.first)
-        self.index = NearestTextIndex(self.utterances, codec.weigh, self.listed)
-        self.searches = size > self.first * (MANY if len(self.listed) else 1)
+        self.index: NearestTextIndex | MeaningIndex = (
+            MeaningIndex(self.utterances, Meanings(codec.lexicon, codec.weigh), self.listed)
+            if codec.lexicon
+            else NearestTextIndex(self.utterances, codec.weigh, self.listed)
+        )
+        many = MANY_SENTENCES if codec.lexicon else MANY
+        self.searches = size > self.first * (many if len(self.listed) else 1)
         if size > self.first:
             self.model.prepare()
         if not self.first:
@@ -258,6 +298,17 @@ class _Sized:
 
     def write(self, number: int, code: ArithmeticCode) -> Sequence[str]:
         return self.index[number] if number < self.first else code.write(number - self.first)
+
+
+def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
+    """The rows each of whose words stands in at least HOLDERS of them."""
+    while True:
+        holders = Counter(word for row in rows for word in set(row))
+        common = {word for word, count in holders.most_common(LARGEST_LISTED - 2) if count >= HOLDERS}
+        kept = [row for row in rows if common.issuperset(row)]
+        if len(kept) == len(rows):
+            return kept
+        rows = kept
 
 
 def _listed(

@@ -10,13 +10,14 @@ import unicodedata
 from collections import Counter
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import save_file
 
+from adept.errors import ModelError
 from adept.models.codec.arithmetic_code import MAX_WORDS
 from adept.models.codec.codec import Codec, Unlearned
 from adept.models.codec.nearest_text import ListedTexts, WordWeights
@@ -25,6 +26,7 @@ from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
 from adept.models.language_model.unknown_words import LETTER_ORDER, UnknownWords
 from adept.models.language_model.vocabulary import END, UNKNOWN, Vocabulary
 from adept.models.language_model.word_lstm import WordLstm, shapes
+from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE
 from adept.models.untrusted_files import corrupt, read_json, read_tables
 
@@ -63,6 +65,10 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         description["lstm"] = True
     if len(codec.listed):
         description["likely"] = len(codec.listed.flat)
+        if codec.listed.words != vocabulary.words:  # listed texts came from another model
+            description["listed_words"] = list(codec.listed.words)
+    if codec.lexicon:
+        description["lexicon"] = codec.lexicon.sha256
     if codec.unlearned:
         description["unlearned"] = {name: getattr(codec.unlearned, name) for name in ("network", "listed", "seed")}
     if codec.held_out:
@@ -143,11 +149,20 @@ def load_codec(directory: Path) -> Codec:
         WordWeights(Counter(stored["holders"]), stored["texts"]),
         utterances,
         held_out,
-        ListedTexts(vocabulary.words, tables[LIKELY]) if LIKELY in tables else None,
+        ListedTexts(stored.get("listed_words", vocabulary.words), tables[LIKELY]) if LIKELY in tables else None,
         Unlearned(tuple(tables[ROWS][:, 0].tolist()), **stored["unlearned"]) if ROWS in tables else None,
+        _lexicon(stored["lexicon"], path) if "lexicon" in stored else None,
     )
     codec.directory = directory
     return codec
+
+
+def _lexicon(digest: object, path: Path) -> Lexicon:
+    """The lexicon that comes with the package, if it is the one that the codec was made with."""
+    lexicon = Lexicon.load()
+    if digest != lexicon.sha256:
+        raise ModelError(f"{path} was made with another lexicon than this version's: train the model again")
+    return lexicon
 
 
 def _checked_tables(path: Path, stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
@@ -159,7 +174,7 @@ def _checked_tables(path: Path, stored: dict[str, Any], vocabulary: Vocabulary) 
     tables = {name: table.numpy() for name, table in read_tables(path, columns, arrays).items()}
     right = {name: _is_counted(tables[name], size=size) for name, size in _sizes(stored, vocabulary).items()}
     if LIKELY in tables:
-        right[LIKELY] = _are_texts(tables[LIKELY], size=len(vocabulary.words))
+        right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", vocabulary.words)))
     if ROWS in tables:
         right[ROWS] = bool(((tables[ROWS] >= 0) & (tables[ROWS] < len(stored["utterances"]))).all())
     if wrong := [name for name, is_right in right.items() if not is_right]:
@@ -190,7 +205,7 @@ def _wrong(stored: dict[str, Any]) -> str:
     held_out = stored.get("held_out", [])
     checks = {
         "format_version": stored.get("format_version") == FORMAT_VERSION,
-        "words": _is_words(words) and words[:2] == [END, UNKNOWN] and all(map(_is_word, words[2:])),
+        "words": _are_vocabulary(words),
         "classes": _is_counts(classes) and classes[:2] == [0, 1] and all(b - a in (0, 1) for a, b in pairwise(classes)),
         "counts": _is_counts(counts) and min(counts, default=0) >= 1,
         "alphabet": isinstance(alphabet, str)
@@ -198,6 +213,7 @@ def _wrong(stored: dict[str, Any]) -> str:
         and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
         "lstm": isinstance(stored.get("lstm", False), bool),
+        "listed_words": _are_vocabulary(stored.get("listed_words", [END, UNKNOWN])),
         LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MOST_LIKELY,
         "unlearned": _is_unlearned(stored.get("unlearned", {"network": False, "listed": 0, "seed": 0})),
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
@@ -222,7 +238,12 @@ def _is_unlearned(options: object) -> bool:
     )
 
 
-def _is_words(words: object) -> bool:
+def _are_vocabulary(words: object) -> bool:
+    """Are these different words, behind the end and the mark for unknown ones?"""
+    return _is_words(words) and words[:2] == [END, UNKNOWN] and all(map(_is_word, words[2:]))
+
+
+def _is_words(words: object) -> TypeGuard[list[str]]:
     if not isinstance(words, list) or len(words) > LARGEST_VOCABULARY:
         return False
     return all(isinstance(word, str) for word in words) and len(set(words)) == len(words)

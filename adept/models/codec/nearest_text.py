@@ -9,7 +9,7 @@ nearest everywhere.
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -25,6 +25,7 @@ ORDERED, TRIED, REACHED = 1024, 128, 1000  # of the order: its length, candidate
 
 
 Places = NDArray[np.integer[Any]]
+Words = tuple[str, ...]
 
 
 class WordWeights:
@@ -86,8 +87,8 @@ class ListedTexts:
         return ListedTexts(self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0])
 
 
-class NearestTextIndex:
-    """Texts as words, numbered from 0 on, and the way to the nearest.
+class TextTable:
+    """Texts as words, numbered from 0 on: which of them hold which words, and what these weigh.
 
     Args:
         texts: the first texts.
@@ -102,8 +103,6 @@ class NearestTextIndex:
             self._columns.setdefault(word, len(self._columns))
         self._weights = np.array([weigh(word) for word in self._columns] or [0], dtype=np.int32)
         self._table = self._made_table()
-        by_word = self._table.tocsc()
-        self._holders, self._starts = by_word.indices, by_word.indptr
 
     def _made_table(self) -> sparse.csr_array:
         """Which texts (rows) hold which words (columns)."""
@@ -126,12 +125,29 @@ class NearestTextIndex:
         """The text of a number."""
         return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
 
-    def nearest(self, record: Sequence[str]) -> tuple[int, int]:
-        """The number of a record's nearest text, and its distance: of equally near ones the one most in the record's order."""
-        distance, equal = self._nearest(set(record))
-        pairs = Counter(pairwise(("", *record, "")))
-        number = max(equal, key=lambda place: (Counter(pairwise(("", *self[place], ""))) & pairs).total())
-        return number, distance
+    def _weight(self, wanted: set[str]) -> int:
+        """How far a text without words is from a record of these words."""
+        return ADDED[1] * sum(map(self.weigh, wanted))
+
+
+class NearestTextIndex(TextTable):
+    """The way to the text that is nearest by words; arguments are those of its base."""
+
+    def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
+        super().__init__(texts, weigh, more)
+        by_word = self._table.tocsc()
+        self._holders, self._starts = by_word.indices, by_word.indptr
+
+    def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
+        """Yield the number of each record's nearest text, and its distance: of equals the one most in the record's order."""
+        for record in records:
+            distance, equal = self._nearest(set(record))
+            pairs = Counter(pairwise(("", *record, "")))
+            yield max(equal, key=lambda place: (Counter(pairwise(("", *self[place], ""))) & pairs).total()), distance
+
+    def nearer(self, record: Words, texts: Iterable[Words], distance: int) -> Iterator[Words]:
+        """Those of some texts that are nearer to a record than ``distance``, in their order, which is about that of distance."""
+        return (text for text in texts if self.weigh.distance(record, text) < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
         """The least distance of any text from a record of these words, and the first texts that are so near.
@@ -154,10 +170,6 @@ class NearestTextIndex:
         distances = self._table @ gains + weight
         least, equal = _nearer((int(distances[0]) + 1, equal), distances, np.arange(len(distances)))
         return least, equal[:EQUALS].tolist()
-
-    def _weight(self, wanted: set[str]) -> int:
-        """How far a text without words is from a record of these words."""
-        return ADDED[1] * sum(map(self.weigh, wanted))
 
     def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
         """By how much each word of a text takes it away from a record of these words."""

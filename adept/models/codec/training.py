@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
-from adept.models.codec.codec import Codec, Words, words_of
+from adept.models.codec.codec import Codec, words_of
+from adept.models.codec.nearest_text import Words
+from adept.models.tokenizer.lexicon import Lexicon
 
 LIKELY = 1 << 19  # texts with the first numbers
 FEWEST = 1_000  # training texts from which on more than n-grams is learned
@@ -23,6 +25,8 @@ class CodecConfig:
     """Training texts that it is learned from, a random sample; null: all."""
     likely: int = LIKELY
     """Utterances and likeliest texts with the first numbers: minutes, from 1,000 public texts on."""
+    sentences: bool = False
+    """Give the first numbers to the texts themselves, found by meaning: for broad text; the network reads ``texts`` of them."""
     network: bool = True
     """Learn an LSTM that foresees words, from 1,000 public texts on: 20 to 60 seconds."""
 
@@ -47,6 +51,11 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
         config: the sizes.
     """
     texts = train.texts
+    if config.sentences and public:
+        read = (config.texts or len(texts)) if config.network else 0
+        codec = Codec.of_sentences(texts, lexicon=Lexicon.load(), read=read, seed=seed)
+        codec.held_out = unseen(codec, validation.texts[:HELD_OUT])
+        return codec
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
     enough = len(texts) >= FEWEST

@@ -14,6 +14,7 @@ Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevy
 22 million weights, is needed for that alone.
 """
 
+import hashlib
 import string
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -83,6 +84,11 @@ class Lexicon:
     def save(self, directory: Path) -> None:
         (directory / WORDS).write_text("\n".join(self.words) + "\n", "utf-8")
         save_file({"vectors": self.vectors}, directory / VECTORS)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of words and vectors."""
+        return hashlib.sha256("\n".join(self.words).encode() + self.vectors.tobytes()).hexdigest()
 
     @cached_property
     def places(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, LearnedCodebook
-from adept.mechanisms.base import check_positive
+from adept.mechanisms.base import check_integer, check_positive
 from adept.mechanisms.choice import Kind
 from adept.models.codec.training import CodecConfig
 from adept.models.topics.encoder import TOPICS
@@ -64,11 +64,15 @@ class TrainingConfig(OptimiserConfig):
 
     epsilon: Any = None
     """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at budgets drawn between them)."""
+    most: int | None = None
+    """Texts that topics and decoder learn from, the first ones; null: all."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.most is not None:
+            check_integer(2, 1 << 40, **{"training.most": self.most})
         if self.epsilon is not None and not 0 < self.budgets[0] <= self.budgets[1] < math.inf:
             raise ConfigurationError(f"training.epsilon must be null, positive or [low, high], got {self.epsilon}")
 

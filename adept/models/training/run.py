@@ -47,6 +47,7 @@ def train_model(
         training_data=spec.training_data,
         labels=len(tokenizer.labels),
     )
+    everything, train = train, train.take(range(min(len(train), spec.training.most or len(train))))
     if model.config.encoder == TOPICS:
         rows = encode_corpus(tokenizer, train, max_length=model.config.max_length)
         meaning = MEANT if spec.training.content.lexicon else 0.0
@@ -56,7 +57,7 @@ def train_model(
     if spec.clip != "l1" and not model.codebooks:
         model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
     public, sizes = spec.training_data.public, spec.training.codec
-    model.codec = learn_codec(train, validation, public=public, seed=spec.seed, config=sizes)
+    model.codec = learn_codec(everything, validation, public=public, seed=spec.seed, config=sizes)
     if model.config.decoder == "nearest" and spec.clip != "l1":
         model.codebooks |= text_codebooks(model, tokenizer)
     model.save_pretrained(output_dir / MODEL)

@@ -214,7 +214,7 @@ def test_the_nearest_text_is_the_nearest_of_all(few: int, monkeypatch: pytest.Mo
     for _ in range(150):
         record = tuple(rng.choice([*words, "new", "newer"]) for _ in range(rng.randint(0, 9)))
         distances = [weigh.distance(record, text) for text in held]
-        place, distance = shelf.nearest(record)
+        ((place, distance),) = shelf.nearest([record])
         assert distances[place] == distance == min(distances)
         equal = [number for number, other in enumerate(distances) if other == distance][:EQUALS]
         shared = [_pairs(record, held[number]) for number in equal]
@@ -226,7 +226,7 @@ def test_a_text_as_near_as_what_was_looked_at_already_is_looked_at_too(monkeypat
     monkeypatch.setattr("adept.models.codec.nearest_text.FEW", 0)
     rows = [("y", "a"), ("x", "a"), ("z", "b")]
     shelf = NearestTextIndex(rows, WordWeights.of([*rows, *rows]))
-    assert shelf.nearest(("x", "y", "a"))[0] == 0
+    assert next(shelf.nearest([("x", "y", "a")]))[0] == 0
 
 
 def _pairs(record: Sequence[str], text: Sequence[str]) -> int:

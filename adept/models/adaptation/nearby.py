@@ -1,0 +1,98 @@
+"""Public sentences near to a domain: which of a broad model's own texts are about what a user names.
+
+A user who has no examples has words: names of products, a glossary, a page of help, the names of the labels. A broad model holds
+hundreds of thousands of sentences that people said, and those that mean most nearly what a word does show how people speak of it
+(``adept.models.codec.meaning``). All of it reads public text alone.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.errors import ModelError
+from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.meaning import Matrix, Meanings
+from adept.models.codec.nearest_text import ListedTexts, Words
+
+SHORT = 3  # words of a line that names a thing rather than says something
+SENTENCES, FEWEST_OF_ONE = 500, 8  # that stand for all terms together, and for one of them at least
+TOGETHER = 64  # texts whose products with all sentences are computed together
+
+
+def spoken(name: str) -> str:
+    """Return a label's or a product's name in words: "card_payment-failed" and "CardPaymentFailed" are three."""
+    return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-./:]+", " ", name)))
+
+
+def are_terms(lines: Sequence[str]) -> bool:
+    """Whether lines name things rather than say something: most of them have at most SHORT words."""
+    return 2 * sum(len(words_of(line)) <= SHORT for line in lines) > len(lines)
+
+
+def page_lines(page: str) -> list[str]:
+    """Return the headings and sentences of a page in Markdown or plain text, without its marks, links' addresses and code."""
+    text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
+    lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
+    parts = (part.strip() for line in lines for part in re.split(r"(?<=[.!?])\s+", line))
+    return [part for part in parts if words_of(part)]
+
+
+def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
+    """Return the sentences of a broad model's codec that mean most nearly what terms do, the same number for each term.
+
+    Raises:
+        ModelError: the model is not broad.
+    """
+    asked = list(dict.fromkeys(filter(None, map(spoken, terms))))
+    sentences = _Sentences(codec)
+    each = max(FEWEST_OF_ONE, SENTENCES // max(1, len(asked)))
+    products = sentences.products(asked)
+    found = [place for row in products for place in np.argsort(-row, kind="stable")[:each].tolist() if row[place] > 0]
+    return [text_of(sentences[place]) for place in dict.fromkeys(found)]
+
+
+def nearest_first(codec: Codec, texts: Sequence[str], *, most: int) -> tuple[list[Words], ListedTexts]:
+    """Return the ``most`` sentences of a broad model's codec that mean most nearly what any of some texts does, and the others."""
+    sentences = _Sentences(codec)
+    nearness = np.full(len(sentences), -np.inf, dtype=np.float32)
+    for start in range(0, len(texts), TOGETHER):
+        nearness = np.maximum(nearness, sentences.products(texts[start : start + TOGETHER]).max(axis=0))
+    first = np.argsort(-nearness, kind="stable")[:most]
+    return [sentences[place] for place in first.tolist()], sentences.without(first)
+
+
+class _Sentences:
+    """All sentences of a broad model's codec by number, and what they mean."""
+
+    def __init__(self, codec: Codec) -> None:
+        if codec.lexicon is None:
+            raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
+        self.codec, self.meanings = codec, Meanings(codec.lexicon, codec.weigh)
+        self._table = np.concatenate([self.meanings.of(codec.utterances), self.meanings.of_listed(codec.listed)])
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, place: int) -> Words:
+        said = self.codec.utterances
+        return said[place] if place < len(said) else self.codec.listed[place - len(said)]
+
+    def products(self, texts: Sequence[str]) -> Matrix:
+        """The products (B, N) of the meanings of texts with those of all sentences."""
+        products: Matrix = self.meanings.of(map(words_of, texts)) @ self._table.T
+        return products
+
+    def without(self, places: NDArray[np.int64]) -> ListedTexts:
+        """All sentences but those at some places, as listed texts."""
+        said, listed = self.codec.utterances, self.codec.listed
+        kept = np.ones(len(self), dtype=bool)
+        kept[places] = False
+        lengths = np.diff(listed.ends, prepend=-1)
+        numbers = {word: number for number, word in enumerate(listed.words)}
+        left = [
+            numbers[word] for row, stays in zip(said, kept, strict=False) if stays for word in (*row, listed.words[0])
+        ]
+        flat = [np.array(left, dtype=np.int16), listed.flat[np.repeat(kept[len(said) :], lengths)]]
+        return ListedTexts(listed.words, np.concatenate(flat))

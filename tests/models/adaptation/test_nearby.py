@@ -1,0 +1,90 @@
+"""Names of things and labels stand for the model's own sentences about them."""
+
+from pathlib import Path
+
+import pytest
+
+from adept.data import air_travel
+from adept.errors import ModelError
+from adept.models.adaptation import nearby
+from adept.models.adaptation.nearby import are_terms, nearest_first, page_lines, sentences_about, spoken
+from adept.models.codec import codec as codecs
+from adept.models.codec.codec import Codec, text_of, words_of
+from adept.models.codec.files import load_codec, save_codec
+from adept.models.codec.meaning import Meanings
+from adept.models.tokenizer.lexicon import Lexicon
+
+
+@pytest.fixture(scope="module")
+def codec() -> Codec:
+    texts = [utterance.text for utterance in air_travel.generate(seed=0, train=1500, validation=1, test=1)["train"]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codecs, "FIRST", 200)
+        return Codec.of_sentences(texts, lexicon=Lexicon.load(), read=1000)
+
+
+def all_texts(codec: Codec) -> list[str]:
+    return [*map(text_of, codec.utterances), *(text_of(codec.listed[place]) for place in range(len(codec.listed)))]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("card_payment-failed", "card payment failed"),
+        ("CardPaymentFailed", "card payment failed"),
+        ("atis:airfare", "atis airfare"),
+    ],
+)
+def test_names_are_read_as_words(name: str, words: str) -> None:
+    assert spoken(name) == words
+
+
+def test_lines_are_terms_where_most_name_something() -> None:
+    assert are_terms(["dining light", "thermostat", "please turn the heating down a bit"])
+    assert not are_terms(["dining light", "please turn the heating down a bit"])
+
+
+def test_a_page_is_its_headings_and_sentences() -> None:
+    page = "# Lost cards\n\n- Call us at once. **We** block [the card](https://x.test/a).\n\n```\ncode here\n```\n| a | b |\n"
+    assert page_lines(page) == ["Lost cards", "Call us at once.", "We  block the card.", "a   b"]
+
+
+def test_sentences_about_a_term_mean_what_it_means(codec: Codec) -> None:
+    """Their products with the term are the largest of all."""
+    found = sentences_about(codec, ["cheap_fares"])
+    assert len(found) == nearby.SENTENCES
+    assert set(found) <= set(all_texts(codec))
+    meanings = Meanings(Lexicon.load(), codec.weigh)
+    term = meanings.of([("cheap", "fares")])[0]
+    left_out = sorted(set(all_texts(codec)) - set(found))
+    assert (meanings.of(map(words_of, found)) @ term).min() >= (meanings.of(map(words_of, left_out)) @ term).max()
+
+
+def test_every_term_has_sentences(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearby, "SENTENCES", 20)
+    found = sentences_about(codec, ["meal", "pilot", "luggage", "", "meal"])
+    assert nearby.FEWEST_OF_ONE < len(found) <= 3 * nearby.FEWEST_OF_ONE
+    assert sum("meal" in text for text in found) >= nearby.FEWEST_OF_ONE // 2
+
+
+def test_the_nearest_sentences_come_first_and_none_is_lost(codec: Codec) -> None:
+    first, others = nearest_first(codec, ["is a meal served", "vegetarian food please"], most=50)
+    listed = [text_of(others[place]) for place in range(len(others))]
+    assert sorted([*map(text_of, first), *listed]) == sorted(all_texts(codec))
+    meanings = Meanings(Lexicon.load(), codec.weigh)
+    asked = meanings.of([("is", "a", "meal", "served"), ("vegetarian", "food", "please")])
+    nearness = [(meanings.of(map(words_of, some)) @ asked.T).max(axis=1) for some in (map(text_of, first), listed)]
+    assert nearness[0].min() >= nearness[1].max()
+
+
+def test_texts_listed_by_another_models_words_are_saved_with_them(codec: Codec, tmp_path: Path) -> None:
+    small = Codec.of(["is a meal served", "a meal is served", "no meal is served"], public=True)
+    mixed = Codec(small.model, small.weigh, small.utterances, listed=codec.listed, lexicon=codec.lexicon)
+    save_codec(mixed, tmp_path)
+    loaded = load_codec(tmp_path)
+    assert all_texts(loaded) == all_texts(mixed)
+
+
+def test_a_model_without_sentences_has_none_about_a_term() -> None:
+    with pytest.raises(ModelError, match="broad"):
+        sentences_about(Codec.of(["is a meal served", "a meal is served"], public=True), ["meal"])

@@ -1,0 +1,170 @@
+"""Records are described by the public text that is nearest in meaning and in words."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adept.data import air_travel
+from adept.errors import ModelError
+from adept.models.codec import codec as codecs
+from adept.models.codec import meaning
+from adept.models.codec.codec import Codec, words_of
+from adept.models.codec.files import load_codec, save_codec
+from adept.models.codec.meaning import LENGTH, MeaningIndex, Meanings
+from adept.models.codec.nearest_text import ADDED, ListedTexts, WordWeights
+from adept.models.tokenizer.lexicon import Lexicon
+
+Words = tuple[str, ...]
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return [utterance.text for utterance in air_travel.generate(seed=0, train=1500, validation=1, test=1)["train"]]
+
+
+@pytest.fixture(scope="module")
+def rows(texts: list[str]) -> list[Words]:
+    return list(dict.fromkeys(map(words_of, texts)))
+
+
+@pytest.fixture(scope="module")
+def meanings(rows: list[Words]) -> Meanings:
+    return Meanings(Lexicon.load(), WordWeights.of(rows))
+
+
+@pytest.fixture(scope="module")
+def codec(texts: list[str]) -> Codec:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codecs, "FIRST", 200)
+        return Codec.of_sentences(texts, lexicon=Lexicon.load(), read=1000)
+
+
+def as_listed(rows: Sequence[Words]) -> ListedTexts:
+    words = ["", *dict.fromkeys(word for row in rows for word in row)]
+    places = {word: place for place, word in enumerate(words)}
+    return ListedTexts(words, np.array([places[word] for row in rows for word in (*row, "")], dtype=np.int16))
+
+
+def by_definition(meanings: Meanings, record: Words, text: Words) -> int:
+    """The distance as the module's docstring defines it, in Python's own whole numbers."""
+    vectors = meanings.of([record, text]).astype(int).tolist()
+    product = sum(a * b for a, b in zip(*vectors, strict=True))
+    weight = ADDED[1] * sum(map(meanings.weigh, set(record)))
+    return meanings.weigh.distance(record, text) + meaning.MEANING * weight * (LENGTH**2 - product) // LENGTH**2
+
+
+def test_meanings_are_whole_numbers_of_one_length(meanings: Meanings, rows: list[Words]) -> None:
+    found = meanings.of(rows)
+    assert (found == np.rint(found)).all()
+    lengths = np.linalg.norm(found[found.any(axis=1)], axis=1)
+    assert np.allclose(lengths, LENGTH, atol=7)  # each of 128 numbers is rounded
+    assert np.square(found).sum(axis=1).max() < 2**24
+
+
+def test_what_means_the_same_has_nearer_meanings_than_what_does_not(meanings: Meanings) -> None:
+    cheap, same, other = meanings.of(
+        map(words_of, ("cheapest ticket to boston", "lowest fare to boston", "who is the pilot"))
+    )
+    assert cheap @ same > 2 * abs(cheap @ other)
+
+
+def test_a_text_without_a_known_word_means_nothing(meanings: Meanings) -> None:
+    assert not meanings.of([(), ("zqxjv", "\U0001f600")]).any()
+
+
+def test_listed_texts_mean_what_they_mean_as_words(meanings: Meanings, rows: list[Words]) -> None:
+    assert (meanings.of_listed(as_listed(rows)) == meanings.of(rows)).all()
+
+
+def test_the_nearest_text_is_the_nearest_of_its_shortlist(meanings: Meanings, rows: list[Words]) -> None:
+    """By the definition, over a shortlist that is found by sorting all products."""
+    held, records = rows[:700], [*rows[700:760], (), ("zqxjv",)]
+    index = MeaningIndex(held[:100], meanings, as_listed(held[100:]))
+    products = meanings.of(records) @ meanings.of(held).T
+    for record, row, (number, distance) in zip(records, products, index.nearest(records), strict=True):
+        least_product = np.sort(row)[-meaning.SHORTLIST]
+        surely = [place for place, product in enumerate(row) if product > least_product]
+        assert row[number] >= least_product
+        assert distance == by_definition(meanings, record, index[number])
+        assert all(by_definition(meanings, record, held[place]) >= distance for place in surely)
+
+
+def test_the_nearest_does_not_depend_on_the_batch(meanings: Meanings, rows: list[Words]) -> None:
+    index, records = MeaningIndex(rows[:500], meanings), rows[500:640]
+    together = list(index.nearest(records))
+    assert [next(index.nearest([record])) for record in records] == together
+    assert list(index.nearest(records[::-1]))[::-1] == together
+
+
+def test_meaning_and_words_are_both_needed(
+    meanings: Meanings, rows: list[Words], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without either part (the planted defects) other texts are nearest."""
+    index, records = MeaningIndex(rows[:500], meanings), rows[500:600]
+    both = list(index.nearest(records))
+    monkeypatch.setattr(meaning, "MEANING", 0)
+    assert sum(a[0] != b[0] for a, b in zip(both, index.nearest(records), strict=True)) > 5
+    monkeypatch.undo()
+    monkeypatch.setattr(MeaningIndex, "_by_words", lambda self, wanted, numbers: np.zeros_like(numbers))
+    assert sum(a[0] != b[0] for a, b in zip(both, index.nearest(records), strict=True)) > 5
+
+
+def test_what_a_search_found_is_tried_nearest_first(meanings: Meanings, rows: list[Words]) -> None:
+    record, others = rows[0], [*rows[1:40], ("boston",), ("to", "boston")]
+    index = MeaningIndex(rows[:50], meanings)
+    distances = [by_definition(meanings, record, text) for text in others]
+    limit = sorted(distances)[10]
+    found = list(index.nearer(record, others, limit))
+    nearer = sorted((distance, place) for place, distance in enumerate(distances) if distance < limit)
+    assert found == [others[place] for _, place in nearer if len(others[place]) >= meaning.SCRAP]
+    assert {len(text) for text in index.nearer(("boston",), others, 10**9)} >= {
+        1,
+        2,
+    }  # of one word no sentence is asked
+
+
+@pytest.mark.parametrize("size", [150, 1000, 2**14, 2**40])
+def test_sentences_have_the_first_numbers_and_come_back(codec: Codec, size: int) -> None:
+    numbers = [*range(0, min(size, 1000), 37), size - 1]
+    written = codec.write(numbers, size=size)
+    held = [
+        text
+        for text, number in zip(written, numbers, strict=True)
+        if number < len(codec.utterances) + len(codec.listed)
+    ]
+    assert codec.write(codec.describe(held, size=size), size=size) == held
+
+
+def test_all_words_of_a_sentence_stand_in_several(codec: Codec, rows: list[Words]) -> None:
+    listed = [codec.listed[place] for place in range(len(codec.listed))]
+    kept = [*codec.utterances, *listed]
+    assert len(set(kept)) == len(kept)
+    assert set(kept) <= set(rows)
+    for word in {word for row in kept for word in row}:
+        assert sum(word in row for row in kept) >= codecs.HOLDERS
+
+
+def test_a_description_by_meaning_depends_on_its_own_record_alone(codec: Codec, texts: list[str]) -> None:
+    records = [*random.Random(1).sample(texts, 40), "", "zqxjv", "who knows about trains"]
+    for size in (500, 2**20):
+        together = codec.describe(records, size=size)
+        assert [codec.describe([text], size=size)[0] for text in records] == together
+        assert all(0 <= number < size for number in together)
+
+
+def test_a_saved_codec_of_sentences_is_the_same_codec(codec: Codec, texts: list[str], tmp_path: Path) -> None:
+    save_codec(codec, tmp_path)
+    loaded = load_codec(tmp_path)
+    for size in (500, 2**30):
+        assert loaded.describe(texts[:20], size=size) == codec.describe(texts[:20], size=size)
+
+
+def test_a_codec_of_another_lexicon_is_refused(codec: Codec, tmp_path: Path) -> None:
+    save_codec(codec, tmp_path)
+    path = tmp_path / "codec.json"
+    path.write_text(path.read_text("utf-8").replace(Lexicon.load().sha256, "0" * 64), "utf-8")
+    with pytest.raises(ModelError, match="another lexicon"):
+        load_codec(tmp_path)
