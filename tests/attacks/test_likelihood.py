@@ -143,11 +143,11 @@ def test_released_codewords_are_known_by_their_block() -> None:
     assert released_symbols(mechanism, released).tolist() == [[3, 3], [60, 60]]
 
 
-def test_what_has_no_known_law_is_refused() -> None:
+def test_what_has_no_known_distribution_is_refused() -> None:
     class Odd(L1Laplace):
         noise = None
 
-    with pytest.raises(ConfigurationError, match="mechanism must have a known law"):
+    with pytest.raises(ConfigurationError, match="mechanism must have a known distribution"):
         known(Odd(epsilon=1.0), LATENTS).log_likelihood(LATENTS)
     assert best_success(known(L1Laplace(epsilon=1.0), LATENTS), FLAT, EVERY) is None
 
