@@ -1,6 +1,7 @@
 """``adept rewrite``: write private text from a file of utterances, and state beside it what is guaranteed."""
 
 import math
+import os
 import sys
 from collections.abc import Callable
 from contextlib import closing, nullcontext
@@ -169,7 +170,7 @@ def _public_texts(config: RewriteConfig) -> list[str] | None:
             "them; add public=true if anyone may read them"
         )
     inputs = Inputs.of(config.input, config.format)
-    if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.files):
+    if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations):
         raise ConfigurationError(
             "expect must be a file of public texts, got the input: what survives of private records would be a release of its own"
         )
@@ -180,8 +181,9 @@ def _public_texts(config: RewriteConfig) -> list[str] | None:
 
 
 def _same(one: str, other: str) -> bool:
+    """Whether two names are one file; that of standard input is the file that was redirected to it."""
     try:
-        return Path(one).samefile(other)
+        return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
         return False
 

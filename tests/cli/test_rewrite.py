@@ -53,6 +53,12 @@ def test_what_survives_of_public_texts_of_ones_own_is_told_and_of_the_input_neve
         refused = adept_here(*command, *override)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
         assert said in refused.stderr
+    with given.open() as redirected:
+        stream = ["input=-", "format=txt", f"expect={given}", "public=true"]
+        refused = forked.run(
+            *(word for word in command if not word.startswith("input=")), *stream, stdin=redirected.fileno()
+        )
+    assert (refused.returncode, "got the input" in refused.stderr) == (2, True), refused.stderr
     assert not (tmp_path / "out.txt").exists()
     done = adept_here(*command, f"expect={public}", "public=true")
     assert done.returncode == 0, done.stderr
