@@ -31,8 +31,8 @@ def ask(port: int, question: dict[str, object]) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request("POST", "/api/play", json.dumps(question))
     answer = connection.getresponse()
-    played = json.loads(answer.read())
-    if answer.status != 200 or not played[0]["texts"]:
+    written, *views = answer.read().splitlines()
+    if answer.status != 200 or not json.loads(written)[0]["texts"] or len(views) != 1:
         raise RuntimeError(f"status {answer.status}")
     connection.close()
 

@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -27,7 +27,7 @@ from adept.web import results, trust
 from adept.web.attacker_view import PEOPLE, worst_pair
 from adept.web.files import LARGEST, Choices, Dropped, Files
 from adept.web.safety import SANDBOXED, Guarded
-from adept.web.sentences import DEFAULT, LONGEST, OURS, STOPS, Sentences
+from adept.web.sentences import DEFAULT, LONGEST, OURS, STOPS, Release, Sentences
 
 WORKERS, WAITING = 2, 200  # threads of torch, and requests that may wait for one
 LARGEST_QUESTION = 64 * 2**10  # bytes of JSON
@@ -54,7 +54,7 @@ class Play:
 
     def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
         self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
-        self._workers, self._waiting = CapacityLimiter(WORKERS), 0
+        self._workers, self._preparing, self._waiting = CapacityLimiter(WORKERS), CapacityLimiter(1), 0
         self._templates = Environment(
             loader=PackageLoader("adept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
@@ -107,14 +107,21 @@ class Play:
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
-        """One sentence, released once by each mechanism that is asked for."""
+        """One sentence, released once by each mechanism that is asked for: a line of what is written, then one of each reader."""
         asked = await _question(request)
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
             raise ConfigurationError("text must be a sentence: reload the page")
         epsilon = _number(asked.get("epsilon"))
-        played = await self._work(partial(self.sentences.play, text, epsilon=epsilon, mechanisms=mechanisms))
-        return JSONResponse([asdict(one) for one in played])
+        releases = await self._work(partial(self.sentences.release, text, epsilon=epsilon, mechanisms=mechanisms))
+        return StreamingResponse(self._told(releases), media_type="application/x-ndjson")
+
+    async def _told(self, releases: list[Release]) -> AsyncIterator[str]:
+        yield json.dumps([asdict(release.written) for release in releases]) + "\n"
+        for release in releases:
+            if not release.reader.ready:  # seconds, in which others are answered
+                await to_thread.run_sync(release.reader.prepare, limiter=self._preparing)
+            yield json.dumps(asdict(await self._work(release.view))) + "\n"
 
     async def worst(self, request: Request) -> Response:
         """Log-odds of releases of ADePT as published for the pair of records that it protects least."""

@@ -13,6 +13,7 @@ bound, which a release may cross. *After*: the same quotient with the mechanism'
 """
 
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor
 
 from adept.attacks.bounds import several_guesses
-from adept.attacks.likelihood import known
+from adept.attacks.likelihood import Known, known
 from adept.errors import ModelError
 from adept.mechanisms import OriginalLaplace
 from adept.models.codec.codec import text_of
@@ -78,19 +79,32 @@ class Reader:
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str]) -> None:
         self._rewriter, self._crowd = rewriter, crowd
-        self._others = known(rewriter.mechanism, rewriter.encode(crowd))
+        self._others: Known | None = None
+        self._reading = threading.Lock()
+
+    @property
+    def ready(self) -> bool:
+        """Has the crowd been read."""
+        return self._others is not None
+
+    def prepare(self) -> Known:
+        """Read the crowd, once; returns what is known of it."""
+        with self._reading:
+            if self._others is None:
+                self._others = known(self._rewriter.mechanism, self._rewriter.encode(self._crowd))
+            return self._others
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
         """Return what the reader believes after one release (1, .) of a sentence as the mechanism reads it (1, .)."""
-        crowd = known(self._rewriter.mechanism, encoded).before(self._others)
+        crowd = known(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
         likeliest = torch.topk(rest, LISTED)
         guarantee = self._rewriter.guarantee
         return View(
             people=PEOPLE,
-            claimed=several_guesses(1, PEOPLE, epsilon=guarantee.claimed_epsilon),
-            bound=several_guesses(1, PEOPLE, epsilon=guarantee.epsilon),
+            claimed=bound(guarantee.claimed_epsilon),
+            bound=bound(guarantee.epsilon),
             after=after,
             likelier=int((rest > after).sum()),
             others=[(self._crowd[int(place)], float(belief)) for belief, place in zip(*likeliest, strict=True)],
@@ -111,6 +125,11 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     scale = mechanism.guarantee(dim).scale or math.inf
     odds: list[float] = (((released + inputs).abs() - (released - inputs).abs()).sum(dim=1) / scale).tolist()
     return odds
+
+
+def bound(epsilon: float) -> float:
+    """Return the largest belief in one of PEOPLE that an epsilon allows."""
+    return several_guesses(1, PEOPLE, epsilon=epsilon)
 
 
 def guesses(probability: float) -> str:

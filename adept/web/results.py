@@ -11,6 +11,7 @@ from adept.errors import DataError
 REPORT, RESULT = "report.html", "result.json"
 MOST = 50  # runs that are listed
 CHECKS = ("name", "verdict", "evidence")
+SAID = {"violated", "judged", "outcome", "refutes_claim", "beyond_bound"}  # by the sentence
 ATTACKS = ("attack", "knows", "success", "words")
 
 
@@ -86,7 +87,11 @@ def _run(path: Path) -> Run | None:
     if not isinstance(result, dict):
         return None
     figure = next(iter(sorted(path.parent.glob("*.svg"))), None)
-    rows = [(key, _short(value)) for key, value in result.items() if isinstance(value, str | int | float | bool)]
+    rows = [
+        (key, _short(value))
+        for key, value in result.items()
+        if isinstance(value, str | int | float) and key not in SAID
+    ]
     if "certified_epsilon" in result:
         return _audit(Run(name, "audit", picture=figure, rows=rows), result)
     if "attack" in result:
@@ -99,7 +104,9 @@ def _audit(run: Run, result: Mapping[str, Any]) -> Run:
     failed = [check for check in checks if check.get("verdict") == "failed"]
     claim = f"that {result.get('mechanism')} spends epsilon {_short(result.get('claimed_epsilon'))}"
     if wrong := result.get("violated") is True:
-        sentence = f"Violation found: the claim {claim} is false. {failed[0].get('evidence', '') if failed else ''}"
+        sentence = f"Violation found: the claim {claim} is false." + (
+            f" The evidence: {failed[0].get('evidence', '')}." if failed else ""
+        )
     elif result.get("judged") is False:
         sentence = f"Not judged: nothing could be looked at to test the claim {claim}."
     else:

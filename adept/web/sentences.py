@@ -6,55 +6,36 @@ Every call is a release of its own with fresh noise from the operating system; n
 import threading
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.mechanisms.guarantee import json_number, words
+from adept.mechanisms.guarantee import Guarantee, json_number, words
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
-from adept.web.attacker_view import Reader, View, crowd_of, guesses
+from adept.web.attacker_view import PEOPLE, Reader, View, bound, crowd_of, guesses
 
-STOPS = (
-    0.5,
-    1.0,
-    1.5,
-    2.0,
-    3.0,
-    4.0,
-    5.0,
-    6.0,
-    7.0,
-    8.0,
-    9.0,
-    10.0,
-    12.0,
-    14.0,
-    16.0,
-    18.0,
-    20.0,
-    24.0,
-    28.0,
-    32.0,
-    36.0,
-    40.0,
-)
+# fmt: off
+STOPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0, 28.0, 32.0, 36.0, 40.0)
+# fmt: on
 DEFAULT = 8.0
 SAMPLES = 3  # texts of one release
 LONGEST = 5_000  # characters
 OURS = "ours"
 CERTAIN = 0.999  # beliefs above it are called certainty
 COMPARED = {
-    OURS: "this tool's way",
-    "original": "ADePT as published, a false promise",
-    "sqrt_n": "ADePT with enough noise",
-    "l1": "ADePT with a smaller space",
-    "l2_norm": "round noise (K-norm)",
+    OURS: "this tool",
+    "original": "ADePT of 2021, whose promise is false",
+    "sqrt_n": "ADePT with enough noise for it",
+    "l1": "ADePT in a smaller space",
+    "l2_norm": "noise of the same size in all directions",
 }
 
 
 @dataclass(frozen=True)
-class Played:
+class Written:
     """What one mechanism made of a sentence.
 
     Attributes:
@@ -64,8 +45,7 @@ class Played:
         epsilon: the true one, or "inf".
         holds: is the claim true.
         texts: written from the one release.
-        view: what a reader believes.
-        sentence: the same in words.
+        sentence: what a reader may believe at most, in words.
     """
 
     mechanism: str
@@ -74,8 +54,28 @@ class Played:
     epsilon: float | str | None
     holds: bool
     texts: list[str]
-    view: View
     sentence: str
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release of a sentence: what is written from it, and what its reader sees; nothing keeps it.
+
+    Attributes:
+        written: what goes to the page at once.
+        reader: who reads it.
+        encoded: the sentence, as the mechanism reads it (1, .).
+        released: what it released (1, .).
+    """
+
+    written: Written
+    reader: Reader
+    encoded: Tensor
+    released: Tensor
+
+    def view(self) -> View:
+        """Return what the reader believes."""
+        return self.reader.view(self.encoded, self.released)
 
 
 class Sentences:
@@ -100,18 +100,25 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Prepare every stop, so that none is slow when it is first asked for, the default one first; ``end`` ends it."""
+        """Prepare every stop, so that none is slow when it is first asked for; ``end`` ends it.
+
+        The default comes first, then what writes, then the readers: at a large budget one reads its crowd for seconds.
+        """
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
-        for name, epsilon in [*ours, *((name, DEFAULT) for name in self.mechanisms)]:
-            if self._ended.is_set():
-                return
-            self._at(name, epsilon)
+        made = [*ours, *((name, DEFAULT) for name in self.mechanisms)]
+        self._at(OURS, DEFAULT)[1].prepare()
+        for one in made:
+            if not self._ended.is_set():
+                self._at(*one)[0].encode(self.crowd[:1])
+        for one in made:
+            if not self._ended.is_set():
+                self._at(*one)[1].prepare()
 
     def end(self) -> None:
         """Let nothing be prepared any more: a process waits for its threads."""
         self._ended.set()
 
-    def play(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Played]:
+    def release(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Release]:
         """Release a sentence once by each mechanism.
 
         Raises:
@@ -123,50 +130,44 @@ class Sentences:
             raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
         if not mechanisms or not set(mechanisms) <= set(self.mechanisms):
             raise ConfigurationError("mechanisms must be some of those on the page: reload it")
-        return [self._play(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
+        return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
-    def _play(self, text: str, name: str, epsilon: float) -> Played:
+    def _release(self, text: str, name: str, epsilon: float) -> Release:
         rewriter, reader = self._at(name, epsilon)
         encoded = rewriter.encode([text])
         released = rewriter.coding.release(encoded, rewriter.mechanism)
-        written = dict.fromkeys(text for text, _ in rewriter.write(released, samples=SAMPLES))
-        guarantee, view = rewriter.guarantee, reader.view(encoded, released)
-        return Played(
+        guarantee = rewriter.guarantee
+        written = Written(
             mechanism=name,
             title=self.mechanisms[name],
             claimed=guarantee.claimed_epsilon,
             epsilon=json_number(guarantee.epsilon),
             holds=guarantee.holds,
-            texts=list(written),
-            view=view,
-            sentence=_sentence(view, claimed=guarantee.claimed_epsilon, epsilon=guarantee.epsilon),
+            texts=list(dict.fromkeys(text for text, _ in rewriter.write(released, samples=SAMPLES))),
+            sentence=_sentence(guarantee),
         )
+        return Release(written, reader, encoded, released)
 
     def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
         """The rewriter and the reader of a mechanism at a budget; they are made once."""
-        if (name, epsilon) not in self._made:
-            with self._making:
-                if (name, epsilon) not in self._made:
-                    self._made[name, epsilon] = self._make(name, epsilon)
-        return self._made[name, epsilon]
-
-    def _make(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
-        kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
-        rewriter = Rewriter.for_measurement(self.model, self.tokenizer, mechanism=kind(epsilon=epsilon))
-        return rewriter, Reader(rewriter, self.crowd)
+        with self._making:
+            if (name, epsilon) not in self._made:
+                kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
+                rewriter = Rewriter.for_measurement(self.model, self.tokenizer, mechanism=kind(epsilon=epsilon))
+                self._made[name, epsilon] = rewriter, Reader(rewriter, self.crowd)
+            return self._made[name, epsilon]
 
 
-def _sentence(view: View, *, claimed: float, epsilon: float) -> str:
-    """What the reader can do, in words."""
-    if view.bound > CERTAIN:
-        said = (
-            f"Nothing hides you among {view.people:,} people at this budget: a reader may be certain that it was you."
-        )
+def _sentence(guarantee: Guarantee) -> str:
+    """What a reader can do at most, in words."""
+    most, claimed = bound(guarantee.epsilon), guarantee.claimed_epsilon
+    if most > CERTAIN:
+        said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."
     else:
-        said = f"Of {view.people:,} people who might have written this, a reader names you with at most {guesses(view.bound)}."
-    if claimed < epsilon:
+        said = f"Of {PEOPLE:,} people who might have written this, a reader names you with at most {guesses(most)}."
+    if claimed < guarantee.epsilon:
         said += (
-            f" The published claim is {guesses(view.claimed)}. It is false: this mechanism spends epsilon {words(epsilon)}, "
-            f"not {words(claimed)}."
+            f" The published claim is {guesses(bound(claimed))}. It is false: this mechanism spends epsilon "
+            f"{words(guarantee.epsilon)}, not {words(claimed)}."
         )
     return said

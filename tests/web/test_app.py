@@ -78,11 +78,12 @@ def test_with_a_token_nothing_is_answered_without_it(play: Play) -> None:
 
 def test_a_sentence_comes_back_rewritten_with_a_reader_s_beliefs(client: TestClient) -> None:
     answer = client.post("/api/play", json={"text": "book a taxi", "epsilon": 8, "mechanisms": ["ours", "original"]})
-    ours, original = answer.json()
+    (ours, original), view, other = map(json.loads, answer.text.splitlines())
     assert 1 <= len(ours["texts"]) <= 3
     assert ours["holds"]
     assert not original["holds"]
-    assert len(ours["view"]["others"]) == 7
+    assert len(view["others"]) == len(other["others"]) == 7
+    assert view["claimed"] == view["bound"] == other["claimed"] < other["bound"]
 
 
 @pytest.mark.parametrize(
@@ -257,7 +258,7 @@ def test_earlier_results_are_shown_as_they_are(client: TestClient, play: Play) -
     assert "compared" in page
     assert "5.25" in page
     assert "&lt;b&gt;" in page
-    assert "is false. too little noise" in page
+    assert "is false. The evidence: too little noise." in page
     assert page.index("<td>scale</td>") < page.index("<td>event</td>")
     assert "No violation found, which is no proof." in page
     picture = client.get("/runs/attacked/picture")

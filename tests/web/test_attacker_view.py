@@ -8,9 +8,14 @@ import torch
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.rewriter import Rewriter
 from adept.web.attacker_view import DRAWS, PEOPLE, Reader, crowd_of, guesses, worst_pair
-from adept.web.sentences import STOPS, Sentences
+from adept.web.sentences import STOPS, Release, Sentences
 
 TEXT = "can you move my dentist appointment to friday"
+
+
+def released(sentences: Sentences, name: str, epsilon: float) -> Release:
+    (one,) = sentences.release(TEXT, epsilon=epsilon, mechanisms=[name])
+    return one
 
 
 def test_the_crowd_is_999_different_public_sentences(sentences: Sentences) -> None:
@@ -20,9 +25,9 @@ def test_the_crowd_is_999_different_public_sentences(sentences: Sentences) -> No
 @pytest.mark.parametrize("epsilon", [0.5, 4.0, 8.0, 16.0])
 def test_no_release_gives_a_reader_more_belief_than_the_bound(sentences: Sentences, epsilon: float) -> None:
     for _ in range(20):
-        (played,) = sentences.play(TEXT, epsilon=epsilon, mechanisms=["ours"])
-        assert played.view.after <= played.view.bound * (1 + 1e-6)
-        assert played.view.claimed == played.view.bound
+        view = released(sentences, "ours", epsilon).view()
+        assert view.after <= view.bound * (1 + 1e-6)
+        assert view.claimed == view.bound
 
 
 def test_the_belief_is_bayes_rule_on_the_codebook_s_weights(sentences: Sentences) -> None:
@@ -74,24 +79,31 @@ def test_a_bound_in_words_is_never_below_the_bound(probability: float, said: str
 
 
 def test_epsilon_4_is_one_guess_in_19(sentences: Sentences) -> None:
-    (played,) = sentences.play(TEXT, epsilon=4.0, mechanisms=["ours"])
-    assert "at most 1 guess in 19" in played.sentence
+    written = released(sentences, "ours", 4.0).written
+    assert "at most 1 guess in 19" in written.sentence
 
 
 def test_a_false_claim_is_named_with_its_true_epsilon(sentences: Sentences) -> None:
-    (played,) = sentences.play(TEXT, epsilon=4.0, mechanisms=["original"])
-    assert not played.holds
-    assert played.epsilon == pytest.approx(4 * math.sqrt(sentences.model.config.latent_dim))
-    assert "It is false" in played.sentence
-    assert played.view.claimed < played.view.bound
+    written = released(sentences, "original", 4.0).written
+    assert not written.holds
+    assert written.epsilon == pytest.approx(4 * math.sqrt(sentences.model.config.latent_dim))
+    assert "It is false" in written.sentence
 
 
 def test_every_stop_of_the_slider_is_a_budget_that_releases_take(sentences: Sentences) -> None:
     assert STOPS[0] == 0.5
     assert STOPS[-1] == 40.0
     for epsilon in (0.5, 10.0, 40.0):
-        (played,) = sentences.play(TEXT, epsilon=epsilon, mechanisms=["ours"])
-        assert played.claimed == epsilon
+        written = released(sentences, "ours", epsilon).written
+        assert written.claimed == epsilon
+
+
+def test_a_release_does_not_wait_until_its_reader_has_read_the_crowd(sentences: Sentences) -> None:
+    one = released(sentences, "ours", 3.0)
+    assert one.written.texts
+    assert not one.reader.ready
+    one.view()
+    assert one.reader.ready
 
 
 def test_two_releases_of_one_sentence_have_noise_of_their_own(sentences: Sentences) -> None:

@@ -18,7 +18,9 @@ uvicorn = pytest.importorskip("uvicorn")
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
+from adept.attacks.likelihood import Known  # noqa: E402
 from adept.web.app import Play  # noqa: E402
+from adept.web.attacker_view import Reader  # noqa: E402
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -112,6 +114,26 @@ def test_everything_is_reached_with_the_keyboard_alone(page: Page) -> None:
     page.focus("input[value=original]")
     page.keyboard.press("Space")
     page.wait_for_selector("#written .broken")
+
+
+def test_texts_are_there_before_a_slow_reader_and_the_page_says_so(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare, begin = Reader.prepare, threading.Event()
+
+    def slow(reader: Reader) -> Known:
+        begin.wait(30)
+        return prepare(reader)
+
+    monkeypatch.setattr(Reader, "ready", False)
+    monkeypatch.setattr(Reader, "prepare", slow)
+    before = released(page)
+    page.fill("#text", "play some jazz in the kitchen")
+    expect(page.locator("#count")).to_contain_text(f"{before + 1} release")
+    page.wait_for_selector("#wait:has-text('still reading')")
+    assert page.locator("#written.pale").count() == 0
+    assert page.locator("#views.pale").count() == 1
+    begin.set()
+    page.wait_for_selector("#wait:empty", state="attached")
+    assert page.locator(".pale").count() == 0
 
 
 def test_markup_in_a_sentence_is_shown_as_text(page: Page) -> None:

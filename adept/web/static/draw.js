@@ -15,7 +15,10 @@ function picture(width, height, title) {
 }
 
 const shorter = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
-export const chance = p => p > .9995 ? "certain" : p >= .095 ? `${Math.round(100 * p)} in 100` : `1 in ${Math.round(1 / p).toLocaleString("en")}`;
+export const chance = p => p > .9995 ? "certain" : p >= .095 ? `${Math.round(100 * p)} in 100` : p < 1e-6 ? "below 1 in a million" : `1 in ${Math.round(1 / p).toLocaleString("en")}`;
+// A bound is never rounded down.
+export const atMost = (p, one = "", many = "") => p > .999 ? "certain" : p > .99 ? `${Math.ceil(1000 * p)}${many} in 1,000`
+  : p > .5 ? `${Math.ceil(100 * p)}${many} in 100` : `1${one} in ${Math.floor(1 / p).toLocaleString("en")}`;
 
 // Beliefs on a logarithmic axis from 1 in ten thousand to certainty: yours first, then the likeliest others.
 export function bars(view) {
@@ -25,7 +28,7 @@ export function bars(view) {
   const rows = [["you", view.after], ...view.others];
   const bottom = top + row * rows.length, height = bottom + 40;
   const chart = picture(width, height, `The reader's belief. Before: ${chance(1 / view.people)} for everybody. At most for you: ${
-    chance(view.bound)}. After this release: ${chance(view.after)} for you; ${view.likelier} of the others are held likelier.`);
+    atMost(view.bound)}. After this release: ${chance(view.after)} for you; ${view.likelier} of the others are held likelier.`);
   const mark = (p, kind, y) => chart.append(shape("line", {x1: x(p), x2: x(p), y1: y, y2: bottom, class: kind}));
   for (let p = lowest; p < 1.5; p *= 10) {
     const many = Math.round(1 / p), name = many < 2 ? "certain" : `1 in ${narrow && many > 999 ? `${many / 1000}k` : many.toLocaleString("en")}`;
@@ -44,24 +47,24 @@ export function bars(view) {
   chart.append(shape("text", {x: x(1 / view.people), y: 14, "text-anchor": "middle", class: "quiet"}, narrow ? "before" : `before: ${chance(1 / view.people)}`));
   const said = (p, y, kind, text) => chart.append(shape("text", {x: x(p) + (x(p) > width * .55 ? 4 : -4), y, "text-anchor": x(p) > width * .55 ? "end" : "start", class: kind}, text));
   const crowded = x(view.bound) - x(1 / view.people) < width * .3;
-  said(view.bound, crowded ? 30 : 14, "", `at most: ${chance(view.bound)}`);
-  if (view.claimed < view.bound) said(view.claimed, 32, "wrong", `promised: ${chance(view.claimed)}`);
+  said(view.bound, crowded ? 30 : 14, "", `at most: ${atMost(view.bound)}`);
+  if (view.claimed < view.bound) said(view.claimed, 32, "wrong", `promised: ${atMost(view.claimed)}`);
   return chart;
 }
 
-// Log-odds of one record's releases: a dot each, piled up; those beyond the claim are rings.
+// By how much one record's releases move the odds, whichever way: a dot each, piled up; those beyond the claim are rings.
 export function odds({claimed, true: bound, odds: drawn}) {
   const width = innerWidth < 640 ? 360 : 680, edge = 10, size = width < 400 ? 7 : 10;
-  const most = Math.max(2 * claimed, ...drawn) * 1.12, least = Math.min(-claimed, ...drawn);
-  const x = value => edge + (width - 2 * edge) * (value - least) / (most - least);
+  const told = drawn.map(Math.abs), largest = Math.max(2 * claimed, ...told) * 1.12;
+  const x = value => edge + (width - 2 * edge) * value / largest;
   const piles = new Map();
-  const places = drawn.map(value => {
+  const places = told.map(value => {
     const bin = Math.round(x(value) / size), level = piles.get(bin) ?? 0;
     piles.set(bin, level + 1);
-    return [bin * size, level, Math.abs(value) > claimed];
+    return [bin * size, level, value > claimed];
   });
   const tallest = Math.max(...piles.values()), height = 46 + size * tallest + 30, floor = height - 30;
-  const crossed = drawn.filter(value => Math.abs(value) > claimed).length;
+  const crossed = told.filter(value => value > claimed).length;
   const said = `${crossed} of 100 releases break the promise of epsilon ${claimed}.`;
   const chart = picture(width, height, said);
   chart.append(shape("line", {x1: 0, x2: width, y1: floor + 1, y2: floor + 1, class: "axis"}));

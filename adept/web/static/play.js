@@ -1,22 +1,37 @@
 // The page: asks this machine for releases, and draws what comes back. Whatever was typed is put on the page as text, never as markup.
-import {bars, odds} from "./draw.js";
+import {atMost, bars, odds} from "./draw.js";
 import {dropping} from "./files.js";
 
 const element = id => document.getElementById(id);
 const token = new URLSearchParams(location.search).get("token");
 const stops = element("epsilon").dataset.stops.split(" ").map(Number);
 const epsilon = () => stops[Number(element("epsilon").value)];
-let released = 0, spent = 0, latest = 0;
+const people = Number(element("epsilon").dataset.people).toLocaleString("en");
+let released = 0, spent = 0, current = null;
 
-export async function ask(path, {method = "POST", body, headers = {}} = {}) {
+const stopped = error => error.name === "AbortError" ? error : new Error("adept play has stopped: start it again");
+
+export async function ask(path, {method = "POST", body, headers = {}, signal} = {}) {
   if (token) headers.Authorization = `Bearer ${token}`;
   let answer;
-  try { answer = await fetch(path, {method, body, headers}); } catch { throw new Error("adept play has stopped: start it again"); }
+  try { answer = await fetch(path, {method, body, headers, signal}); } catch (error) { throw stopped(error); }
   if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error ?? `status ${answer.status}`);
   return answer;
 }
 
 export const json = async (path, question) => (await ask(path, {body: JSON.stringify(question)})).json();
+
+// What is answered line by line: the first line is there at once, some come seconds later.
+async function* lines(path, question, signal) {
+  const reader = (await ask(path, {body: JSON.stringify(question), signal})).body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const {value, done} = await reader.read().catch(error => { throw stopped(error); });
+    if (done) return;
+    const complete = (rest + value).split("\n");
+    rest = complete.pop();
+    for (const line of complete) yield JSON.parse(line);
+  }
+}
 
 export function made(name, text, attributes = {}) {
   const node = document.createElement(name);
@@ -28,9 +43,7 @@ export function made(name, text, attributes = {}) {
 // The bound of attacker_view.py, never rounded down.
 function meaning(epsilon) {
   const others = Number(element("epsilon").dataset.people) - 1, bound = 1 / (1 + others * Math.exp(-epsilon));
-  if (bound > .999) return "A reader may be certain that it was you.";
-  const said = bound <= .5 ? `1 guess in ${Math.floor(1 / bound).toLocaleString("en")}` : bound <= .99 ? `${Math.ceil(100 * bound)} guesses in 100` : `${Math.ceil(1000 * bound)} guesses in 1,000`;
-  return `A reader finds you with at most ${said}.`;
+  return bound > .999 ? "A reader may be certain that it was you." : `Among ${people} people, a reader finds you with at most ${atMost(bound, " guess", " guesses")}.`;
 }
 
 function showBudget() {
@@ -47,9 +60,15 @@ function written(one) {
   return [made("h3", title, one.holds ? {} : {class: "broken"}), list];
 }
 
-function seen(one, alone) {
-  const parts = [made("p", one.sentence, {class: one.holds ? "said" : "said broken"}), bars(one.view)];
+function seen(one, alone, view) {
+  const parts = [made("p", one.sentence, {class: one.holds ? "said" : "said broken"}), bars(view)];
   return alone ? parts : [made("h3", one.title), ...parts];
+}
+
+// What of the page is of an earlier release is pale for as long.
+function wait(said, pale = []) {
+  element("wait").textContent = said;
+  for (const id of ["written", "views"]) element(id).classList.toggle("pale", pale.includes(id));
 }
 
 function count(played) {
@@ -59,21 +78,34 @@ function count(played) {
   element("count").textContent = `${released} release${released === 1 ? "" : "s"} so far, which spend${released === 1 ? "s" : ""} ${Number.isFinite(spent) ? `a budget of ${total}` : total}${released === 1 ? "" : " together"}.`;
 }
 
+// The texts come first; what readers believe follows, unless another change came before. What takes long, once, says so.
 async function play() {
-  const text = element("text").value.trim(), turn = ++latest;
+  const text = element("text").value.trim(), asked = new AbortController();
   const mechanisms = [...document.querySelectorAll("[name=mechanism]:checked")].map(box => box.value);
+  if (current?.counted) current.abort();
+  current = asked;
   element("error").textContent = "";
+  wait("");
   if (!text || !mechanisms.length) {
     element("error").textContent = text ? "Tick at least one way to blur." : "Type something that one might say.";
     return;
   }
+  let played, views = [];
+  const late = () => asked === current && wait(played ? `The reader is still reading what ${people} people said: some seconds, once for each large budget.`
+    : "Getting ready to write with this budget: some seconds, once.", played ? ["views"] : ["written", "views"]);
+  const slow = setTimeout(late, 500);
   try {
-    const played = await json("/api/play", {text, epsilon: epsilon(), mechanisms});
-    count(played);
-    if (turn !== latest) return;
-    element("written").replaceChildren(...played.flatMap(written));
-    element("views").replaceChildren(...played.flatMap(one => seen(one, played.length === 1)));
-  } catch (error) { element("error").textContent = error.message; }
+    for await (const line of lines("/api/play", {text, epsilon: epsilon(), mechanisms}, asked.signal)) {
+      if (played) views.push(line); else count(played = line);
+      asked.counted = true;
+      if (asked !== current) return asked.abort();
+      if (!views.length) element("written").replaceChildren(...played.flatMap(written));
+      if (!views.length && element("wait").textContent) late();
+      if (views.length === played.length) element("views").replaceChildren(...played.flatMap((one, place) => seen(one, played.length === 1, views[place])));
+    }
+  } catch (error) { if (asked === current && error.name !== "AbortError") element("error").textContent = error.message; }
+  clearTimeout(slow);
+  if (asked === current) wait("");
 }
 
 async function worst() {
@@ -103,5 +135,4 @@ for (const run of document.querySelectorAll("details.run"))
 for (const link of document.querySelectorAll("a.how")) if (token) link.href += `?token=${encodeURIComponent(token)}`;
 showBudget();
 dropping(epsilon);
-play();
-worst();
+requestAnimationFrame(() => setTimeout(change)); // the first paint has this machine to itself
