@@ -28,9 +28,9 @@ def true_delta(draw: Draw, records: int, epsilon: float) -> Fraction:
     ratio = exp_integer(epsilon)
     worst = 0
     for others in combinations_with_replacement(sets, records - 1):
-        laws = [shuffled_weights((*others, one), draw.size, weights) for one in sets]
-        for other in laws[1:]:
-            worst = max(worst, sum(max(0, laws[0][v] * SCALE - ratio * other[v]) for v in laws[0]))
+        distributions = [shuffled_weights((*others, one), draw.size, weights) for one in sets]
+        for other in distributions[1:]:
+            worst = max(worst, sum(max(0, distributions[0][v] * SCALE - ratio * other[v]) for v in distributions[0]))
     return Fraction(worst, SCALE * total**records)
 
 
@@ -38,15 +38,15 @@ def shuffled_weights(
     sets: tuple[tuple[int, ...], ...], size: int, weights: tuple[int, int]
 ) -> dict[tuple[int, ...], int]:
     """The weight of each count of symbols that records with these heavy sets release."""
-    law = {(0,) * size: 1}
+    distribution = {(0,) * size: 1}
     for heavy in sets:
         grown: dict[tuple[int, ...], int] = {}
-        for counts, weight in law.items():
+        for counts, weight in distribution.items():
             for symbol in range(size):
                 after = (*counts[:symbol], counts[symbol] + 1, *counts[symbol + 1 :])
                 grown[after] = grown.get(after, 0) + weight * weights[symbol not in heavy]
-        law = grown
-    return law
+        distribution = grown
+    return distribution
 
 
 def cells(draws: list[Draw], epsilon: float) -> tuple[list[Number], list[Number]]:
@@ -105,7 +105,7 @@ def bound_at_sixty_digits(draw: Draw, records: int, epsilon: float) -> Number:
 
 
 def walk(trials: int, chance: Number) -> list[tuple[int, Number]]:
-    """The binomial law, upward from where it counts."""
+    """The binomial distribution, upward from where it counts."""
     mode = int(trials * chance)
     top = mpmath.exp(
         mpmath.loggamma(trials + 1)
@@ -150,9 +150,9 @@ def _kept(trials: int, chance: Number, gain: Number, loss: Number) -> Number:
 
 @lru_cache(64)
 def _table(trials: int, chance: Number) -> tuple[int, list[Number], list[Number]]:
-    law = walk(trials, chance)
+    distribution = walk(trials, chance)
     sums, moments = [mpmath.mpf(0)], [mpmath.mpf(0)]
-    for count, weight in law:
+    for count, weight in distribution:
         sums.append(sums[-1] + weight)
         moments.append(moments[-1] + count * weight)
-    return law[0][0], sums[1:], moments[1:]
+    return distribution[0][0], sums[1:], moments[1:]

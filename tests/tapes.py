@@ -110,10 +110,12 @@ class Outcomes:
         """The outcomes' probabilities where the tape ended: exact where it goes on by rejection alone."""
         return {outcome: chance / (1 - self.rest) for outcome, chance in self.found.items()}
 
-    def allow(self, law: dict[Any, Fraction]) -> bool:
-        """Is this law one that the tapes leave possible: every outcome within the tolerance, and no other one found."""
-        inside = all(0 <= chance - self.found.get(outcome, Fraction(0)) <= self.rest for outcome, chance in law.items())
-        return inside and set(self.found) <= set(law)
+    def allow(self, distribution: dict[Any, Fraction]) -> bool:
+        """Is this distribution one that the tapes leave possible: every outcome within the tolerance, and no other one found."""
+        inside = all(
+            0 <= chance - self.found.get(outcome, Fraction(0)) <= self.rest for outcome, chance in distribution.items()
+        )
+        return inside and set(self.found) <= set(distribution)
 
 
 def outcomes(

@@ -52,7 +52,7 @@ def test_it_is_public_and_its_card_names_sources_and_licences(packaged: tuple[Au
 def test_its_finer_codewords_are_texts_and_budgets_that_pay_for_them_get_them(
     packaged: tuple[Autoencoder, Tokenizer],
 ) -> None:
-    """Four times as many as a model of one domain has; the first on the shelf, each nearest to itself."""
+    """Four times as many as a model of one domain has; the first in the index, each nearest to itself."""
     model, tokenizer = packaged
     sizes = {
         epsilon: Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=epsilon)).mechanism.count

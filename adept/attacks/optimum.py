@@ -27,7 +27,7 @@ def best_success(candidates: Known, prior: Tensor, classes: Tensor) -> float | N
         prior: of each candidate (j,), summing to one.
         classes: of each candidate (j,): whole numbers from 0.
     """
-    found = _law(candidates)
+    found = _distribution(candidates)
     if found is None:
         return None
     symbols, odds, size = found
@@ -43,7 +43,7 @@ def best_success(candidates: Known, prior: Tensor, classes: Tensor) -> float | N
     return float(light * (best.sum() + (size - len(used)) * masses.max()))
 
 
-def _law(candidates: Known) -> tuple[Tensor, float, float] | None:
+def _distribution(candidates: Known) -> tuple[Tensor, float, float] | None:
     """What is heavy under each candidate, as whole numbers (j, t), the odds A, and the number of symbols k."""
     mechanism, views = candidates.mechanism, candidates.views
     symbols = mechanism.symbols(candidates.dim)

@@ -1,6 +1,6 @@
 r"""Exact discrete Laplace noise on whole numbers, many draws at once (Canonne, Kamath, Steinke 2020, Algorithms 1 and 2).
 
-*Law*: Lap_Z(b) on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and k >= 0.
+*Distribution*: Lap_Z(b) on the integers, P(z) proportional to exp(-|z| / b), for b = t / 2^k with integers t >= 1 and k >= 0.
 
 *Proof*, bottom up, each step an integer comparison with a uniform integer:
 

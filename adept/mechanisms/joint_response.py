@@ -197,9 +197,9 @@ class JointResponse:
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
         """The distribution of ``privatize`` for one symbol, as an audit reads it; None where it is too long to be written down."""
-        return self._law if self.size <= WRITTEN_DOWN else None
+        return self._distribution if self.size <= WRITTEN_DOWN else None
 
-    def _law(self, symbol: Symbol) -> dict[Symbol, Fraction]:
+    def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:
         number, label = symbol
         heavy, light = self.odds
         distribution = dict.fromkeys(product(range(self.text.count), self.labels), Fraction(light, self.total))

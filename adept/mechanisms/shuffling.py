@@ -157,14 +157,14 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
     """Return an upper bound on the delta at which the shuffled file is (epsilon, delta)-DP, epsilon >= 0: this module's claim."""
     if epsilon >= total(*(draw.epsilon for draw in draws)):
         return 0.0
-    chances, values, unit = _law(draws, epsilon=epsilon)
+    chances, values, unit = _distribution(draws, epsilon=epsilon)
     alone = unit * float(chances @ np.maximum(values, 0.0)) * (1 + SLACK)
     bound = unit * mean_positive_part(chances, values, zero=_no_blanket(draws), copies=records) / records
     floor = (1 - FLOORS_OFF) * _floor(draws, records=records, epsilon=epsilon)
     return max(LEAST, bound if floor <= bound < alone else alone)
 
 
-def _law(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
+def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
     """The probabilities and values of X, from above, in units of its largest value; and that unit. Zero is left out."""
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:

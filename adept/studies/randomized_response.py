@@ -89,7 +89,7 @@ class ResponseRow:
 
 
 @dataclass(frozen=True)
-class Law:
+class Answered:
     """The distribution of one released answer: what a survey of any size is made of."""
 
     parameter: float
@@ -137,7 +137,7 @@ def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
     return RandomizedResponse(epsilon=epsilon, labels=labels, theta=survey.theta or "tight")
 
 
-def survey_distribution(survey: Survey, *, epsilon: float) -> Law:
+def survey_distribution(survey: Survey, *, epsilon: float) -> Answered:
     """Return the exact distribution of one answer, by enumeration over true and released answers."""
     population, values = np.array(survey.population), np.arange(len(survey.population))
     wanted = (values == 0).astype(float) if survey.target == "share" else values.astype(float)
@@ -145,13 +145,13 @@ def survey_distribution(survey: Survey, *, epsilon: float) -> Law:
     if survey.theta is None:
         laplace = ScalarLaplace(epsilon=epsilon, upper=LARGEST)
         variance = float(population @ wanted**2) - truth**2 + laplace.expected_squared_error()
-        return Law(laplace.scale, laplace.guarantee().epsilon, truth, truth, variance)
+        return Answered(laplace.scale, laplace.guarantee().epsilon, truth, truth, variance)
     mechanism = response(survey, epsilon=epsilon)
     keep, other = probabilities(mechanism)
     channel = np.full((len(values), len(values)), other) + (keep - other) * np.eye(len(values))
     released = population @ channel
     variance = float(released @ readings(wanted, mechanism) ** 2) - truth**2
-    return Law(keep, mechanism.guarantee().epsilon, truth, float(released @ wanted), variance)
+    return Answered(keep, mechanism.guarantee().epsilon, truth, float(released @ wanted), variance)
 
 
 def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:

@@ -90,7 +90,7 @@ class Sentences:
         self.model, self.tokenizer = model, tokenizer
         self.crowd = crowd_of(model)
         self._made: dict[tuple[str, float], tuple[Rewriter, Reader]] = {}
-        self._making, self._ended = threading.Lock(), threading.Event()
+        self._making, self._played, self._ended = threading.Lock(), threading.Event(), threading.Event()
 
     @property
     def mechanisms(self) -> dict[str, str]:
@@ -102,11 +102,13 @@ class Sentences:
     def warm(self) -> None:
         """Prepare every stop, so that none is slow when it is first asked for; ``end`` ends it.
 
-        The default comes first, then what writes, then the readers: at a large budget one reads its crowd for seconds.
+        The default comes first; the others once somebody plays, as pages are answered late beside them. What writes precedes the
+        readers: at a large budget one reads its crowd for seconds.
         """
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
         made = [*ours, *((name, DEFAULT) for name in self.mechanisms)]
         self._at(OURS, DEFAULT)[1].prepare()
+        self._played.wait()
         for one in made:
             if not self._ended.is_set():
                 self._at(*one)[0].encode(self.crowd[:1])
@@ -117,6 +119,7 @@ class Sentences:
     def end(self) -> None:
         """Let nothing be prepared any more: a process waits for its threads."""
         self._ended.set()
+        self._played.set()
 
     def release(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Release]:
         """Release a sentence once by each mechanism.
@@ -130,6 +133,7 @@ class Sentences:
             raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
         if not mechanisms or not set(mechanisms) <= set(self.mechanisms):
             raise ConfigurationError("mechanisms must be some of those on the page: reload it")
+        self._played.set()
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
     def _release(self, text: str, name: str, epsilon: float) -> Release:

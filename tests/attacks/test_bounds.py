@@ -31,7 +31,7 @@ def test_good_enough_covers_every_prior_and_every_mechanism_of_two_symbols() -> 
         says = np.clip(rng.choice([low, low * math.exp(epsilon)], size=3), 0, 1)  # P[symbol 1 | record]
         if (1 - says).max() > math.exp(epsilon) * (1 - says).min():
             continue
-        best = sum(max(wins @ (prior * law)) for law in (says, 1 - says))
+        best = sum(max(wins @ (prior * distribution)) for distribution in (says, 1 - says))
         bound = good_enough(float((wins @ prior).max()), epsilon=epsilon)
         assert best <= bound + 1e-12
         tight = max(tight, best / bound)

@@ -1,4 +1,4 @@
-"""The attack knows each mechanism's law: it is the best one where that can be told, and odds move as far as epsilon allows."""
+"""The attack knows each mechanism's distribution: it is the best one where known, and odds move as far as epsilon allows."""
 
 import math
 
@@ -45,19 +45,23 @@ def success(mechanism: Mechanism, rounds: int = 50) -> tuple[float, float]:
 )
 @pytest.mark.parametrize("grouped", [False, True])
 def test_the_posterior_attack_on_a_codebook_is_the_bayes_optimum(mechanism: Codebook, grouped: bool) -> None:
-    """Every codeword is attacked, and the guesses' exact success is summed with the law that the mechanism's proof states."""
+    """Every codeword is attacked, and the guesses' exact success is summed with the distribution that the proof states."""
     prior = torch.rand(COUNT, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     prior /= prior.sum()
     classes = EVERY % 7 if grouped else EVERY
     candidates, (block,) = known(mechanism, LATENTS), mechanism.layout(DIM)
     guesses = guess(candidates, block.codewords, prior=prior, classes=classes)
     heavy, light = block.shape.odds
-    law = torch.full((COUNT, block.shape.size), float(light), dtype=torch.float64)
-    law[EVERY[:, None], candidates.views[0]] = float(heavy)
-    law /= law[0].sum()
+    distribution = torch.full((COUNT, block.shape.size), float(light), dtype=torch.float64)
+    distribution[EVERY[:, None], candidates.views[0]] = float(heavy)
+    distribution /= distribution[0].sum()
     assert guesses.best_class is not None
-    reached = sum(float(prior[classes == c] @ law[classes == c, v]) for v, c in enumerate(guesses.best_class.tolist()))
-    joint = torch.stack([(prior[:, None] * law)[classes == c].sum(dim=0) for c in range(int(classes.max()) + 1)])
+    reached = sum(
+        float(prior[classes == c] @ distribution[classes == c, v]) for v, c in enumerate(guesses.best_class.tolist())
+    )
+    joint = torch.stack(
+        [(prior[:, None] * distribution)[classes == c].sum(dim=0) for c in range(int(classes.max()) + 1)]
+    )
     assert best_success(candidates, prior, classes) == pytest.approx(float(joint.amax(dim=0).sum()), rel=1e-9)
     assert reached == pytest.approx(float(joint.amax(dim=0).sum()), rel=1e-9)
 
@@ -120,8 +124,8 @@ def test_odds_under_the_original_move_beyond_its_claim_and_dptext_gives_records_
     [Gaussian(epsilon=8.0), L1Laplace(epsilon=8.0), OriginalLaplace(epsilon=8.0), L2Norm(epsilon=8.0)],
     ids=lambda mechanism: mechanism.name,
 )
-def test_noise_is_weighed_by_its_own_law(mechanism: Mechanism) -> None:
-    """Beside the densities as torch has them; for the radial law, its formula. (With l2 distances for Laplace noise this fails.)"""
+def test_noise_is_weighed_by_its_own_distribution(mechanism: Mechanism) -> None:
+    """Beside the densities as torch has them; for the radial one, its formula. (With l2 distances for Laplace noise this fails.)"""
     candidates, released = known(mechanism, LATENTS), mechanism.privatize(LATENTS[:3])
     scale = mechanism.guarantee(DIM).scale or 0.0
     noise = released[:, None].double() - mechanism.project(LATENTS.double())[None]

@@ -99,7 +99,7 @@ def test_a_comparison_grows_by_attacks_which_are_made_where_its_rows_are(
 
 
 @pytest.mark.parametrize("name", sorted(set(BY_NAME) - {"identity", "random", "description"}))
-def test_the_law_of_every_mechanism_is_known(name: str) -> None:
+def test_the_distribution_of_every_mechanism_is_known(name: str) -> None:
     """Otherwise a comparison would end at its attack."""
     mechanism = BY_NAME[name](epsilon=4.0)
     latents = torch.eye(3, dtype=torch.float64)

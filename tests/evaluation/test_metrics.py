@@ -130,7 +130,7 @@ def test_every_rewrite_is_dealt_to_one_other_record_and_not_to_the_next_in_the_f
     assert dealt_to_others(["alone"]) is None
 
 
-def test_trigram_probabilities_are_a_law_that_looks_two_words_back() -> None:
+def test_trigram_probabilities_are_a_distribution_that_looks_two_words_back() -> None:
     texts = ["Show me  flights", "show fares", "flights please"]
     model, less = TrigramModel(texts), BigramModel([text.lower() for text in texts])
     vocabulary = ["show", "me", "flights", "fares", "please", ""]

@@ -15,8 +15,8 @@ CERTIFIED = tests(
     "test_every_exact_mechanism_is_certified_at_every_budget",
 )
 ODDS = tests("test_noise", "test_odds_never_exceed_exp_epsilon_and_come_within_two_to_the_minus_sixty")
-K_ARY = tests("test_entropy", "test_k_ary_response_has_its_law")
-CODEBOOK = tests("test_entropy", "test_a_codebook_has_its_law")
+K_ARY = tests("test_entropy", "test_k_ary_response_has_its_distribution")
+CODEBOOK = tests("test_entropy", "test_a_codebook_has_its_distribution")
 RANKING = tests(
     "test_blocks",
     "test_the_nearest_codewords_have_the_largest_dot_products",
@@ -38,7 +38,7 @@ LECTURE = tests(
 )
 NUMBER = tests("test_randomized_response", "test_a_number_is_clamped_into_its_range_before_its_noise")
 JOINT = (
-    *tests("test_entropy", "test_a_joint_response_has_its_law"),
+    *tests("test_entropy", "test_a_joint_response_has_its_distribution"),
     *tests(
         "test_joint_response",
         "test_every_records_ranks_are_all_symbols_and_its_heavy_ones_come_first",
@@ -70,7 +70,7 @@ ENDS = (
         "test_exact_samplers_saturate_instead_of_wrapping_around",
         "test_exact_samplers_keep_the_shape_and_add_to_the_values",
     ),
-    *tests("test_discrete_laplace", "test_the_noise_has_the_discrete_laplace_law_and_no_other"),
+    *tests("test_discrete_laplace", "test_the_noise_has_the_discrete_laplace_distribution_and_no_other"),
 )
 VOTES = tests(
     "test_votes",

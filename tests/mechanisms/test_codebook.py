@@ -1,4 +1,4 @@
-"""Claims about the codebook mechanism: exact budget, the law of the ranks, utility beside PrivUnit, bad codebooks refused.
+"""Claims about the codebook mechanism: exact budget, the distribution of the ranks, utility beside PrivUnit, bad codebooks refused.
 
 Statistical: chi-square tests with p-value limit 1e-10 and standard scores with limit 8 (see conftest.py); 30 of them.
 """

@@ -1,4 +1,4 @@
-"""Claims about randomised response over descriptions: exact odds, the law of the release, the best size, plain words.
+"""Claims about randomised response over descriptions: exact odds, the distribution of the release, the best size, plain words.
 
 Statistical: chi-square p-values with limit 1e-10 (see conftest.py); 3 of them.
 """
@@ -27,8 +27,8 @@ class Forgetful(Description):
         return [0 if other == 0 else more for other, more in zip(others, again, strict=True)]
 
 
-def law_p_value(mechanism: Description) -> float:
-    """How likely the release's frequencies are under the law that the proof speaks of, all of them 0 in truth."""
+def distribution_p_value(mechanism: Description) -> float:
+    """How likely the release's frequencies are under the distribution that the proof speaks of, all of them 0 in truth."""
     counts = Counter(mechanism.privatize([0] * TRIALS))
     keep = 1 / (1 + (mechanism.count - 1) * math.exp(-mechanism.epsilon))
     other = (1 - keep) / (mechanism.count - 1)
@@ -38,11 +38,11 @@ def law_p_value(mechanism: Description) -> float:
 
 @pytest.mark.parametrize(("epsilon", "size"), [(0.5, 2), (2.0, 7)])
 def test_the_true_description_and_each_other_one_have_their_exact_probabilities(epsilon: float, size: int) -> None:
-    assert law_p_value(Description(epsilon=epsilon, size=size)) > P_LIMIT
+    assert distribution_p_value(Description(epsilon=epsilon, size=size)) > P_LIMIT
 
 
 def test_a_fallback_that_can_return_the_truth_is_detected() -> None:
-    assert law_p_value(Forgetful(epsilon=2.0, size=7)) < P_LIMIT
+    assert distribution_p_value(Forgetful(epsilon=2.0, size=7)) < P_LIMIT
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0, 16.0, 48.0, 600.0])

@@ -1,4 +1,4 @@
-"""Claims about the discrete Laplace sampler: its law at every scale, step by step, and a scale that is private and no larger.
+"""Claims about the discrete Laplace sampler: its distribution at every scale, step by step, and a private scale.
 
 Statistical tests use p-values with the limit 1e-10: ten of them, share of false alarms 1e-9.
 """
@@ -23,7 +23,7 @@ RNG = np.random.default_rng(1)  # of defects that are planted
 
 
 def p_value(sample: np.ndarray, scale: float) -> float:
-    """Chi-square p-value of integers against the law of a scale, in about 60 cells of equal width."""
+    """Chi-square p-value of integers against the distribution of a scale, in about 60 cells of equal width."""
     width = max(1, round(scale / 4))
     edges = np.arange(-30, 31) * width  # cells {edge..edge + width - 1}
     ratio = math.exp(-1 / scale)
@@ -43,14 +43,14 @@ def draws(scale: float, count: int = DRAWS) -> np.ndarray:
 
 
 @pytest.mark.parametrize("scale", [0.25, 1.0, 2.0, 3.75, 7 / 64, 1000.0, 2.0**21 + 0.5, 2.0**40])
-def test_the_noise_has_the_discrete_laplace_law_and_no_other(scale: float) -> None:
+def test_the_noise_has_the_discrete_laplace_distribution_and_no_other(scale: float) -> None:
     sample = draws(scale)
     assert p_value(sample, scale) > P_LIMIT
     if scale >= 1:
         assert p_value(sample, 1.1 * scale) < P_LIMIT
 
 
-def test_the_law_is_that_of_opendp() -> None:
+def test_the_distribution_is_that_of_opendp() -> None:
     """Where it is finest: the lowest bits of wide noise, and all of its distribution."""
     scale = 12_345.0
     measurement = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)

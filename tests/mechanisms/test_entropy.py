@@ -49,7 +49,7 @@ def test_every_order_is_equally_likely(count: int) -> None:
     assert found.rest < 0.05
 
 
-def law(size: int, heavy: set[Any], odds: tuple[int, int], alphabet: list[Any]) -> dict[Any, Fraction]:
+def distribution(size: int, heavy: set[Any], odds: tuple[int, int], alphabet: list[Any]) -> dict[Any, Fraction]:
     """Weight A for the heavy outcomes, B for each other one."""
     total = len(heavy) * odds[0] + (size - len(heavy)) * odds[1]
     return {outcome: Fraction(odds[outcome not in heavy], total) for outcome in alphabet}
@@ -60,7 +60,7 @@ def law(size: int, heavy: set[Any], odds: tuple[int, int], alphabet: list[Any]) 
 def test_ranks_have_their_weights(near: int, far: int, odds: tuple[int, int]) -> None:
     """One word of the bits that hold W, given that it is taken."""
     found = outcomes(lambda: exact_ranks(1, near=near, far=far, odds=odds)[0], least=2**-8)
-    assert found.given_an_end() == law(near + far, set(range(near)), odds, list(range(near + far)))
+    assert found.given_an_end() == distribution(near + far, set(range(near)), odds, list(range(near + far)))
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.25, 0.8125, 1.0])
@@ -79,18 +79,18 @@ def small_odds(monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("true", range(4))
-def test_k_ary_response_has_its_law(true: int, small_odds: tuple[int, int]) -> None:
+def test_k_ary_response_has_its_distribution(true: int, small_odds: tuple[int, int]) -> None:
     described = outcomes(lambda: Description(epsilon=1.0, size=4).privatize([true])[0], least=2**-8)
-    assert described.given_an_end() == law(4, {true}, small_odds, list(range(4)))
+    assert described.given_an_end() == distribution(4, {true}, small_odds, list(range(4)))
     labels = ("a", "b", "c", "d")
     labelled = outcomes(
         lambda: RandomizedResponse(epsilon=1.0, labels=labels).privatize([labels[true]])[0], least=2**-8
     )
-    assert labelled.given_an_end() == law(4, {labels[true]}, small_odds, list(labels))
+    assert labelled.given_an_end() == distribution(4, {labels[true]}, small_odds, list(labels))
 
 
 @pytest.mark.parametrize("top", [1, 2, 4])
-def test_a_codebook_has_its_law(top: int, small_odds: tuple[int, int]) -> None:
+def test_a_codebook_has_its_distribution(top: int, small_odds: tuple[int, int]) -> None:
     words = torch.nn.functional.normalize(torch.randn(5, 3, generator=torch.Generator().manual_seed(0)), dim=1)
     mechanism = LearnedCodebook(epsilon=1.0, codewords=words, top=top)
     for number in (0, 3):
@@ -100,16 +100,16 @@ def test_a_codebook_has_its_law(top: int, small_odds: tuple[int, int]) -> None:
             return int((mechanism.privatize(latent) @ words.T).argmax())
 
         near = {int(place) for place in (words @ words[number]).topk(top).indices}
-        assert outcomes(released, least=2**-4).given_an_end() == law(5, near, small_odds, list(range(5)))
+        assert outcomes(released, least=2**-4).given_an_end() == distribution(5, near, small_odds, list(range(5)))
 
 
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("label", ["a", "b"])
-def test_a_joint_response_has_its_law(number: int, label: str, small_odds: tuple[int, int]) -> None:
+def test_a_joint_response_has_its_distribution(number: int, label: str, small_odds: tuple[int, int]) -> None:
     joint = JointResponse.of(Description(epsilon=1.0, size=3), ("a", "b"))
     symbols = list(itertools.product(range(3), ("a", "b")))
     found = outcomes(lambda: joint.privatize([(number, label)])[0], least=2**-8)
-    assert found.given_an_end() == law(6, {(number, label)}, small_odds, symbols)
+    assert found.given_an_end() == distribution(6, {(number, label)}, small_odds, symbols)
 
 
 def integers(tape: Tape) -> Callable[[int, int], np.ndarray]:
@@ -131,7 +131,7 @@ def test_a_decay_has_the_probability_of_its_exponential(numerator: int, t: int) 
 
 
 def test_decays_of_several_numbers_are_independent_of_each_other() -> None:
-    """Two at a time: the pair's law is the product, for numerators that stop at different trials."""
+    """Two at a time: the pair's distribution is the product, for numerators that stop at different trials."""
     found = outcomes(
         lambda: tuple(discrete_laplace._decays(np.array([1, 0]), 2).tolist()),
         least=1e-4,
@@ -142,7 +142,7 @@ def test_decays_of_several_numbers_are_independent_of_each_other() -> None:
     assert found.allow({(True, True): exact, (False, True): 1 - exact})
 
 
-BASE, LAW = Fraction(1, 3), [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
+BASE, DISTRIBUTION = Fraction(1, 3), [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)]
 
 
 def coins(t: int) -> Callable[[Tape], Callable[[np.ndarray, int], np.ndarray]]:
@@ -157,8 +157,8 @@ def coins(t: int) -> Callable[[Tape], Callable[[np.ndarray, int], np.ndarray]]:
 
 
 def numbers(tape: Tape) -> Callable[..., np.ndarray]:
-    """Independent numbers of the law LAW on 0, 1, 2."""
-    return lambda count, **_: np.array([tape.one_of(LAW) for _ in range(count)], dtype=np.int64)
+    """Independent numbers of the distribution DISTRIBUTION on 0, 1, 2."""
+    return lambda count, **_: np.array([tape.one_of(DISTRIBUTION) for _ in range(count)], dtype=np.int64)
 
 
 def spare(extra: int) -> Callable[[Tape], Callable[[int], int]]:
@@ -180,29 +180,32 @@ def test_runs_of_successes_are_geometric(extra: int) -> None:
 @pytest.mark.parametrize("extra", [0, 1])
 @pytest.mark.parametrize(("t", "shift"), [(1, 0), (2, 0), (3, 1), (4, 2), (2, 3)])
 def test_a_magnitude_is_a_part_and_wholes_rounded_down(t: int, shift: int, extra: int) -> None:
-    """Y = floor((U + t V) / 2^k), P(U = u) proportional to BASE^u, V of a law of its own."""
+    """Y = floor((U + t V) / 2^k), P(U = u) proportional to BASE^u, V of a distribution of its own."""
     read = replacing(below_each=integers, _decays=coins(t), _wholes=numbers, _plenty=spare(extra))
     found = outcomes(lambda: int(discrete_laplace._magnitudes(1, t=t, shift=shift)[0]), least=5e-5, read=read)
-    law: dict[int, Fraction] = {}
-    for u, (v, chance) in itertools.product(range(t), enumerate(LAW)):
+    distribution: dict[int, Fraction] = {}
+    for u, (v, chance) in itertools.product(range(t), enumerate(DISTRIBUTION)):
         y = (u + t * v) >> shift
-        law[y] = law.get(y, Fraction(0)) + chance * BASE**u * (1 - BASE) / (1 - BASE**t)
-    assert found.allow(law)
+        distribution[y] = distribution.get(y, Fraction(0)) + chance * BASE**u * (1 - BASE) / (1 - BASE**t)
+    assert found.allow(distribution)
     assert found.rest < 0.25
 
 
 def test_a_sign_counts_zero_once() -> None:
-    """P(z) proportional to P(|z|), zero counted half of the time; of two numbers at once each has this law."""
-    law = {z: (1 if z else 2) * LAW[abs(z)] / (2 * (1 - LAW[0] / 2)) / (1 if z else 2) for z in range(-2, 3)}
+    """P(z) proportional to P(|z|), zero counted half of the time; of two numbers at once each has this distribution."""
+    distribution = {
+        z: (1 if z else 2) * DISTRIBUTION[abs(z)] / (2 * (1 - DISTRIBUTION[0] / 2)) / (1 if z else 2)
+        for z in range(-2, 3)
+    }
     read = replacing(below_each=integers, _magnitudes=numbers)
     one = outcomes(lambda: int(discrete_laplace.laplace_noise(1, t=3, shift=0)[0]), least=1e-5, read=read)
-    assert one.allow(law)
+    assert one.allow(distribution)
     two = outcomes(lambda: tuple(discrete_laplace.laplace_noise(2, t=3, shift=0).tolist()), least=1e-3, read=read)
-    assert two.allow({(z, y): law[z] * law[y] for z in law for y in law})
+    assert two.allow({(z, y): distribution[z] * distribution[y] for z in distribution for y in distribution})
     assert max(one.rest, two.rest) < 0.05
 
 
-def test_the_steps_together_are_the_discrete_laplace_law() -> None:
+def test_the_steps_together_are_the_discrete_laplace_distribution() -> None:
     """With P(y) = (1 - a) a^y for |z|: (1 - a) / (1 + a) a^|z|, in fractions; and the whole sampler within its tolerance."""
     decay = Fraction(1, 5)
     halves = [(1 - decay) * decay**y / 2 for y in range(30)]
@@ -214,6 +217,6 @@ def test_the_steps_together_are_the_discrete_laplace_law() -> None:
         read=replacing(below_each=integers, _plenty=spare(0)),
     )
     with mpmath.workdps(40):
-        law = [mpmath.tanh(mpmath.mpf(1) / 2) * mpmath.exp(-abs(z)) for z in range(-40, 41)]
-        assert found.allow({z: Fraction(int(chance * 10**25), 10**25) for z, chance in enumerate(law, -40)})
+        distribution = [mpmath.tanh(mpmath.mpf(1) / 2) * mpmath.exp(-abs(z)) for z in range(-40, 41)]
+        assert found.allow({z: Fraction(int(chance * 10**25), 10**25) for z, chance in enumerate(distribution, -40)})
     assert found.rest < 0.3

@@ -1,4 +1,4 @@
-"""The exponential mechanism has the law that it states, and keeps its claim whatever the scores are.
+"""The exponential mechanism has the distribution that it states, and keeps its claim whatever the scores are.
 
 One chi-square test with the limit 1e-9.
 """
@@ -13,7 +13,7 @@ from adept.mechanisms.exponential import exponential_choice
 ROWS = 20_000
 
 
-def test_choices_have_the_stated_law() -> None:
+def test_choices_have_the_stated_distribution() -> None:
     scores = torch.tensor([[0.0, 0.5, 1.0, 1.0]], dtype=torch.float64)
     counts = torch.bincount(exponential_choice(scores.expand(ROWS, -1), epsilon=3.0), minlength=4)
     weights = torch.exp(1.5 * scores[0])

@@ -118,7 +118,7 @@ def test_the_discrete_bound_is_that_of_the_docstring_where_its_slack_matters(
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.7, 5.0, 100.0])
-def test_the_discrete_law_is_close_to_the_rounded_continuous_one(scale: float) -> None:
+def test_the_discrete_distribution_is_close_to_the_rounded_continuous_one(scale: float) -> None:
     """Inequality (*) in one dimension: exp(-a) d <= r <= exp(a + y^2 / (8 s^4)) d with a = 1 / (8 s^2)."""
     near = 1 / (8 * scale**2)
     with mpmath.workdps(60):

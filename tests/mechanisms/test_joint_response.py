@@ -42,9 +42,9 @@ class Uneven(JointResponse):
 class Declared(Uneven):
     """The same, which states the distribution that it has."""
 
-    def _law(self, symbol):
-        law, second = super()._law(symbol), ((symbol[0] + 1) % self.text.count, symbol[1])
-        weights = law | {second: law[symbol]} if symbol[1] == self.labels[0] else law
+    def _distribution(self, symbol):
+        distribution, second = super()._distribution(symbol), ((symbol[0] + 1) % self.text.count, symbol[1])
+        weights = distribution | {second: distribution[symbol]} if symbol[1] == self.labels[0] else distribution
         return {outcome: weight / sum(weights.values()) for outcome, weight in weights.items()}
 
 
@@ -85,13 +85,18 @@ def test_a_heavy_set_whose_size_depends_on_the_label_is_found(kind: type[JointRe
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_what_each_half_tells_alone_is_the_worst_ratio_of_its_marginal(kind: JointResponse) -> None:
     def worst(part: int) -> float:
-        laws = []
+        distributions = []
         for symbol in kind.alphabet:
             marginal: Counter[object] = Counter()
-            for outcome, p in kind._law(symbol).items():
+            for outcome, p in kind._distribution(symbol).items():
                 marginal[outcome[part]] += p  # type: ignore[assignment]
-            laws.append(marginal)
-        return max(math.log(Fraction(p) / Fraction(q[value])) for p0 in laws for q in laws for value, p in p0.items())
+            distributions.append(marginal)
+        return max(
+            math.log(Fraction(p) / Fraction(q[value]))
+            for p0 in distributions
+            for q in distributions
+            for value, p in p0.items()
+        )
 
     for written, found in ((kind.text_epsilon, worst(0)), (kind.label_epsilon, worst(1))):
         assert found <= written < found + 1e-9
@@ -100,10 +105,10 @@ def test_what_each_half_tells_alone_is_the_worst_ratio_of_its_marginal(kind: Joi
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_what_comes_out_right_has_the_probability_of_the_heavy_set(kind: JointResponse) -> None:
-    law = kind._law((1, "fare"))
-    assert sum(law.values()) == 1
-    assert sum(sorted(law.values())[-kind.top :]) == kind.both_probability
-    assert sum(p for (_, label), p in law.items() if label == "fare") == kind.keep_probability
+    distribution = kind._distribution((1, "fare"))
+    assert sum(distribution.values()) == 1
+    assert sum(sorted(distribution.values())[-kind.top :]) == kind.both_probability
+    assert sum(p for (_, label), p in distribution.items() if label == "fare") == kind.keep_probability
 
 
 def test_labels_come_with_latents_and_descriptions_and_mostly_as_they_are() -> None:
@@ -136,7 +141,7 @@ def test_one_symbol_keeps_both_halves_more_often_than_any_split_of_the_budget() 
 def test_the_default_number_of_descriptions_tells_most_where_texts_determine_labels(
     epsilon: float, labels: int
 ) -> None:
-    """The mutual information of a uniform true pair out of K and its symbol, from the law itself: no K tells .5 % more."""
+    """The mutual information of a uniform true pair out of K and its symbol, from the distribution itself: no K tells .5 % more."""
     odds = math.exp(epsilon)
 
     def nats(size: int) -> float:

@@ -13,7 +13,7 @@ P_LIMIT = 1e-10
 
 
 class TooQuiet(L2Norm):
-    """The planted defect: the radius has law Gamma(n - 1, b), one exponential short."""
+    """The planted defect: the radius has distribution Gamma(n - 1, b), one exponential short."""
 
     def privatize(self, latents: torch.Tensor) -> torch.Tensor:
         projected = self.project(latents)
@@ -35,7 +35,9 @@ def radius_p_value(noise: torch.Tensor, scale: float) -> float:
 
 @pytest.mark.parametrize("dim", [16, 32, 64, 128, 256])
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 128.0])
-def test_radii_sum_to_the_exact_chi_square_law_and_the_closed_form(dim: int, epsilon: float, unit_rows, score) -> None:
+def test_radii_sum_to_the_exact_chi_square_distribution_and_the_closed_form(
+    dim: int, epsilon: float, unit_rows, score
+) -> None:
     mechanism = L2Norm(epsilon=epsilon, clip_norm=0.7)
     noise = noise_of(mechanism, unit_rows(4000, dim))
     assert mechanism.expected_squared_error(dim) == pytest.approx(4 * dim * (dim + 1) * 0.7**2 / epsilon**2)
@@ -73,7 +75,7 @@ def test_the_density_ratio_of_the_worst_pair_is_exp_epsilon() -> None:
     assert "floating point" in guarantee.text
 
 
-def test_a_simulation_has_the_same_law(unit_rows) -> None:
+def test_a_simulation_has_the_same_distribution(unit_rows) -> None:
     latents = unit_rows(4000, 16)
     noise = L2Norm(epsilon=8.0).simulate(latents, torch.Generator().manual_seed(0)) - latents
     assert radius_p_value(noise, 0.25) > P_LIMIT

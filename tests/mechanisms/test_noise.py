@@ -1,4 +1,4 @@
-"""Claims about the noise: exact laws, entropy that no seed and no fork repeats, odds rounded in the safe direction.
+"""Claims about the noise: exact distributions, entropy that no seed and no fork repeats, odds rounded in the safe direction.
 
 Statistical tests use exact or asymptotic p-values with the limit 1e-10: ten of them, share of false alarms 1e-9.
 """
@@ -31,7 +31,7 @@ SOURCES = {
 }
 
 
-def integer_law_p_value(sample: torch.Tensor, weight) -> float:
+def integer_distribution_p_value(sample: torch.Tensor, weight) -> float:
     """Chi-square p-value of an integer sample against weights over -40..40, cells pooled to an expectation of 10 or more."""
     support = np.arange(-40, 41)
     mass = np.array([weight(int(z)) for z in support])
@@ -43,10 +43,10 @@ def integer_law_p_value(sample: torch.Tensor, weight) -> float:
 
 
 @pytest.mark.parametrize(("planted", "rejected"), [(1.0, False), (0.5, True), (1.1, True)])
-def test_exact_gaussian_has_the_discrete_gaussian_law(planted: float, rejected: bool) -> None:
+def test_exact_gaussian_has_the_discrete_gaussian_distribution(planted: float, rejected: bool) -> None:
     """Half the scale, or a tenth more, is seen; the right scale passes."""
     sample = noise.exact_gaussian(torch.zeros(40_000, dtype=torch.int64), scale=2.0 * planted)
-    assert (integer_law_p_value(sample, lambda z: math.exp(-(z**2) / 8.0)) < P_LIMIT) == rejected
+    assert (integer_distribution_p_value(sample, lambda z: math.exp(-(z**2) / 8.0)) < P_LIMIT) == rejected
 
 
 @pytest.mark.parametrize("sampler", [exact_laplace, noise.exact_gaussian])
@@ -118,7 +118,7 @@ def test_fresh_uniform_stays_inside_the_open_interval_at_both_ends(
     assert noise.fresh_gaussian(1).isfinite().all()
 
 
-def test_fresh_noise_has_the_laws_it_is_named_after() -> None:
+def test_fresh_noise_has_the_distributions_it_is_named_after() -> None:
     assert stats.kstest(noise.fresh_uniform(20_000).numpy(), "uniform").pvalue > P_LIMIT
     assert stats.kstest(noise.fresh_gaussian(20_000).numpy(), "norm").pvalue > P_LIMIT
     assert stats.kstest(0.8 * noise.fresh_gaussian(20_000).numpy(), "norm").pvalue < P_LIMIT
@@ -166,7 +166,7 @@ def forked(source: str) -> str:
     return text
 
 
-def test_simulated_noise_follows_its_generator_and_has_its_law() -> None:
+def test_simulated_noise_follows_its_generator_and_has_its_distribution() -> None:
     like = torch.zeros(20_000, dtype=torch.float64)
     first, second = (
         noise.simulated_laplace(like, scale=3.0, generator=torch.Generator().manual_seed(1)) for _ in range(2)
@@ -177,7 +177,7 @@ def test_simulated_noise_follows_its_generator_and_has_its_law() -> None:
     assert torch.allclose(directions.norm(dim=1), torch.ones(5))
 
 
-def test_fresh_uniforms_reach_as_deep_as_their_law_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fresh_uniforms_reach_as_deep_as_their_distribution_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leading zero bits of the entropy halve the number each: a sampler on 2^52 cells would stop at 2^-53."""
     stream = iter([(1 << 63 >> 200 % 32).to_bytes(8, "little")])
     zeros, last = 200 // 32, next(stream)

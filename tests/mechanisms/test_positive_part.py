@@ -21,11 +21,11 @@ def exactly(chances: list[float], values: list[float], copies: int) -> float:
     """E[(X_1 + ... + X_n)+] over all sequences of values."""
     with mpmath.workdps(60):
         exact = [mpmath.mpf(p) for p in chances]
-        law = [
+        distribution = [
             (1 - mpmath.fsum(exact), mpmath.mpf(0)),
             *((p, mpmath.mpf(x)) for p, x in zip(exact, values, strict=True)),
         ]
-        outcomes = itertools.product(law, repeat=copies)
+        outcomes = itertools.product(distribution, repeat=copies)
         mean = mpmath.fsum(
             mpmath.fprod(p for p, _ in one) * max(mpmath.mpf(0), mpmath.fsum(x for _, x in one)) for one in outcomes
         )

@@ -1,4 +1,4 @@
-"""Claims about PrivUnit: the optimum and the budget against high-precision arithmetic, the sampler against its law.
+"""Claims about PrivUnit: the optimum and the budget against high-precision arithmetic, the sampler against its distribution.
 
 Statistical: KS tests with p-value limit 1e-10 and standard scores with limit 8 (see conftest.py); 50 of them.
 """
@@ -92,8 +92,8 @@ def test_no_other_threshold_has_a_larger_mean_cosine(dim: int, epsilon: float) -
     assert all(mean(best * factor) < best for factor in (0.5, 0.9, 0.99, 1.0 + 0.01 * (1 - best)))
 
 
-def cosine_law(cap: Cap, dim: int):
-    """The distribution function of T = <x, V>: the uniform law, tilted at g."""
+def cosine_distribution(cap: Cap, dim: int):
+    """The distribution function of T = <x, V>: the uniform distribution, tilted at g."""
 
     def uniform(t: np.ndarray) -> np.ndarray:
         tail = betainc((dim - 1) / 2, 0.5, 1 - t**2) / 2
@@ -130,15 +130,18 @@ class Hesitant(PrivUnit):
 
 
 @pytest.mark.parametrize(("dim", "epsilon"), [(2, 1.0), (16, 8.0), (64, 0.5), (64, 8.0), (256, 8.0)])
-def test_the_cosine_with_the_record_has_the_exact_law(dim: int, epsilon: float, unit_rows) -> None:
+def test_the_cosine_with_the_record_has_the_exact_distribution(dim: int, epsilon: float, unit_rows) -> None:
     mechanism = PrivUnit(epsilon=epsilon, clip_norm=0.7)
-    law = cosine_law(optimal_cap(dim, epsilon=epsilon), dim)
-    assert stats.kstest(released_cosines(mechanism, unit_rows(20_000, dim)).numpy(), law).pvalue > P_LIMIT
+    distribution = cosine_distribution(optimal_cap(dim, epsilon=epsilon), dim)
+    assert stats.kstest(released_cosines(mechanism, unit_rows(20_000, dim)).numpy(), distribution).pvalue > P_LIMIT
 
 
 def test_a_sampler_that_hardly_ever_leaves_the_cap_is_detected(unit_rows) -> None:
-    law = cosine_law(optimal_cap(64, epsilon=8.0), 64)
-    assert stats.kstest(released_cosines(Hesitant(epsilon=8.0), unit_rows(20_000, 64)).numpy(), law).pvalue < P_LIMIT
+    distribution = cosine_distribution(optimal_cap(64, epsilon=8.0), 64)
+    assert (
+        stats.kstest(released_cosines(Hesitant(epsilon=8.0), unit_rows(20_000, 64)).numpy(), distribution).pvalue
+        < P_LIMIT
+    )
 
 
 def bernstein(cap: Cap, dim: int, count: int) -> float:
@@ -191,12 +194,14 @@ def test_at_huge_budgets_the_release_still_differs_from_the_record() -> None:
 
 def test_angles_invert_the_distribution_function() -> None:
     """Inside and outside the cap, up to both ends of the uniform number."""
-    cap, law = optimal_cap(16, epsilon=8.0), cosine_law(optimal_cap(16, epsilon=8.0), 16)
+    cap, distribution = optimal_cap(16, epsilon=8.0), cosine_distribution(optimal_cap(16, epsilon=8.0), 16)
     uniform = torch.tensor([1e-12, 0.25, 0.5, 0.999], dtype=torch.float64)
     inside, _ = cap_angles(cap, torch.ones(4, dtype=torch.bool), uniform, dim=16)
     outside, _ = cap_angles(cap, torch.zeros(4, dtype=torch.bool), uniform, dim=16)
-    assert 1 - law(inside[:, 0].numpy()) == pytest.approx((1 - cap.escape) * uniform.numpy(), rel=1e-6, abs=1e-11)
-    assert law(outside[:, 0].numpy()) == pytest.approx(cap.escape * (1 - uniform.numpy()), rel=1e-6, abs=1e-11)
+    assert 1 - distribution(inside[:, 0].numpy()) == pytest.approx(
+        (1 - cap.escape) * uniform.numpy(), rel=1e-6, abs=1e-11
+    )
+    assert distribution(outside[:, 0].numpy()) == pytest.approx(cap.escape * (1 - uniform.numpy()), rel=1e-6, abs=1e-11)
 
 
 def test_only_the_direction_of_a_latent_is_released(unit_rows) -> None:
@@ -207,12 +212,12 @@ def test_only_the_direction_of_a_latent_is_released(unit_rows) -> None:
     assert float(released[0, 0]) == pytest.approx(1.0, abs=1e-4)
 
 
-def test_a_simulation_has_the_law_of_a_release(unit_rows, score) -> None:
+def test_a_simulation_has_the_distribution_of_a_release(unit_rows, score) -> None:
     latents = unit_rows(20_000, 16)
     simulated = PrivUnit(epsilon=8.0).simulate(latents, torch.Generator().manual_seed(0))
     cap = optimal_cap(16, epsilon=8.0)
     cosines = (simulated * latents).sum(dim=1) * cap.cosine
-    assert stats.kstest(cosines.numpy(), cosine_law(cap, 16)).pvalue > P_LIMIT
+    assert stats.kstest(cosines.numpy(), cosine_distribution(cap, 16)).pvalue > P_LIMIT
 
 
 @pytest.mark.parametrize("dim", [-1, 0, 1, 10_001])

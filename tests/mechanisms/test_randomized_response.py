@@ -31,7 +31,7 @@ class Stubborn(RandomizedResponse):
         ]
 
 
-def law_p_value(mechanism: RandomizedResponse, trials: int = 20_000) -> float:
+def distribution_p_value(mechanism: RandomizedResponse, trials: int = 20_000) -> float:
     counts = Counter(mechanism.privatize(["airfare"] * trials))
     keep = 1 / (1 + (len(INTENTS) - 1) * math.exp(-mechanism.epsilon))
     expected = [trials * (keep if label == "airfare" else (1 - keep) / (len(INTENTS) - 1)) for label in INTENTS]
@@ -40,11 +40,11 @@ def law_p_value(mechanism: RandomizedResponse, trials: int = 20_000) -> float:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_released_labels_have_the_tight_probabilities(epsilon: float) -> None:
-    assert law_p_value(RandomizedResponse(epsilon=epsilon, labels=INTENTS)) > P_LIMIT
+    assert distribution_p_value(RandomizedResponse(epsilon=epsilon, labels=INTENTS)) > P_LIMIT
 
 
 def test_a_mechanism_that_keeps_a_tenth_more_is_detected() -> None:
-    assert law_p_value(Stubborn(epsilon=1.0, labels=INTENTS)) < P_LIMIT
+    assert distribution_p_value(Stubborn(epsilon=1.0, labels=INTENTS)) < P_LIMIT
 
 
 def test_any_two_labels_probabilities_differ_by_exactly_the_odds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_no_seed_repeats_a_release_and_a_seed_repeats_a_simulation() -> None:
     assert set(first) == set(INTENTS)
 
 
-def test_a_simulation_has_the_law_of_a_release() -> None:
+def test_a_simulation_has_the_distribution_of_a_release() -> None:
     mechanism = RandomizedResponse(epsilon=1.0, labels=INTENTS)
     counts = Counter(mechanism.simulate(["airfare"] * 20_000, torch.Generator().manual_seed(0)))
     keep = float(mechanism.keep_probability)
@@ -206,7 +206,7 @@ def test_a_number_is_clamped_into_its_range_before_its_noise() -> None:
     assert mechanism.privatize([-10, -3, 0, 5, 9]) == [-3, -3, 0, 5, 5]
 
 
-def test_a_simulated_number_has_the_law_of_the_released_one() -> None:
+def test_a_simulated_number_has_the_distribution_of_the_released_one() -> None:
     mechanism = ScalarLaplace(epsilon=5.0)  # scale 3; seeded, so this test raises no false alarms
     simulated = torch.tensor(mechanism.simulate([7] * 20_000, torch.Generator().manual_seed(1))) - 7
     support = torch.arange(-20, 21)

@@ -272,7 +272,9 @@ def test_joint_labels_are_written_for_text_that_has_none(joint_run: Path, tmp_pa
     assert rows(tmp_path / "out.jsonl")[0]["intent"] in joint.tokenizer.labels
 
 
-def test_randomised_labels_spend_their_own_budget_and_follow_its_law(rewriter: Rewriter, tmp_path: Path) -> None:
+def test_randomised_labels_spend_their_own_budget_and_follow_its_distribution(
+    rewriter: Rewriter, tmp_path: Path
+) -> None:
     # 3,000 labels kept with probability e^2 / (e^2 + 2) = .787: beyond .05 is 6.7 standard errors, below 1e-10.
     labels = air_travel_file(tmp_path / "in.jsonl", tmp_path, records=3000)
     response = RandomizedResponse(epsilon=2.0, labels=("flight", "airfare", "airline"))
@@ -523,21 +525,24 @@ def test_labels_that_are_one_symbol_with_the_text_are_private_and_the_statement_
 ) -> None:
     options, out = replace(JOINT_RESPONSE, samples=3), tmp_path / "out.jsonl"
     statement = release_file(joint_rewriter, str(labelled_file), str(out), options=options)
-    labels, law = [row["intent"] for row in rows(out)], joint_rewriter.joint
+    labels, response = [row["intent"] for row in rows(out)], joint_rewriter.joint
     assert len(labels) == 15
     assert set(labels) <= set(PAIRS)
     assert all(len(set(labels[i : i + 3])) == 1 for i in range(0, 15, 3))
     described = statement.to_json()
-    alone = (law.text_epsilon, law.label_epsilon)
+    alone = (response.text_epsilon, response.label_epsilon)
     assert (described["text_epsilon"], described["label_epsilon"], described["epsilon"]) == (*alone, 4.0)
     assert (described["labels"], described["neighbours"]) == ("joint_response", "any two records")
-    assert (described["size"], described["top"]) == (law.text.count, law.top)
-    assert (described["label_set"], described["label_keep_probability"]) == (list(PAIRS), float(law.keep_probability))
+    assert (described["size"], described["top"]) == (response.text.count, response.top)
+    assert (described["label_set"], described["label_keep_probability"]) == (
+        list(PAIRS),
+        float(response.keep_probability),
+    )
     assert "Label and text were drawn as one symbol" in statement.text
     assert "as a pair 4-LDP (pure)" in statement.text
 
 
-def test_a_joint_label_follows_the_law_of_its_symbol_and_no_text_is_read_behind_it(
+def test_a_joint_label_follows_the_distribution_of_its_symbol_and_no_text_is_read_behind_it(
     joint_rewriter: Rewriter, tmp_path: Path
 ) -> None:
     # 3,000 labels kept with the stated probability: beyond .06 is 6.5 standard errors, below 1e-10.

@@ -53,19 +53,21 @@ def test_a_record_is_released_as_the_same_number_of_symbols_whatever_its_length(
     assert Fraction(mechanism.share) * 2 <= Fraction(mechanism.epsilon)
 
 
-def test_the_law_of_a_whole_record_keeps_the_claim_exactly() -> None:
+def test_the_distribution_of_a_whole_record_keeps_the_claim_exactly() -> None:
     """All pairs of records of two positions over six words, the unknown one and padding, in exact fractions."""
     mechanism = TokenResponse(epsilon=2.0, public=PUBLIC, length=2)
     heavy, light = mechanism.response.odds
     words = range(mechanism.symbols)
-    laws = [
+    distributions = [
         [
             Fraction(heavy if a == x else light) * (heavy if b == y else light)
             for a, b in itertools.product(words, words)
         ]
         for x, y in itertools.product(words, words)
     ]
-    worst = max(max(p / q for p, q in zip(one, other, strict=True)) for one in laws[:3] for other in laws)
+    worst = max(
+        max(p / q for p, q in zip(one, other, strict=True)) for one in distributions[:3] for other in distributions
+    )
     assert math.log(worst) == pytest.approx(2.0, abs=1e-9)
     assert worst <= Fraction(math.exp(2.0)) * (1 + Fraction(1, 10**12))
 

@@ -68,7 +68,7 @@ def test_the_label_counts_are_those_of_the_data(split: str) -> None:
 def test_the_best_guess_is_that_of_the_best_channel_found_by_linear_programming(
     prior: tuple[float, ...], epsilon: float
 ) -> None:
-    k, law = len(prior), np.array(prior) / sum(prior)
+    k, distribution = len(prior), np.array(prior) / sum(prior)
     ratios = [
         (np.eye(k * k)[y * k + v] - math.exp(epsilon) * np.eye(k * k)[z * k + v])
         for y in range(k)
@@ -77,7 +77,12 @@ def test_the_best_guess_is_that_of_the_best_channel_found_by_linear_programming(
     ]
     rows = np.kron(np.eye(k), np.ones(k))  # each label's guesses sum to one
     best = linprog(
-        -(np.diag(law)).ravel(), A_ub=np.array(ratios), b_ub=np.zeros(k**3), A_eq=rows, b_eq=np.ones(k), bounds=(0, 1)
+        -(np.diag(distribution)).ravel(),
+        A_ub=np.array(ratios),
+        b_ub=np.zeros(k**3),
+        A_eq=rows,
+        b_eq=np.ones(k),
+        bounds=(0, 1),
     )
     assert limits.best_guess(prior, epsilon=epsilon) == pytest.approx(-best.fun, abs=1e-8)
 

@@ -91,11 +91,11 @@ def test_approximate_privacy_has_no_capacity_bound_and_no_privacy_an_infinite_on
     assert row("dptext", 16, 8.0).capacity_bits == math.inf
 
 
-def test_the_codebooks_information_is_the_entropy_lost_by_its_law() -> None:
+def test_the_codebooks_information_is_the_entropy_lost_by_its_distribution() -> None:
     shape = block_shape(8, epsilon=BY_NAME["codebook"](epsilon=3.0).layout(8)[0].shape.epsilon, size=50, top=7)  # type: ignore[attr-defined]
     heavy, light = shape.odds
-    law = [weight / (7 * heavy + 43 * light) for weight in [heavy] * 7 + [light] * 43]
-    lost = math.log2(50) + sum(p * math.log2(p) for p in law)
+    distribution = [weight / (7 * heavy + 43 * light) for weight in [heavy] * 7 + [light] * 43]
+    lost = math.log2(50) + sum(p * math.log2(p) for p in distribution)
     assert codeword_information(shape) == pytest.approx(lost, rel=1e-12)
 
 

@@ -25,14 +25,14 @@ def test_every_survey_is_asked_at_every_budget_and_size() -> None:
 @pytest.mark.parametrize("epsilon", study.EPSILONS)
 @pytest.mark.parametrize("name", SURVEYS)
 def test_our_exact_parameters_are_the_lectures_formulas_and_never_on_the_unsafe_side(name: str, epsilon: float) -> None:
-    law, published = (
+    distribution, published = (
         survey_distribution(SURVEYS[name], epsilon=epsilon),
         study.published_parameter(SURVEYS[name], epsilon=epsilon),
     )
-    assert law.parameter == pytest.approx(published, rel=1e-12)
+    assert distribution.parameter == pytest.approx(published, rel=1e-12)
     if SURVEYS[name].theta is None:
-        assert law.parameter >= study.LARGEST / epsilon
-    assert law.spent <= epsilon
+        assert distribution.parameter >= study.LARGEST / epsilon
+    assert distribution.spent <= epsilon
 
 
 def test_the_known_values_of_both_thetas_at_epsilon_1() -> None:
@@ -43,13 +43,13 @@ def test_the_known_values_of_both_thetas_at_epsilon_1() -> None:
 
 
 @pytest.mark.parametrize("theta", ["tight", "lecture"])
-def test_the_law_of_one_bit_is_the_textbooks(theta: str) -> None:
+def test_the_distribution_of_one_bit_is_the_textbooks(theta: str) -> None:
     name = {"tight": "bit", "lecture": "bit_lecture"}[theta]
-    law, keep, yes = survey_distribution(SURVEYS[name], epsilon=1.0), row(name, 1.0).parameter, study.YES
+    distribution, keep, yes = survey_distribution(SURVEYS[name], epsilon=1.0), row(name, 1.0).parameter, study.YES
     released = keep * yes + (1 - keep) * (1 - yes)
-    assert law.expected_released == pytest.approx(released, rel=1e-12)
+    assert distribution.expected_released == pytest.approx(released, rel=1e-12)
     # Warner 1965: the variance of a reading is r (1 - r) / (2 theta - 1)^2.
-    assert law.variance == pytest.approx(released * (1 - released) / (2 * keep - 1) ** 2, rel=1e-12)
+    assert distribution.variance == pytest.approx(released * (1 - released) / (2 * keep - 1) ** 2, rel=1e-12)
 
 
 def test_the_first_theta_needs_twice_as_many_people_at_epsilon_1() -> None:
@@ -68,22 +68,22 @@ def test_a_mean_from_sixteen_answers_beats_laplace_noise_at_a_large_budget_only(
     assert ratio(4.0) < 1
 
 
-def test_the_law_of_the_number_is_that_of_its_parts() -> None:
-    law = survey_distribution(SURVEYS["number_laplace"], epsilon=2.0)
+def test_the_distribution_of_the_number_is_that_of_its_parts() -> None:
+    distribution = survey_distribution(SURVEYS["number_laplace"], epsilon=2.0)
     mean = sum(value * share for value, share in enumerate(study.SKIPPED))
     spread = sum(value**2 * share for value, share in enumerate(study.SKIPPED)) - mean**2
-    assert (law.truth, law.expected_released) == (pytest.approx(mean), pytest.approx(mean))
-    assert law.variance == pytest.approx(spread + ScalarLaplace(epsilon=2.0).expected_squared_error())
+    assert (distribution.truth, distribution.expected_released) == (pytest.approx(mean), pytest.approx(mean))
+    assert distribution.variance == pytest.approx(spread + ScalarLaplace(epsilon=2.0).expected_squared_error())
 
 
-def test_estimates_and_releases_agree_with_their_exact_laws() -> None:
+def test_estimates_and_releases_agree_with_their_exact_distributions() -> None:
     for r in ROWS:
         assert abs(r.estimate - r.truth) <= 5 * r.deviation, r
         spread = {"share": 0.5, "mean": 8.0 if r.survey == "number_answers" else r.deviation * math.sqrt(r.records)}
         assert abs(r.released - r.expected_released) <= 5 * spread[r.target] / math.sqrt(r.records), r
 
 
-def test_intervals_hold_the_truth_in_999_of_1000_surveys_and_are_as_wide_as_the_law_says() -> None:
+def test_intervals_hold_the_truth_in_999_of_1000_surveys_and_are_as_wide_as_the_distribution_says() -> None:
     rows = [measure(name, epsilon=1.0, records=300, seed=seed) for name in SURVEYS for seed in range(60)]
     assert sum(not r.lower <= r.truth <= r.upper for r in rows) <= 3
     for r in rows:

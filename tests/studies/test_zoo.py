@@ -26,10 +26,10 @@ def test_the_exhibits_are_those_that_are_named_and_all_say_what_they_claim() -> 
 
 
 @pytest.mark.parametrize("kind", [word_level.SanText, word_level.TEM, word_level.CusText, word_level.SanTextPlus])
-def test_the_law_of_a_word_is_a_law(kind: type[word_level.SanText]) -> None:
-    law = kind(epsilon=2.0).probabilities
-    assert law.shape == (len(public_words().names),) * 2
-    assert law.sum(axis=1) == pytest.approx(np.ones(len(law)))
+def test_the_distribution_of_a_word_is_a_distribution(kind: type[word_level.SanText]) -> None:
+    distribution = kind(epsilon=2.0).probabilities
+    assert distribution.shape == (len(public_words().names),) * 2
+    assert distribution.sum(axis=1) == pytest.approx(np.ones(len(distribution)))
 
 
 @pytest.mark.parametrize("kind", [word_level.SanText, word_level.TEM])
@@ -42,11 +42,11 @@ def test_metric_privacy_holds_between_all_words_exactly(kind: type[word_level.Sa
 
 def test_custext_keeps_its_claim_within_an_output_set_and_no_other() -> None:
     mechanism = word_level.CusText(epsilon=2.0)
-    law, groups = mechanism.probabilities, mechanism.groups
+    distribution, groups = mechanism.probabilities, mechanism.groups
     inside = np.flatnonzero(groups == 0)
-    logs = np.log(law[np.ix_(inside, inside)])
+    logs = np.log(distribution[np.ix_(inside, inside)])
     assert np.abs(logs[:, None] - logs).max() <= 2.0 + 1e-9
-    assert (law[groups == 0][:, groups != 0] == 0).all()
+    assert (distribution[groups == 0][:, groups != 0] == 0).all()
 
 
 def test_a_word_by_word_mechanism_keeps_the_number_of_words() -> None:

@@ -209,12 +209,12 @@ def test_the_nearest_text_is_the_nearest_of_all(few: int, monkeypatch: pytest.Mo
         listed += [*(rng.randint(2, 31) for _ in range(rng.randint(1, 7))), 0]
     more = ListedTexts(["", "\x00", *words], np.array(listed, dtype=np.int16))
     weigh = WordWeights.of([row[:3] for row in rows])
-    shelf = NearestTextIndex(rows, weigh, more)
-    held = [shelf[number] for number in range(len(rows) + len(more))]
+    index = NearestTextIndex(rows, weigh, more)
+    held = [index[number] for number in range(len(rows) + len(more))]
     for _ in range(150):
         record = tuple(rng.choice([*words, "new", "newer"]) for _ in range(rng.randint(0, 9)))
         distances = [weigh.distance(record, text) for text in held]
-        ((place, distance),) = shelf.nearest([record])
+        ((place, distance),) = index.nearest([record])
         assert distances[place] == distance == min(distances)
         equal = [number for number, other in enumerate(distances) if other == distance][:EQUALS]
         shared = [_pairs(record, held[number]) for number in equal]
@@ -225,8 +225,8 @@ def test_a_text_as_near_as_what_was_looked_at_already_is_looked_at_too(monkeypat
     """One lacks the one word, one the other, and both weigh the same: the first of them is the answer."""
     monkeypatch.setattr("adept.models.codec.nearest_text.FEW", 0)
     rows = [("y", "a"), ("x", "a"), ("z", "b")]
-    shelf = NearestTextIndex(rows, WordWeights.of([*rows, *rows]))
-    assert next(shelf.nearest([("x", "y", "a")]))[0] == 0
+    index = NearestTextIndex(rows, WordWeights.of([*rows, *rows]))
+    assert next(index.nearest([("x", "y", "a")]))[0] == 0
 
 
 def _pairs(record: Sequence[str], text: Sequence[str]) -> int:

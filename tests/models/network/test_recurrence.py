@@ -1,4 +1,4 @@
-"""Training's own arithmetic is that of the modules it stands for, in value and gradient, and its dropout has dropout's law."""
+"""Training's own arithmetic is that of the modules it stands for, in value and gradient, dropout's distribution included."""
 
 import pytest
 import torch

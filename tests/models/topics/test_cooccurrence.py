@@ -1,4 +1,4 @@
-"""Words by the company they keep."""
+"""Words by the words beside them."""
 
 import numpy as np
 import pytest
