@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from adept.errors import ModelError
 from adept.models.codec.codec import Codec, text_of, words_of
-from adept.models.codec.meaning import Matrix, Meanings
+from adept.models.codec.inverted_file import joined
+from adept.models.codec.meaning import Meanings
 from adept.models.codec.nearest_text import ListedTexts, Words
 
 SHORT = 3  # words of a line that names a thing rather than says something
 SENTENCES, FEWEST_OF_ONE = 500, 8  # that stand for all terms together, and for one of them at least
+PART = 1 << 14  # sentences whose products are computed together
 TOGETHER = 64  # texts whose products with all sentences are computed together
 
 
@@ -79,10 +81,11 @@ class _Sentences:
         said = self.codec.utterances
         return said[place] if place < len(said) else self.codec.listed[place - len(said)]
 
-    def products(self, texts: Sequence[str]) -> Matrix:
+    def products(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The products (B, N) of the meanings of texts with those of all sentences."""
-        products: Matrix = self.meanings.of(map(words_of, texts)) @ self._table.T
-        return products
+        asked = self.meanings.of(map(words_of, texts)).astype(np.float32)
+        parts = np.array_split(self._table, max(1, len(self._table) // PART))
+        return np.concatenate([asked @ part.astype(np.float32).T for part in parts], axis=1)
 
     def without(self, places: NDArray[np.int64]) -> ListedTexts:
         """All sentences but those at some places, as listed texts."""
@@ -95,4 +98,4 @@ class _Sentences:
             numbers[word] for row, stays in zip(said, kept, strict=False) if stays for word in (*row, listed.words[0])
         ]
         flat = [np.array(left, dtype=np.int16), listed.flat[np.repeat(kept[len(said) :], lengths)]]
-        return ListedTexts(listed.words, np.concatenate(flat))
+        return ListedTexts(listed.words, np.concatenate(flat), joined(self._table, listed.groups)[kept])

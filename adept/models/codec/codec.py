@@ -37,6 +37,7 @@ import numpy as np
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.arithmetic_code import MAX_WORDS, SPAN, ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
+from adept.models.codec.inverted_file import grouped
 from adept.models.codec.meaning import MeaningIndex, Meanings
 from adept.models.codec.nearest_text import ADDED, LARGEST_LISTED, ListedTexts, NearestTextIndex, Words, WordWeights
 from adept.models.language_model.mixture import LanguageModel
@@ -172,8 +173,10 @@ class Codec:
         if read:
             model = model.with_network(rows[:read], seed=seed, report=partial(report, "network"))
         numbers = [number for row in rows[FIRST:] for number in model.vocabulary.encode(row)]
+        weigh = WordWeights.of(different)
         listed = ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
-        return cls(model, WordWeights.of(different), rows[:FIRST], listed=listed, lexicon=lexicon)
+        listed.groups = grouped(Meanings(lexicon, weigh).of_listed(listed), seed=seed)
+        return cls(model, weigh, rows[:FIRST], listed=listed, lexicon=lexicon)
 
     def learned(self, report: Report = lambda what, share: None) -> "Codec":
         """Return the codec with its network and its list: minutes where they are still to be learned.

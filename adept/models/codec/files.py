@@ -33,6 +33,7 @@ from adept.models.untrusted_files import corrupt, read_json, read_tables
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
 LSTM, LIKELY = "lstm.", "likely"  # before the names of its weights; the likeliest texts as numbers of words
+GROUPS = "groups"  # of these texts, where they are found by meaning
 ROWS = "rows"  # the training text by numbers of utterances, where something is yet to be learned from it
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
@@ -74,12 +75,16 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     if codec.held_out:
         description["held_out"] = [" ".join(words) for words in codec.held_out]
     parts = {"words": model.words, "classes": model.classes, "letters": model.spelling.letters}
-    tables = {
+    tables: dict[str, NDArray[Any]] = {
         name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
     }
     if codec.unlearned:
         tables[ROWS] = np.array(codec.unlearned.rows, dtype=np.int32).reshape(-1, 1)
-    return description, tables | _network(codec) | ({LIKELY: codec.listed.flat} if len(codec.listed) else {})
+    if len(codec.listed):
+        tables[LIKELY] = codec.listed.flat
+    if codec.lexicon:
+        tables[GROUPS] = codec.listed.groups
+    return description, tables | _network(codec)
 
 
 def codec_sha256(codec: Codec) -> str:
@@ -149,7 +154,7 @@ def load_codec(directory: Path) -> Codec:
         WordWeights(Counter(stored["holders"]), stored["texts"]),
         utterances,
         held_out,
-        ListedTexts(stored.get("listed_words", vocabulary.words), tables[LIKELY]) if LIKELY in tables else None,
+        ListedTexts(stored.get("listed_words", vocabulary.words), tables.get(LIKELY), tables.get(GROUPS)),
         Unlearned(tuple(tables[ROWS][:, 0].tolist()), **stored["unlearned"]) if ROWS in tables else None,
         _lexicon(stored["lexicon"], path) if "lexicon" in stored else None,
     )
@@ -170,11 +175,16 @@ def _checked_tables(path: Path, stored: dict[str, Any], vocabulary: Vocabulary) 
     arrays = _network_shapes(vocabulary) if stored.get("lstm") else {}
     if LIKELY in stored:
         arrays[LIKELY] = (stored[LIKELY],)
+    if "lexicon" in stored:
+        arrays[GROUPS] = (None,)
     columns = {name: order + 1 for name, order in ORDERS.items()} | ({ROWS: 1} if "unlearned" in stored else {})
     tables = {name: table.numpy() for name, table in read_tables(path, columns, arrays).items()}
     right = {name: _is_counted(tables[name], size=size) for name, size in _sizes(stored, vocabulary).items()}
     if LIKELY in tables:
         right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", vocabulary.words)))
+    if GROUPS in tables:
+        texts, groups = int((tables.get(LIKELY, np.ones(1)) == 0).sum()), tables[GROUPS]
+        right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < max(1, texts))).all())
     if ROWS in tables:
         right[ROWS] = bool(((tables[ROWS] >= 0) & (tables[ROWS] < len(stored["utterances"]))).all())
     if wrong := [name for name, is_right in right.items() if not is_right]:

@@ -240,6 +240,7 @@ class _DenseNgrams:
         """What followed the last ``length`` symbols of a context: symbols, their shares, and what is left for the shorter ones."""
         key = context[len(context) - length :]
         if key not in self._known:
-            symbols, sums, total, rest = self.ngrams.branches(context)[length]
-            self._known[key] = np.array(symbols), (np.diff(sums) / total).astype(np.float32), rest / total
+            branch = self.ngrams.branches(context)[length]
+            symbols, counts = np.array(branch.following()).T
+            self._known[key] = symbols, (counts / branch.total).astype(np.float32), branch.rest / branch.total
         return self._known[key]

@@ -11,28 +11,26 @@ record's rare words, the one that says least; by meaning alone it is one that sh
 nearly the same as a record are compared in both.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-import torch
 from numpy.typing import NDArray
 
+from adept.models.codec.inverted_file import LENGTH, InvertedFile, joined
 from adept.models.codec.nearest_text import ADDED, FINE, ListedTexts, TextTable, Words, WordWeights
 from adept.models.tokenizer.lexicon import Lexicon
 
-LENGTH = 127  # of a meaning; products of two are below 2^24
 MEANING = 2  # what a cosine of 0 adds to the distance, in weights of all of the record's words
-SHORTLIST, BLOCK = 64, 64  # texts that are compared by their words; texts of which only the best is looked at first
-SCRAP = 3  # words below which what is left of a longer record is no sentence
-TOGETHER = 64  # records whose products are computed together
-HUNDREDTHS, COARSE = 10, 3  # rarity is in hundredths and sums lose bits, so that sums and squares stay whole numbers
+SHORTLIST = 64  # texts that are compared by their words
+SCRAP = 3  # words below which what is left of a record of twice as many is no sentence
+TOGETHER = 256  # records whose products are computed together
+HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
 PART = 1 << 14  # texts whose sums are computed together
 
-Matrix = NDArray[np.float32]
+Codes = NDArray[np.int8]
 
 
 class Meanings:
@@ -45,17 +43,15 @@ class Meanings:
 
     def __init__(self, lexicon: Lexicon, weigh: WordWeights) -> None:
         self.lexicon, self.weigh = lexicon, weigh
-        rarity = np.array([FINE + weigh(word) ** 2 // FINE for word in lexicon.words], dtype=np.float64)
-        self._vectors = (
-            rarity[:, None] * lexicon.vectors
-        )  # a word's FINE times 1 + ln(texts / holders), times its vector
+        rarity = [(FINE + weigh(word) ** 2 // FINE) // HUNDREDTHS for word in lexicon.words]  # 1 + ln(texts / holders)
+        self._vectors = np.array(rarity, dtype=np.float32)[:, None] * lexicon.vectors
 
     @property
     def dim(self) -> int:
         """The dimensions d of a meaning."""
         return int(self._vectors.shape[1])
 
-    def of(self, texts: Iterable[Iterable[str]]) -> Matrix:
+    def of(self, texts: Iterable[Iterable[str]]) -> Codes:
         """Return the meanings (N, d) of texts, given as words; zeros where the lexicon has none of them."""
         known, columns, starts = self.lexicon.places, [], [0]
         for words in texts:
@@ -63,22 +59,22 @@ class Meanings:
             starts.append(len(columns))
         return self._of_places(np.array(columns, dtype=np.int32), np.array(starts))
 
-    def of_listed(self, texts: ListedTexts) -> Matrix:
+    def of_listed(self, texts: ListedTexts) -> Codes:
         """Return the meanings (N, d) of listed texts."""
         places = np.array([self.lexicon.places.get(word, -1) for word in texts.words], dtype=np.int32)[texts.flat]
         inside = (texts.flat != 0) & (places >= 0)
         starts = np.concatenate([[0], np.cumsum(inside)[texts.ends]])
         return self._of_places(places[inside], starts)
 
-    def _of_places(self, columns: NDArray[np.int32], starts: NDArray[Any]) -> Matrix:
+    def _of_places(self, columns: NDArray[np.int32], starts: NDArray[Any]) -> Codes:
         """The meanings of texts that hold the words columns[starts[i] : starts[i + 1]], each of them counted once."""
         shape = len(starts) - 1, len(self._vectors)
         table = sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, starts), shape=shape)
         table.sum_duplicates()
         table.data[:] = 1
-        found = np.empty((shape[0], self.dim), dtype=np.float32)
+        found = np.empty((shape[0], self.dim), dtype=np.int8)
         for begin in range(0, len(found), PART):
-            sums = (table[begin : begin + PART] @ self._vectors) // (1 << COARSE)  # whole numbers below 2^24
+            sums = table[begin : begin + PART] @ self._vectors
             lengths = np.sqrt(np.square(sums, dtype=np.float64).sum(axis=1, keepdims=True))
             found[begin : begin + PART] = np.rint(LENGTH * sums / np.maximum(lengths, 1))
         return found
@@ -97,47 +93,36 @@ class MeaningIndex(TextTable):
         super().__init__(texts, meanings.weigh, more)
         self.meanings = meanings
         table = np.concatenate([meanings.of(texts), meanings.of_listed(self.more)])
-        padded = np.zeros((-(-len(table) // BLOCK) * BLOCK, meanings.dim), dtype=np.float32)
-        padded[: len(table)] = table
-        self.count, self._meanings = len(table), torch.from_numpy(padded)
+        self._file = InvertedFile(table, joined(table, self.more.groups))
+        self._lengths = np.concatenate([[len(text) for text in texts], np.diff(self.more.ends, prepend=-1) - 1])
         self._of_words = self._table @ (
             ADDED[0] * self._weights
         )  # of each text's words, as if a record lacked them all
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield the number of each record's nearest text, the first of equals, and its distance."""
+        """Yield the number of each record's nearest text, the first of equals, and its distance; a scrap is as far as no text."""
         for begin in range(0, len(records), TOGETHER):
-            wanted = [set(record) for record in records[begin : begin + TOGETHER]]
-            numbers, products = self._shortlists(self.meanings.of(wanted))
+            some = records[begin : begin + TOGETHER]
+            wanted = [set(record) for record in some]
+            numbers, products = self._file.nearest(self.meanings.of(wanted).astype(np.float32), SHORTLIST)
             weights = np.array([self._weight(words) for words in wanted])[:, None]
             distances = weights + self._by_words(wanted, numbers) + _apart(weights, products)
+            scraps = self._lengths[numbers] < np.array([[_fewest(record)] for record in some])
+            distances = np.where(scraps, distances + (1 + MEANING) * weights, distances)
             for row, places in zip(distances, numbers, strict=True):
                 least = row.min()
                 yield int(places[row == least].min()), int(least)
 
     def nearer(self, record: Words, texts: Iterable[Words], distance: int) -> Iterator[Words]:
         """Those of the SHORTLIST first texts that are nearer to a record than ``distance``, the nearest first; no scraps."""
-        some = list(islice((text for text in texts if len(text) >= min(len(record), SCRAP)), SHORTLIST))
-        meaning, *others = self.meanings.of([record, *some])
+        some = list(islice((text for text in texts if len(text) >= _fewest(record)), SHORTLIST))
+        meaning, *others = self.meanings.of([record, *some]).astype(np.float32)
         weight = np.array(self._weight(set(record)))
         apart = [
             (self.weigh.distance(record, text) + int(_apart(weight, meaning @ other)), place)
             for place, (text, other) in enumerate(zip(some, others, strict=True))
         ]
         return (some[place] for found, place in sorted(apart) if found < distance)
-
-    def _shortlists(self, meanings: Matrix) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The texts (B, SHORTLIST) that mean most nearly what each meaning (B, d) does, and the products with them.
-
-        Each of them is in one of as many blocks with the largest products.
-        """
-        products = torch.from_numpy(meanings) @ self._meanings.T
-        products[:, self.count :] = -math.inf
-        blocks = products.view(len(meanings), -1, BLOCK)
-        best = blocks.amax(dim=2).topk(min(SHORTLIST, blocks.shape[1]), dim=1).indices
-        inside = blocks.gather(1, best[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
-        found, places = inside.topk(min(SHORTLIST, self.count), dim=1)
-        return (best.gather(1, places // BLOCK) * BLOCK + places % BLOCK).numpy(), found.numpy()
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """By how much the words of each text (B, S) take it away from or towards its record, whose words are given."""
@@ -149,6 +134,11 @@ class MeaningIndex(TextTable):
         rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
         sums = np.concatenate([[0], np.cumsum(shared[rows, table.indices])])
         return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
+
+
+def _fewest(record: Sequence[str]) -> int:
+    """How many words a text has at least that is no scrap beside a record."""
+    return min(len(record) // 2, SCRAP)
 
 
 def _apart(weights: NDArray[np.int64], products: Any) -> Any:

@@ -68,12 +68,19 @@ class ListedTexts:
     Args:
         words: the vocabulary's words by number.
         flat: int16 array of all texts, one after the other; none is empty.
+        groups: of each text, where they are found by meaning (``adept.models.codec.inverted_file``).
     """
 
-    def __init__(self, words: Sequence[str] = (), flat: NDArray[np.int16] | None = None) -> None:
+    def __init__(
+        self,
+        words: Sequence[str] = (),
+        flat: NDArray[np.int16] | None = None,
+        groups: NDArray[np.int16] | None = None,
+    ) -> None:
         self.words = words
         self.flat = np.zeros(0, dtype=np.int16) if flat is None else flat
         self.ends = np.flatnonzero(self.flat == 0)
+        self.groups = np.zeros(len(self.ends), dtype=np.int16) if groups is None else groups
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -84,7 +91,9 @@ class ListedTexts:
 
     def first(self, count: int) -> "ListedTexts":
         """The first ``count`` texts."""
-        return ListedTexts(self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0])
+        return ListedTexts(
+            self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0], self.groups[: max(0, count)]
+        )
 
 
 class TextTable:

