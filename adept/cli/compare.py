@@ -4,24 +4,34 @@ import sys
 
 from adept.cli.app import execute
 from adept.cli.console import progress, show_table
-from adept.comparison.config import CompareConfig
+from adept.comparison.config import ALL, CompareConfig
 from adept.comparison.run import Comparison
+from adept.comparison.trust import TrustComparison
+from adept.report import trust
 from adept.report.page import Report, write
 
 
 def run(config: CompareConfig) -> Report:
     """Compare, and write the report. Raises AdeptError for what the user can mend."""
+    if config.trust == ALL:
+        parts = TrustComparison(config)
+        _advance(parts)
+        return trust.write(parts)
     comparison = Comparison(config)
-    rows = len(comparison.plan.cells) * len(config.seeds)  # or a few too many, where there is little public text
-    with progress("rows", lambda: rows) as told:
+    _advance(comparison)
+    return write(comparison.collect())
+
+
+def _advance(comparison: Comparison | TrustComparison) -> None:
+    """Make what is not there yet, with a progress bar on a terminal."""
+    with progress("rows", lambda: comparison.size) as told:
         for done in comparison.run():
             told(done)
-    return write(comparison.collect())
 
 
 def show(report: Report) -> None:
     """Print what the page says first, the tables after it, and where the page is."""
-    sys.stdout.write("\n".join([report.findings[0], *report.warnings, ""]) + "\n")
+    sys.stdout.write("\n".join([*report.findings[:1], *report.warnings, ""]) + "\n")
     for grid in report.tables:
         show_table(grid.title, grid.headings, grid.sections[0].lines)
     sys.stdout.write(f"Report: {report.path}\n")

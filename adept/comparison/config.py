@@ -6,6 +6,7 @@ from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
 from adept.mechanisms import BY_NAME, JointResponse, Votes
+from adept.mechanisms.base import check_between
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.network.autoencoder import ModelConfig
 from adept.models.network.decoding import DecodingConfig
@@ -19,9 +20,10 @@ SYNTHESIZER = "synthesizer"  # in the place of a mechanism: a whole file's count
 COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes them
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
-CENTRAL = "central"
-TRUSTED = ("local", CENTRAL)
-LABELS = (COPY, JOINT, JOINT_RESPONSE, "randomized_response")
+RANDOMIZED_RESPONSE = "randomized_response"  # by themselves, with a part of the budget
+LOCAL, CENTRAL, ALL = "local", "central", "all"
+TRUSTED = (LOCAL, CENTRAL, ALL)
+LABELS = (COPY, JOINT, JOINT_RESPONSE, RANDOMIZED_RESPONSE)
 
 
 @dataclass
@@ -41,7 +43,7 @@ class CompareConfig(Columns):
     """A model that exists, or utterances for the packaged one; null: one is trained for each seed and kind of clip."""
     trust: str = "local"
     """Whom the guarantee asks to trust: local (nobody) | central (who holds the file: synthetic records, labels private too;
-    mechanisms and labels are not read)."""
+    mechanisms and labels are not read) | all (both, and a shuffler between them, in one figure; labels are not read)."""
     protocol: str = "disjoint"
     """Which records are rewritten: disjoint (none that the model was trained on) | paper (those very ones: no guarantee)."""
 
@@ -51,6 +53,8 @@ class CompareConfig(Columns):
     joint_response (one symbol with the text) | randomized_response."""
     label_epsilon: float | None = None
     """Of randomized_response: the part of each epsilon that the label gets."""
+    label_share: float | None = None
+    """Of randomized_response, in place of label_epsilon: the share of each epsilon that the label gets."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
     """Classifiers that are trained on the rewrites: tfidf, lstm."""
 
@@ -76,8 +80,10 @@ class CompareConfig(Columns):
 
     def __post_init__(self) -> None:
         _check_names("trust", [self.trust], TRUSTED)
+        if self.trust != LOCAL:
+            self._check_synthesizer()
         if self.trust == CENTRAL:
-            self._check_central()
+            self.mechanisms = [SYNTHESIZER]
         else:
             _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
@@ -97,20 +103,25 @@ class CompareConfig(Columns):
                 )
         self._check_budgets()
 
-    def _check_central(self) -> None:
-        """Refuse what a central comparison has no rows for."""
+    def _check_synthesizer(self) -> None:
+        """Refuse what a comparison with a synthesizer has no rows for."""
         for name in ("baselines", "alternatives", "attacks"):
             if getattr(self, name):
-                raise ConfigurationError(f"{name} must be false for trust=central, got true")
-        if self.samples != 1:
+                raise ConfigurationError(f"{name} must be false for trust={self.trust}, got true")
+        if self.samples != 1 and self.trust == CENTRAL:
             raise ConfigurationError(f"samples must be 1 for trust=central, got {self.samples}")
         for epsilon in self.epsilons:
             Votes(epsilon=epsilon)
-        self.mechanisms, self.labels, self.label_epsilon = [SYNTHESIZER], COPY, None
+        self.labels, self.label_epsilon, self.label_share = COPY, None, None
 
     def _check_budgets(self) -> None:
-        if (self.labels == "randomized_response") != (self.label_epsilon is not None):
-            raise ConfigurationError("label_epsilon must be given with labels=randomized_response, and only then")
+        parts = sum(part is not None for part in (self.label_epsilon, self.label_share))
+        if parts != (self.labels == RANDOMIZED_RESPONSE):
+            raise ConfigurationError(
+                "label_epsilon must be given with labels=randomized_response, and only then, or label_share in its place"
+            )
+        if self.label_share is not None:
+            check_between(0.01, 0.99, label_share=self.label_share)
         if self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons):
             raise ConfigurationError(
                 f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is the text's"
@@ -119,17 +130,23 @@ class CompareConfig(Columns):
             raise ConfigurationError(
                 "mechanisms must be on latents for labels=joint, got description, which writes no labels"
             )
-        for mechanism in set(self.mechanisms) - {SYNTHESIZER}:
-            for epsilon in self.epsilons:
+        for mechanism in self.mechanisms:
+            for epsilon in self.epsilons if mechanism != SYNTHESIZER else ():
                 choice, budget = MechanismChoice(BY_NAME[mechanism]), self.text_epsilon(epsilon)
                 built = choice.build(epsilon=budget, clip_norm=self.model.clip_norm)
                 built.guarantee(self.model.latent_dim)
                 if self.labels == JOINT_RESPONSE:
                     JointResponse.of(built, ("any", "other"))
 
+    def label_part(self, epsilon: float | None) -> float | None:
+        """What the label gets of a row's claimed budget, None where the row has none; None if labels have no part of their own."""
+        if self.label_share is None:
+            return self.label_epsilon
+        return None if epsilon is None else self.label_share * epsilon
+
     def text_epsilon(self, epsilon: float) -> float:
         """What is left of a row's claimed budget for its text."""
-        return epsilon - (self.label_epsilon or 0.0)
+        return epsilon - (self.label_part(epsilon) or 0.0)
 
 
 def _check_names(name: str, values: list[str], known: tuple[str, ...]) -> None:

@@ -59,7 +59,7 @@ def _row(trial: Trial, cell: Cell, material: Material, evaluation: Evaluation) -
     values: dict[str, Any] = {
         "delta": 0.0,
         "dim": config.model.latent_dim,
-        "label_epsilon": config.label_epsilon,
+        "label_epsilon": config.label_part(cell.budget),
         "records_per_second": None,
         "clip": None,
         **material.columns,

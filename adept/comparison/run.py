@@ -12,6 +12,7 @@ To be read in this order: ``plan`` (which rows), this module, ``trial`` (what th
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from adept.comparison.attacks import attack_on
 from adept.comparison.audits import verdict_on
@@ -32,6 +33,10 @@ from adept.errors import DataError
 class Comparison:
     """A comparison in its directory: a new one, or one that is there and goes on where it stopped.
 
+    Args:
+        config: what is asked.
+        models: where its models are, if other comparisons share them.
+
     Attributes:
         plan: everything that it makes.
 
@@ -39,14 +44,19 @@ class Comparison:
         DataError: the data have no labels, or the directory holds another comparison.
     """
 
-    def __init__(self, config: CompareConfig) -> None:
-        self.config, self.store = config, Store(config)
+    def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
+        self.config, self.store = config, Store(config, models=models)
         self.plan, self.splits = planned(config), load(config.data, config)
         for name in ("train", "test"):
             if name not in self.splits or self.splits[name].labels is None:
                 raise DataError(
                     f"the data must have a labelled {name} split to compare on: add one, or set label_column="
                 )
+
+    @property
+    def size(self) -> int:
+        """How many rows there are, or a few too many where there is little public text."""
+        return len(self.plan.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
         """Make what is not there yet; yields how many rows are done, each time there are more.

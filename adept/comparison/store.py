@@ -67,16 +67,21 @@ Kept = TypeVar("Kept", Labels, Released, Written, Quality, Row, AuditVerdict, At
 class Store:
     """What a comparison has kept, by what it is (a class of ``adept.comparison.results``), its seed and its cell.
 
+    Args:
+        config: of the comparison.
+        models: where its models are, if other comparisons share them.
+
     Raises:
         DataError: the directory holds something else, another comparison or one of an older layout, or cannot be written.
     """
 
-    def __init__(self, config: CompareConfig) -> None:
+    def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.directory = config, open_directory(config)
+        self._models = models or self.directory / "models"
 
     def model(self, seed: int, family: Family) -> Path:
         """Return the directory of a model's training run."""
-        return self.directory / "models" / f"{_model_key(family)}-seed{seed}"
+        return self._models / f"{_model_key(family)}-seed{seed}"
 
     def find(self, kind: type[Kept], seed: int, cell: Cell) -> Kept | None:
         """Return what was kept of a cell; None where there is nothing, or measures have come since that it has not.
@@ -103,7 +108,7 @@ class Store:
         own = f"seed{seed}"
         claim = [cell.mechanism, *_budget(self.config.text_epsilon(cell.budget or 0.0))]
         places: dict[type[Any], tuple[str, list[str]]] = {
-            Labels: ("releases", ["labels", own]),
+            Labels: ("releases", [*release, own]),
             Released: ("releases", [*release, own]),
             Written: ("rewrites", [*text, own]),
             Quality: ("quality", [*text, own]),

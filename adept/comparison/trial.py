@@ -18,7 +18,7 @@ from adept.models.training.resuming import TrainSpec
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
-LABELS = Cell("labels", None, None, "")  # whose release the labels are
+LABELS = "labels"  # in the place of a mechanism: whose release the labels are
 
 
 class Trial:
@@ -27,7 +27,6 @@ class Trial:
     Attributes:
         public, private, validation, test: its corpora; ``paper`` trains the rewriter on the very split that it rewrites.
         known: the public label set.
-        labels: those that stand beside the text: as they are, or each randomised once; others come with their releases.
         store: what was kept.
     """
 
@@ -39,17 +38,23 @@ class Trial:
         else:
             self.public, self.private = hold_out(train, share=0.5, seed=seed)
         self.known = sorted(set(train.labels or []))
-        self.labels = self._labels()
+        self._labels = {epsilon: self._released_labels(epsilon) for epsilon in (None, *self.config.epsilons)}
         self._models: dict[Family, tuple[Autoencoder, Tokenizer]] = {}
 
-    def _labels(self) -> list[str]:
-        budget, own = self.config.label_epsilon, self.private.labels or []
-        if budget is None:
+    def labels(self, cell: Cell) -> list[str]:
+        """Return those that stand beside a cell's text: as they are, or randomised; others come with their releases."""
+        return self._labels[cell.budget]
+
+    def _released_labels(self, epsilon: float | None) -> list[str]:
+        """The labels at what they get of a claimed budget, each randomised once, whatever reads it."""
+        part, own = self.config.label_part(epsilon), self.private.labels or []
+        if part is None:
             return own
-        kept = self.store.find(Labels, self.seed, LABELS)
+        cell = Cell(LABELS, epsilon if self.config.label_share else None, None, "")
+        kept = self.store.find(Labels, self.seed, cell)
         if kept is None:
-            released = RandomizedResponse(epsilon=budget, labels=tuple(self.known)).privatize(own)
-            kept = self.store.keep(Labels(released), self.seed, LABELS)
+            released = RandomizedResponse(epsilon=part, labels=tuple(self.known)).privatize(own)
+            kept = self.store.keep(Labels(released), self.seed, cell)
         return kept.values
 
     def rewriter(self, cell: Cell) -> Rewriter:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from adept.comparison.central import synthesized
-from adept.comparison.config import COPY, JOINT, JOINT_RESPONSE, PAPER, REFERENCES
+from adept.comparison.config import COPY, JOINT, JOINT_RESPONSE, PAPER, RANDOMIZED_RESPONSE, REFERENCES
 from adept.comparison.plan import IDENTITY, Cell, Family
 from adept.comparison.results import (
     ALTERNATIVES,
@@ -95,9 +95,7 @@ class Writer:
         if cell.decoder == PUBLIC_TEXTS:
             written, columns = synthesized(self.trial, cell)
             return Material(Corpus(written.texts, written.labels), VOTE, columns)
-        labels = self.config.labels
-        if cell.mechanism in REFERENCES and labels == JOINT_RESPONSE:
-            labels = COPY
+        labels = self._treatment(cell)
         if cell.decoder == LATENTS:
             released = self._parted(cell, self._released(cell))
             test = self._encoded(cell, "test", self.trial.test.texts)
@@ -105,6 +103,12 @@ class Writer:
         written = self.written(cell)
         columns = {"records_per_second": written.records_per_second, **self._spent(cell)}
         return Material(Corpus(written.texts, written.labels), labels, columns)
+
+    def _treatment(self, cell: Cell) -> str:
+        """What became of a cell's labels: references have no pair to release, and no budget to share."""
+        labels = self.config.labels
+        alone = labels == RANDOMIZED_RESPONSE and self.config.label_part(cell.budget) is None
+        return COPY if alone or (cell.mechanism in REFERENCES and labels == JOINT_RESPONSE) else labels
 
     def _as_it_is(self, cell: Cell) -> Material | None:
         """The private records, or public ones with their labels."""
@@ -122,7 +126,7 @@ class Writer:
         unseen = self.config.protocol != PAPER  # a model that was fitted to the records is no function of public text
         if cell.mechanism == LOOKUP:
             return {"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": unseen}
-        labels = self.config.label_epsilon or 0.0
+        labels = self.config.label_part(cell.budget) or 0.0
         model = {"clip": cell.family.clip, "content": cell.family.content} if cell.family else {}
         if cell.mechanism in ALTERNATIVES:
             promise = self.alternative(cell).guarantee()
@@ -146,14 +150,14 @@ class Writer:
         rewriter, texts = self.trial.rewriter(cell), self.trial.private.texts
         labels: list[str | None] | None = None
         if rewriter.joint or self.config.labels == JOINT:
-            labels = [label if label in rewriter.coding.labels else None for label in self.trial.labels]
+            labels = [label if label in rewriter.coding.labels else None for label in self.trial.labels(cell)]
         parts = [slice(start, start + rewriter.batch_size) for start in range(0, len(texts), rewriter.batch_size)]
         return torch.cat([rewriter.release(texts[part], labels and labels[part]) for part in parts])
 
     def _parted(self, cell: Cell, release: Tensor) -> tuple[Tensor, list[str]]:
         """What each record's text became, and the label that stands beside it."""
         coding = self.trial.rewriter(cell).coding if cell.family else None
-        return coding.parted(release) if isinstance(coding, PairCoding) else (release, self.trial.labels)
+        return coding.parted(release) if isinstance(coding, PairCoding) else (release, self.trial.labels(cell))
 
     def written(self, cell: Cell) -> Written:
         """Return texts with their labels, and the records that were written a second, released where that was to be done too."""
@@ -165,7 +169,7 @@ class Writer:
         begin = time.monotonic()
         pairs = self._pairs(cell)
         speed = len(self.trial.private) / (time.monotonic() - begin)
-        beside = [label for label in self.trial.labels for _ in range(cell.samples)]
+        beside = [label for label in self.trial.labels(cell) for _ in range(cell.samples)]
         labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
         return store.keep(Written([text for text, _ in pairs], labels, speed), seed, cell)
 

@@ -32,7 +32,7 @@ def draw(table: Table) -> str:
         axis.set_ylabel("accuracy of a classifier trained on rewrites")
         low, high = min(axis.get_ylim()[0], *(e[0] for e in ends)), max(axis.get_ylim()[1], *(e[0] for e in ends))
         axis.set_ylim(low - MARGIN * (high - low) / 2, high + MARGIN * (high - low) / 2)
-        _name(axis, ends)
+        name_ends(axis, ends)
     return opened.svg
 
 
@@ -64,7 +64,7 @@ def _draw_level(axis: Any, name: str, height: float) -> End:
     return height, name, colour
 
 
-def _name(axis: Any, ends: Sequence[End]) -> None:
+def name_ends(axis: Any, ends: Sequence[End]) -> None:
     """Write each line's name to the right of its end, from below upwards, none over another."""
     low, high = axis.get_ylim()
     place = -1.0
