@@ -1,6 +1,7 @@
 """``adept play``: a local page on which one sees what a budget buys."""
 
 import contextlib
+import os
 import socket
 import sys
 import threading
@@ -10,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from adept.cli.app import execute
+from adept.cli.process import DONE
 from adept.errors import ConfigurationError
-from adept.rewriting.loading import load_model
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORTS = 20  # that are tried, beginning with the one that was asked for
@@ -42,9 +43,12 @@ class PlayConfig:
 
 def serve(config: PlayConfig) -> None:
     """Serve the page until interrupted; raises AdeptError for what the user can mend."""
+    if sys.stderr.isatty():
+        sys.stderr.write("adept: the page takes some seconds to start\n")
     try:
         import uvicorn
 
+        from adept.rewriting.loading import load_model
         from adept.web.app import Play
         from adept.web.files import Files
         from adept.web.sentences import Sentences
@@ -65,11 +69,20 @@ def serve(config: PlayConfig) -> None:
             threading.Timer(1.0, webbrowser.open, [address]).start()
         server = uvicorn.Server(
             uvicorn.Config(
-                play.app(), log_level="critical", access_log=False, server_header=False, timeout_keep_alive=30
+                play.app(),
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=30,
+                timeout_graceful_shutdown=1,
             )
         )
         with contextlib.suppress(KeyboardInterrupt):  # as the line above says, that is how it ends
             server.run(sockets=[listener])
+    if (
+        threading.active_count() > 1
+    ):  # budgets are still being prepared, of which nothing is kept: nobody waits for that
+        os._exit(DONE)
 
 
 def _listening(config: PlayConfig) -> contextlib.closing[socket.socket]:

@@ -120,7 +120,7 @@ class Play:
         yield json.dumps([asdict(release.written) for release in releases]) + "\n"
         for release in releases:
             if not release.reader.ready:  # seconds, in which others are answered
-                await to_thread.run_sync(release.reader.prepare, limiter=self._preparing)
+                await to_thread.run_sync(release.reader.prepare, limiter=self._preparing, abandon_on_cancel=True)
             yield json.dumps(asdict(await self._work(release.view))) + "\n"
 
     async def worst(self, request: Request) -> Response:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from adept.attacks.bounds import several_guesses
 from adept.attacks.likelihood import Known, known
-from adept.errors import ModelError
+from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import OriginalLaplace
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder
@@ -31,6 +31,7 @@ from adept.rewriting.rewriter import Rewriter
 PEOPLE = 1_000
 LISTED = 7  # of the others, the likeliest
 DRAWS = 100  # of the worst pair
+TOGETHER = 50  # people whose sentences are read at once
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,11 @@ class Reader:
     Args:
         rewriter: of the mechanism.
         crowd: the others' sentences.
+        ended: once it is set, the crowd is read no further.
     """
 
-    def __init__(self, rewriter: Rewriter, crowd: Sequence[str]) -> None:
-        self._rewriter, self._crowd = rewriter, crowd
+    def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
+        self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
         self._others: Known | None = None
         self._reading = threading.Lock()
 
@@ -88,11 +90,21 @@ class Reader:
         return self._others is not None
 
     def prepare(self) -> Known:
-        """Read the crowd, once; returns what is known of it."""
+        """Read the crowd, once; returns what is known of it.
+
+        Raises:
+            ConfigurationError: the page has ended.
+        """
         with self._reading:
             if self._others is None:
-                self._others = known(self._rewriter.mechanism, self._rewriter.encode(self._crowd))
+                encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), TOGETHER)])
+                self._others = known(self._rewriter.mechanism, encoded)
             return self._others
+
+    def _encode(self, begin: int) -> Tensor:
+        if self._ended.is_set():
+            raise ConfigurationError("the page has ended: start adept play again")
+        return self._rewriter.encode(self._crowd[begin : begin + TOGETHER])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
         """Return what the reader believes after one release (1, .) of a sentence as the mechanism reads it (1, .)."""

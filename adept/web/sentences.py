@@ -3,6 +3,7 @@
 Every call is a release of its own with fresh noise from the operating system; nothing that was typed is kept.
 """
 
+import contextlib
 import threading
 from dataclasses import dataclass
 
@@ -112,8 +113,8 @@ class Sentences:
         for one in made:
             if not self._ended.is_set():
                 self._at(*one)[0].encode(self.crowd[:1])
-        for one in made:
-            if not self._ended.is_set():
+        with contextlib.suppress(ConfigurationError):  # the page has ended
+            for one in made:
                 self._at(*one)[1].prepare()
 
     def end(self) -> None:
@@ -158,7 +159,7 @@ class Sentences:
             if (name, epsilon) not in self._made:
                 kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
                 rewriter = Rewriter.for_measurement(self.model, self.tokenizer, mechanism=kind(epsilon=epsilon))
-                self._made[name, epsilon] = rewriter, Reader(rewriter, self.crowd)
+                self._made[name, epsilon] = rewriter, Reader(rewriter, self.crowd, self._ended)
             return self._made[name, epsilon]
 
 

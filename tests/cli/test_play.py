@@ -88,8 +88,11 @@ def test_it_says_where_it_is_and_ends_quietly(taken: int, tmp_path: Path, number
     connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
     connection.request("GET", "/")
     assert b"What does a privacy budget buy?" in connection.getresponse().read()
-    connection.close()
+    connection.request("POST", "/api/play", '{"text": "play some jazz", "epsilon": 36}')
+    answer = connection.getresponse()
+    assert b"play" in answer.readline()  # its reader is still to come
     page.send_signal(number)
-    out, err = page.communicate(timeout=60)
+    out, err = page.communicate(timeout=10)
+    connection.close()
     assert (page.returncode, out) == (0, ""), err
     assert err.splitlines() == [f"adept: port {taken} is in use: the page is at port {found[1]}"]

@@ -1,6 +1,7 @@
 """Claims about what a reader may believe: a posterior, its bound, and the pair for which ADePT's claim fails."""
 
 import math
+import threading
 
 import pytest
 import torch
@@ -32,7 +33,7 @@ def test_no_release_gives_a_reader_more_belief_than_the_bound(sentences: Sentenc
 
 def test_the_belief_is_bayes_rule_on_the_codebook_s_weights(sentences: Sentences) -> None:
     rewriter = Rewriter(sentences.model, sentences.tokenizer, mechanism=LearnedCodebook(epsilon=4.0))
-    reader = Reader(rewriter, sentences.crowd)
+    reader = Reader(rewriter, sentences.crowd, threading.Event())
     released = rewriter.release([TEXT])
     (block,) = rewriter.mechanism.layout(sentences.model.config.latent_dim)
     symbol = (released.double() @ block.codewords.double().T).argmax()
@@ -45,7 +46,7 @@ def test_the_belief_is_bayes_rule_on_the_codebook_s_weights(sentences: Sentences
 
 def test_a_description_that_came_out_true_is_believed_up_to_the_bound(sentences: Sentences) -> None:
     rewriter = Rewriter(sentences.model, sentences.tokenizer, mechanism=Description(epsilon=12.0))
-    reader = Reader(rewriter, sentences.crowd)
+    reader = Reader(rewriter, sentences.crowd, threading.Event())
     mine = sentences.model.codec.describe([TEXT], size=rewriter.mechanism.count)
     assert mine[0] not in sentences.model.codec.describe(sentences.crowd, size=rewriter.mechanism.count)
     views = [reader.view(rewriter.encode([TEXT]), rewriter.release([TEXT])) for _ in range(20)]
