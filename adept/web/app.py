@@ -96,7 +96,7 @@ class Play:
             page.render(
                 stops=STOPS, default=STOPS.index(DEFAULT), mechanisms=self.sentences.mechanisms, ours=OURS,
                 longest=LONGEST, people=PEOPLE, runs=results.runs(self.runs), ledger=self.files.ledger,
-                lines=trust.lines(), itself=trust.itself(),
+                lines=trust.lines(), marks=trust.marks(),
             )
         )  # fmt: skip
 

@@ -29,9 +29,9 @@ CERTAIN = 0.999  # beliefs above it are called certainty
 COMPARED = {
     OURS: "this tool",
     "original": "ADePT of 2021, whose promise is false",
-    "sqrt_n": "ADePT with enough noise for it",
+    "sqrt_n": "ADePT with enough noise",
     "l1": "ADePT in a smaller space",
-    "l2_norm": "noise of the same size in all directions",
+    "l2_norm": "noise alike in all directions",
 }
 
 

@@ -91,7 +91,7 @@ def test_the_slider_moves_the_budget_and_the_bound(page: Page) -> None:
 
 def test_the_original_s_crossings_are_shown(page: Page) -> None:
     page.check("input[value=original]")
-    page.wait_for_selector("#written .broken")
+    page.wait_for_selector("#views .broken")
     assert "It is false" in page.inner_text("#views")
     assert page.locator("#views .claimed").count() == 1
     assert page.locator("#worst circle").count() == 100
@@ -189,7 +189,7 @@ def test_no_serious_barrier_is_found(browser: Browser, address: str, scheme: str
     page.goto(address)
     page.wait_for_selector("#worst svg")
     page.check("input[value=original]")
-    page.wait_for_selector("#written .broken")
+    page.wait_for_selector("#views .broken")
     found = Axe().run(page).response["violations"]
     assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
     context.close()
