@@ -45,7 +45,7 @@ class RewriteConfig(FileOptions):
 
     # --- Budget and mechanism
     epsilon: float | None = None
-    """The budget for each record, to be chosen by whoever releases the data; of labels=joint_response for text and label."""
+    """The budget for each record, of labels=joint_response for text and label; must be given by whoever releases the data."""
     mechanism: Any = None
     """What randomises a record; null: the best exact one for the model."""
     model_dir: str | None = None
