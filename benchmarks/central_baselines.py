@@ -13,6 +13,8 @@ One half of the corpus is public and unlabelled, the other half private. Add-or-
   candidate becomes one of the public texts nearest to it. (epsilon, delta)-DP with delta 1e-6, as ten Gaussian releases of l2
   sensitivity 1 are one of sensitivity sqrt(10); in floating point, so that `exact` is false. Theirs use class shares without noise;
   here labels are voted for.
+- `decoder, DP-SGD` (`benchmarks/dp_sgd.py`, where the extra dp-sgd is installed): a decoder of the public texts learns from the
+  private ones what each label says, and writes texts by label. (epsilon, delta)-DP with delta 1e-6, in floating point.
 - `released counts`: no text. A test record has the label of most released votes in its cell.
 
 A research script: nothing of it is an option of the tool, and its seeded noise guarantees nothing.
@@ -21,6 +23,7 @@ A research script: nothing of it is an option of the tool, and its seeded noise 
 import json
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from statistics import mean
 
 import numpy as np
@@ -47,6 +50,7 @@ def main() -> None:
         "synthesizer": ours,
         "plain histogram": plain,
         "votes, Gaussian, 10 rounds": evolved,
+        **({"decoder, DP-SGD": taught} if find_spec("opacus") else {}),
         "released counts": counted,
     }
     for epsilon in map(float, sys.argv[4:] or EPSILONS):
@@ -93,6 +97,14 @@ def counted(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Scor
     found = [str(made.labels[best[place]]) for place in made.cells.vote(test.texts)]
     truth, guesses = codes(test.labels or [], found)
     return float(accuracy(truth, guesses)), float(macro_f1(truth, guesses))
+
+
+def taught(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
+    from dp_sgd import CHOSEN, Public, synthetic
+
+    labels = [str(label) for label in made.labels]
+    found = synthetic(Public(made, seed), private, labels, CHOSEN, epsilon=made.votes.epsilon)
+    return learned(found.texts, found.labels or [], test)
 
 
 def evolved(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:

@@ -33,6 +33,9 @@ class NeighbouringFiles:
     def __init__(self, synthesizer: Synthesizer) -> None:
         self.synthesizer = synthesizer
         self.files, self.pairs = _files(synthesizer)
+        self._votes = {
+            name: self._voted(rows) for name, rows in self.files.items()
+        }  # public: a release is of their counts
         self._counts = {name: self._tally(name).counts for name in self.files}
 
     @property
@@ -52,10 +55,12 @@ class NeighbouringFiles:
         return -float(distance) / self.synthesizer.votes.scale
 
     def _tally(self, name: str) -> Tally:
-        rows, tally = self.files[name], self.synthesizer.tally()
-        votes = self.synthesizer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
-        tally.add(votes, [row.get("user") for row in rows])
+        tally = self.synthesizer.tally()
+        tally.add(self._votes[name], [row.get("user") for row in self.files[name]])
         return tally
+
+    def _voted(self, rows: list[Record]) -> list[int]:
+        return self.synthesizer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
 
 
 def _files(synthesizer: Synthesizer) -> tuple[dict[str, list[Record]], list[tuple[str, str]]]:
