@@ -3,33 +3,17 @@
 from typing import Any
 
 import pytest
+from made_statements import statement
 
 from adept.cli.summary import summary
 from adept.mechanisms import Gaussian, Identity, L1Laplace, OriginalLaplace, RandomizedResponse
 from adept.release.shuffling import Shuffled
-from adept.release.statement import PrivacyStatement
 
 LABELS = RandomizedResponse(epsilon=2.0, labels=("fare", "flight"))
 
 
 def lines(**changes: Any) -> list[str]:
-    fields: dict[str, Any] = {
-        "mechanism": "l1",
-        "mechanism_options": {},
-        "guarantee": L1Laplace(epsilon=8.0).guarantee(16),
-        "dim": 16,
-        "clip": "l1",
-        "clip_norm": 1.0,
-        "records": 5,
-        "samples": 1,
-        "labels": None,
-        "label_response": None,
-        "kept_columns": [],
-        "training_data": {"name": "atis", "public": True, "records": 9},
-        "versions": {},
-        **changes,
-    }
-    return summary(PrivacyStatement(**fields), output="out.txt", place="out.txt.privacy.json")
+    return summary(statement(epsilon=8.0, **changes), output="out.txt", place="out.txt.privacy.json")
 
 
 def test_a_release_is_told_in_three_lines() -> None:

@@ -139,21 +139,13 @@ def killed_often(
     )
 
 
+@pytest.mark.parametrize(("records", "kills"), [(60, 3), pytest.param(4000, 100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("kind", OPTIONS)
-def test_a_release_that_is_killed_a_few_times_is_continued(
-    sampler: Rewriter, tmp_path: Path, kind: str, streaming: bool
+def test_a_release_that_is_killed_again_and_again_is_continued(
+    sampler: Rewriter, tmp_path: Path, kind: str, streaming: bool, records: int, kills: int
 ) -> None:
-    killed_often(sampler, OPTIONS[kind], tmp_path, records=60, kills=3, streaming=streaming)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("streaming", [False, True])
-@pytest.mark.parametrize("kind", OPTIONS)
-def test_a_release_that_is_killed_a_hundred_times_is_continued(
-    sampler: Rewriter, tmp_path: Path, kind: str, streaming: bool
-) -> None:
-    killed_often(sampler, OPTIONS[kind], tmp_path, records=4000, kills=100, streaming=streaming)
+    killed_often(sampler, OPTIONS[kind], tmp_path, records=records, kills=kills, streaming=streaming)
 
 
 def dying(count: list[int], step: Callable[..., object]) -> Callable[..., object]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from made_statements import statement
 
 import adept
 from adept.errors import ConfigurationError
@@ -17,7 +18,6 @@ from adept.mechanisms.guarantee import json_number, share, total, words
 from adept.models.network.autoencoder import TrainingData
 from adept.release import facts
 from adept.release.card import card
-from adept.release.statement import PrivacyStatement
 from adept.rewriting.loading import load_model
 
 PACKAGE = Path(adept.__file__).parent
@@ -57,26 +57,6 @@ def test_sums_of_budgets_are_rounded_up() -> None:
 
 
 RESPONSE = RandomizedResponse(epsilon=1.5, labels=("fare", "flight"))
-
-
-def statement(**changes: object) -> PrivacyStatement:
-    fields: dict[str, object] = {
-        "mechanism": "l1",
-        "mechanism_options": {},
-        "guarantee": L1Laplace(epsilon=2.0).guarantee(16),
-        "dim": 16,
-        "clip": "l1",
-        "clip_norm": 1.0,
-        "records": 5,
-        "samples": 1,
-        "labels": None,
-        "label_response": None,
-        "kept_columns": [],
-        "training_data": {"name": "atis", "public": True, "records": 9},
-        "versions": {},
-        **changes,
-    }
-    return PrivacyStatement(**fields)  # type: ignore[arg-type]
 
 
 def test_a_simulation_says_that_it_guarantees_nothing() -> None:

@@ -1,0 +1,27 @@
+"""A statement of a plain release, of which tests change some fields."""
+
+from typing import Any
+
+from adept.mechanisms import L1Laplace
+from adept.release.statement import PrivacyStatement
+
+
+def statement(*, epsilon: float = 2.0, **changes: Any) -> PrivacyStatement:
+    """Return the statement of five records released by ``l1``."""
+    fields: dict[str, Any] = {
+        "mechanism": "l1",
+        "mechanism_options": {},
+        "guarantee": L1Laplace(epsilon=epsilon).guarantee(16),
+        "dim": 16,
+        "clip": "l1",
+        "clip_norm": 1.0,
+        "records": 5,
+        "samples": 1,
+        "labels": None,
+        "label_response": None,
+        "kept_columns": [],
+        "training_data": {"name": "atis", "public": True, "records": 9},
+        "versions": {},
+        **changes,
+    }
+    return PrivacyStatement(**fields)
