@@ -91,7 +91,7 @@ async function play() {
     return;
   }
   let played, views = [];
-  const late = () => asked === current && wait(played ? `The reader is still reading what ${people} people said: some seconds, once for each large budget.`
+  const late = () => asked === current && wait(played ? `The reader is still reading what ${people} people said: some seconds, once.`
     : "Getting ready to write with this budget: some seconds, once.", played ? ["views"] : ["written", "views"]);
   const slow = setTimeout(late, 500);
   try {
