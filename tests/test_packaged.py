@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from tiny import Run
 
 from adept import Rewriter
 from adept.mechanisms import LearnedCodebook
+from adept.models.adaptation import examples
 from adept.models.codec.codec import text_of, words_of
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.public_texts import encode_public
@@ -95,3 +98,29 @@ def test_a_strangers_file_is_rewritten_by_one_command(tmp_path: Path, adept_here
     stated = json.loads((tmp_path / "out.txt.privacy.json").read_text())
     assert stated["training_data"]["packaged"] is True
     assert "The model is the one that comes with adept." in stated["statement"]
+
+
+def test_few_examples_and_names_leave_large_codebooks_and_the_order_as_they_were(
+    packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do not show where a domain ends; many that people said place its codewords."""
+    monkeypatch.setattr(examples, "MANY_EXAMPLES", 25)
+    monkeypatch.setattr(examples, "MOST_CODEWORDS", 64)
+    model, tokenizer = packaged
+    own = examples.own_texts(model)
+    said = own[5000:5030]
+    few, words = examples.adapt(model, tokenizer, said[:12], source="a test")
+    names, _ = examples.adapt(model, tokenizer, said, source="a test", said=False)
+    many, _ = examples.adapt(model, tokenizer, said, source="a test")
+    assert model.codec
+    assert names.codec
+    assert many.codec
+    assert {64, 4096} < few.codebooks.keys()
+    expected = torch.nn.functional.normalize(encode_public(few, words, own[:64]).cpu(), dim=1)
+    assert torch.allclose(few.codebooks[64], expected, atol=1e-5)
+    assert 4096 in names.codebooks
+    assert 64 not in names.codebooks.keys() | many.codebooks.keys()
+    behind = [text_of(words) for words in names.codec.utterances if text_of(words) not in said]
+    assert behind == [text for text in own if text not in said]
+    assert (names.codec.listed.flat == model.codec.listed.flat).all()
+    assert not np.array_equal(many.codec.listed.flat[:1000], model.codec.listed.flat[:1000])

@@ -83,9 +83,9 @@ def run(config: AdaptConfig) -> AdaptResult:
         )
     begin = time.monotonic()
     model, tokenizer = load_model(config.model_dir)
-    examples = _examples(config, model)
+    examples, said = _examples(config, model)
     directory = new_directory(config.output_dir)
-    model, tokenizer = adapt(model, tokenizer, examples, source=_source(config), seed=config.seed)
+    model, tokenizer = adapt(model, tokenizer, examples, source=_source(config), said=said, seed=config.seed)
     if config.trainer.max_epochs:
         from adept.models.adaptation.fine_tuning import fine_tune  # a trainer takes seconds to import
 
@@ -115,15 +115,16 @@ def run(config: AdaptConfig) -> AdaptResult:
     return result
 
 
-def _examples(config: AdaptConfig, model: Autoencoder) -> list[str]:
-    """Return the examples of a file and, for names of things and of labels, the model's own sentences about them."""
+def _examples(config: AdaptConfig, model: Autoencoder) -> tuple[list[str], bool]:
+    """Return the examples of a file and, for names, the model's own sentences; and whether there are any of a file."""
     lines = _lines(config.examples, config.text_column) if config.examples else []
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
+    said = [] if are_terms(lines) else lines
     if not terms:
-        return lines
+        return said, True
     if model.codec is None:
         raise ModelError("the model has no codec: train one with this version")
-    return [*(() if are_terms(lines) else lines), *sentences_about(model.codec, terms)]
+    return [*said, *sentences_about(model.codec, terms)], bool(said)
 
 
 def _lines(location: str, text_column: str) -> list[str]:

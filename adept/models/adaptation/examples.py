@@ -9,8 +9,9 @@ text is. All of these can be fitted again in seconds:
   it;
 - *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets also the
   examples' means;
-- the *codec* has the examples as its first utterances, behind them, in a broad model, its own sentences, those first that mean most
-  nearly what an example does; its n-grams learn from the first ones;
+- the *codec* has the examples as its first utterances, behind them its own sentences; its n-grams learn from the first ones;
+- a *broad* model puts those of its sentences first that mean most nearly what an example does, if there are MANY_EXAMPLES or it
+  lacks their words. Others, and sentences that stand for names, do not show where a domain ends: they place small codebooks alone;
 - the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
 """
 
@@ -35,14 +36,16 @@ from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import MEANT, TOPICS
 
 WEIGHT, BESIDE = 3, 4000  # how often an example counts beside so many of the model's own texts
-FEWEST, MOST_CODEWORDS, MOST_TOPICS = 8, 1024, 400
+FEWEST, MOST_TOPICS = 8, 400
+MOST_CODEWORDS, OF_BROAD_TEXT = 1024, 4096  # of an adapted model
+MANY_EXAMPLES, KNOWN = 256, 0.85  # that show a whole domain to a broad model; share of their words that it knows
 REDUNDANT = 0.8  # cosine from which on one public text says what another does
 MOST_HELD_OUT, ONE_HELD_OUT_OF = 50, 12  # examples that nothing is learned from: an estimate of utility rests on them
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
 def adapt(
-    model: Autoencoder, tokenizer: Tokenizer, examples: Sequence[str], *, source: str, seed: int = 0
+    model: Autoencoder, tokenizer: Tokenizer, examples: Sequence[str], *, source: str, said: bool = True, seed: int = 0
 ) -> tuple[Autoencoder, Tokenizer]:
     """Return a model and a tokenizer that lie where public examples are.
 
@@ -51,6 +54,7 @@ def adapt(
         tokenizer: the one that was saved with it.
         examples: public texts of the domain, which the result holds as they stand.
         source: where they come from, for the model's card and every statement.
+        said: whether people of the domain said them; False: they stand for names of things.
         seed: of which of the model's own texts stand beside them.
 
     Raises:
@@ -62,28 +66,66 @@ def adapt(
         raise DataError(f"examples must hold at least {FEWEST} different texts, got {len(examples)}: write down more")
     own, rng = own_texts(model), random.Random(seed)
     lexicon, listed = model.codec.lexicon if model.codec else None, ListedTexts()
-    if model.codec and lexicon:
+    placed = lexicon is None or (said and _show_a_domain(examples, tokenizer))
+    if model.codec and lexicon and placed:
         sentences, listed = nearest_first(model.codec, examples, most=len(own))
         own = [text_of(words) for words in sentences]
+    elif model.codec and lexicon:
+        listed = model.codec.listed
     held_out = set(rng.sample(examples, min(MOST_HELD_OUT, len(examples) // ONE_HELD_OUT_OF)))
     examples = [text for text in examples if text not in held_out]
-    beside = rng.sample(own, min(BESIDE, len(own)))
+    origin = _origin(model.training_data, source, len(examples) + len(held_out))
+    if placed:
+        beside = rng.sample(own, min(BESIDE, len(own)))
+        adapted, new_tokenizer = _refitted(model, tokenizer, examples, beside, origin, seed=seed)
+    else:
+        adapted, new_tokenizer = _copied(model, origin), tokenizer
+    latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own)]
+    adapted.codebooks = (
+        codebooks_at(*latents, most=OF_BROAD_TEXT if lexicon else MOST_CODEWORDS, seed=seed)
+        if placed
+        else _small_codebooks(*latents, fewer=not said, seed=seed)
+    )
+    adapted.codec = _codec(examples, own, listed, held_out=held_out, seed=seed, lexicon=lexicon)
+    return adapted.eval(), new_tokenizer
+
+
+def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
+    """Whether examples show a broad model where their domain lies: there are many of them, or it lacks their words."""
+    known = set(tokenizer.words)
+    words = [word for text in examples for word in words_of(text)]
+    return len(examples) >= MANY_EXAMPLES or sum(word in known for word in words) < KNOWN * len(words)
+
+
+def _copied(model: Autoencoder, origin: TrainingData) -> Autoencoder:
+    """Return the same model, with the same topics, that came from elsewhere."""
+    copied = Autoencoder(model.config, vocabulary_size=model.vocabulary_size, clip=model.clip, training_data=origin)
+    copied.load_state_dict(model.state_dict())
+    return copied
+
+
+def _refitted(
+    model: Autoencoder,
+    tokenizer: Tokenizer,
+    examples: list[str],
+    beside: list[str],
+    origin: TrainingData,
+    *,
+    seed: int,
+) -> tuple[Autoencoder, Tokenizer]:
+    """Return the model with topics of examples and of the texts beside them, and a tokenizer that knows the examples' words."""
     new_tokenizer = tokenizer.extended(examples)
     meaning = MEANT if tokenizer.synonyms else 0.0
     if tokenizer.synonyms:
         new_tokenizer = new_tokenizer.with_synonyms(Lexicon.load())
     topics = max(model.config.latent_dim, min(MOST_TOPICS, model.config.latent_dim + len(examples)))
-    origin = _origin(model.training_data, source, len(examples) + len(held_out))
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)
     texts = [*examples * WEIGHT, *beside]
     rows = new_tokenizer.encode(texts, max_length=model.config.max_length)
     adapted.topics.fit(rows, seed=seed, words=new_tokenizer.words, cooccurrence=0.0, meaning=meaning)
     old, new = encode_public(model, tokenizer, texts), encode_public(adapted, new_tokenizer, texts)
     translate(adapted, new, old, source=model)
-    latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own)]
-    adapted.codebooks = codebooks_at(*latents, seed=seed)
-    adapted.codec = _codec(examples, own, listed, held_out=held_out, seed=seed, lexicon=lexicon)
-    return adapted.eval(), new_tokenizer
+    return adapted, new_tokenizer
 
 
 def own_texts(model: Autoencoder) -> list[str]:
@@ -132,28 +174,41 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
     model.to_state.weight.copy_(source.to_state.weight.cpu() @ linear)
 
 
-def codebooks_at(latents: Tensor, own: Tensor, *, seed: int) -> dict[int, Tensor]:
+def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of public examples: at most half as many means, the examples, and more texts.
 
-    The largest one holds the examples and, behind them, those of the model's own texts (M, n) that lie nearest to them, up to
-    MOST_CODEWORDS: a release is answered with the text of its codeword.
+    The largest one holds the examples and, behind them, those of the model's own texts (M, n) that lie nearest to them, ``most`` in
+    all: a release is answered with the text of its codeword.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
-    if len(distinct) <= MOST_CODEWORDS:
+    if len(distinct) <= most:
         books[len(distinct)] = torch.nn.functional.normalize(distinct, dim=1)
-        more = _near(books[len(distinct)], torch.nn.functional.normalize(own.cpu(), dim=1))
+        more = _near(books[len(distinct)], torch.nn.functional.normalize(own.cpu(), dim=1), count=most - len(distinct))
         books[len(distinct) + len(more)] = torch.cat([books[len(distinct)], more])
     return books
 
 
-def _near(directions: Tensor, own: Tensor) -> Tensor:
-    """Return those of other directions (M, n) that are nearest to any of N, unlike each other, and few enough for a codebook."""
+def _small_codebooks(latents: Tensor, own: Tensor, *, fewer: bool, seed: int) -> dict[int, Tensor]:
+    """Return codebooks for examples (N, n) that are not the whole domain, the larger ones of a broad model's own texts (M, n).
+
+    With ``fewer`` of these the largest alone is: the examples stand for names, all of which were given.
+    """
+    distinct = torch.unique(latents.cpu(), dim=0)
+    books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
+    books[len(distinct)] = torch.nn.functional.normalize(distinct, dim=1)
+    for size in (OF_BROAD_TEXT,) if fewer else (MOST_CODEWORDS, OF_BROAD_TEXT):
+        books[min(size, len(own))] = torch.nn.functional.normalize(own[:size].cpu(), dim=1)
+    return books
+
+
+def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
+    """Return up to ``count`` of other directions (M, n) that are nearest to any of N, and unlike each other."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
     for place in nearness.argsort(descending=True, stable=True).tolist():
-        if len(directions) + len(chosen) == MOST_CODEWORDS:
+        if len(chosen) == count:
             break
         if likeness[place] < REDUNDANT:
             chosen.append(place)

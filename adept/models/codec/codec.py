@@ -201,12 +201,12 @@ class Codec:
             raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
         sized, records = self._sized(size), [words_of(text) for text in texts]
         nearest = zip(records, sized.index.nearest(records), strict=True)
-        found = ((place, self._searched(record, sized, distance)) for record, (place, distance) in nearest)
+        found = ((place, self._searched(record, sized, place, distance)) for record, (place, distance) in nearest)
         return [sized.numbers[place] if number is None else number for place, number in found]
 
-    def _searched(self, record: Words, sized: "_Sized", distance: int) -> int | None:
-        """The number of a text that is nearer to the record than ``distance``; None if the search finds none."""
-        if not distance or not sized.searches:
+    def _searched(self, record: Words, sized: "_Sized", place: int, distance: int) -> int | None:
+        """The number of a text that is nearer to a record than that at a place, its ``distance`` away; None if there is none."""
+        if not sized.searches or tuple(sized.index[place]) == record:
             return None
         code = sized.code()
         for words in chain([record], self._near(record, sized, distance)):

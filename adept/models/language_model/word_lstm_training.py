@@ -3,6 +3,7 @@ weights."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -13,12 +14,11 @@ from torch.nn import functional
 from adept.models.language_model.vocabulary import Vocabulary
 from adept.models.language_model.word_lstm import INPUTS, LARGEST, STATES, UNIT, WordLstm
 
-DROPOUT = 0.3
+DROPOUT, LITTLE = 0.3, 0.1  # of texts that are read often, and of so many that they are not
 BATCH, RATE, DECAY, LARGEST_STEP = 32, 1e-2, 1e-2, 1.0
 REMEMBERING = 1.0  # of the gate that keeps what was read, to begin with
 UPDATES, MOST_EPOCHS = 2_500, 25  # whichever comes first, but every text is read LEAST_EPOCHS times
-LEAST_EPOCHS = 3
-NOTHING = -1e9  # the score of what cannot be
+LEAST_EPOCHS, MOST_UPDATES = 3, 7_500  # in larger batches where that takes more updates
 
 
 def learn_word_lstm(
@@ -38,19 +38,22 @@ def learn_word_lstm(
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = _Network(vocabulary)
-        _fit(network, rows, seed=seed, report=report)
+        epochs = min(MOST_EPOCHS, max(LEAST_EPOCHS, round(UPDATES * BATCH / len(rows))))
+        network = _Network(vocabulary, dropout=DROPOUT if epochs > LEAST_EPOCHS else LITTLE)
+        _fit(network, rows, epochs=epochs, seed=seed, report=report)
     return WordLstm(network.rounded(), vocabulary.first)
 
 
-def _fit(network: "_Network", rows: Sequence[Sequence[int]], *, seed: int, report: Callable[[float], None]) -> None:
-    epochs = min(MOST_EPOCHS, max(LEAST_EPOCHS, round(UPDATES * BATCH / len(rows))))
+def _fit(
+    network: "_Network", rows: Sequence[Sequence[int]], *, epochs: int, seed: int, report: Callable[[float], None]
+) -> None:
+    size = BATCH * max(1, -(-epochs * len(rows) // (MOST_UPDATES * BATCH)))
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=DECAY)
-    steps = epochs * -(-len(rows) // BATCH)
+    steps = epochs * -(-len(rows) // size)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps)
     network.train()
     with torch.enable_grad():
-        for step, batch in enumerate(_batches(rows, epochs=epochs, seed=seed), start=1):
+        for step, batch in enumerate(_batches(rows, size, epochs=epochs, seed=seed), start=1):
             loss = network(batch)
             optimizer.zero_grad()
             loss.backward()
@@ -60,12 +63,12 @@ def _fit(network: "_Network", rows: Sequence[Sequence[int]], *, seed: int, repor
             report(step / steps)
 
 
-def _batches(rows: Sequence[Sequence[int]], *, epochs: int, seed: int) -> Iterator[list[Sequence[int]]]:
+def _batches(rows: Sequence[Sequence[int]], size: int, *, epochs: int, seed: int) -> Iterator[list[Sequence[int]]]:
     """Batches of texts of about one length, in another order each time."""
     rng = random.Random(seed)
     for _ in range(epochs):
         order = sorted(rows, key=lambda row: len(row) + 2 * rng.random())
-        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+        batches = [order[start : start + size] for start in range(0, len(order), size)]
         rng.shuffle(batches)
         yield from batches
 
@@ -74,11 +77,17 @@ class _Network(nn.Module):
     """The same network in floating point; its output is the loss."""
 
     classes: Tensor
+    places: Tensor
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, dropout: float) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         words, classes = len(vocabulary.words), vocabulary.classes[-1] + 1
         self.register_buffer("classes", torch.tensor(vocabulary.classes))
+        self.sizes = [last - first for first, last in pairwise(vocabulary.first)]
+        self.register_buffer(
+            "places", torch.cat([torch.arange(size) for size in self.sizes])
+        )  # of words in their classes
         self.embedding = nn.Parameter(0.1 * torch.randn(words + 1, INPUTS))
         self.lstm = nn.LSTM(INPUTS, STATES)
         with torch.no_grad():
@@ -92,17 +101,25 @@ class _Network(nn.Module):
         words = len(self.word_offset)
         after = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], padding_value=-1)
         before = torch.cat([torch.full_like(after[:1], words), after[:-1]]).clamp_min(0)
-        states, _ = self.lstm(functional.dropout(self.embedding[before], DROPOUT, self.training))
+        states, _ = self.lstm(self.dropout(self.embedding[before]))
         said = after >= 0
         states, after = states[said], after[said]
-        query = self.query(functional.dropout(states, DROPOUT, self.training))
-        query = functional.dropout(query, DROPOUT, self.training)
+        query = self.dropout(self.query(self.dropout(states)))
         own = self.classes[after]
-        scores = query @ self.embedding[:-1].T + self.word_offset
-        others = self.classes != own[:, None]
-        return functional.cross_entropy(self.of_class(query), own) + functional.cross_entropy(
-            scores.masked_fill(others, NOTHING), after
-        )
+        return functional.cross_entropy(self.of_class(query), own) + self._inside(query, own, after) / len(after)
+
+    def _inside(self, query: Tensor, own: Tensor, after: Tensor) -> Tensor:
+        """Sum of -ln p of words (T,) among those of their classes (T,), class by class: those of others need no scores."""
+        order = own.argsort(stable=True)
+        counts = torch.bincount(own, minlength=len(self.sizes)).tolist()
+        parts = (torch.split(table, counts) for table in (query[order], self.places[after[order]]))
+        words = (torch.split(table, self.sizes) for table in (self.embedding[:-1], self.word_offset))
+        losses = [
+            functional.cross_entropy(asked @ table.T + offset, place, reduction="sum")
+            for asked, place, table, offset in zip(*parts, *words, strict=True)
+            if len(place)
+        ]
+        return torch.stack(losses).sum()
 
     def rounded(self) -> dict[str, NDArray[np.int16]]:
         """The weights as ``WordLstm`` has them."""

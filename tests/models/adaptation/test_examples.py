@@ -76,7 +76,7 @@ def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike
     examples = torch.eye(16)[:9]
     near = torch.nn.functional.normalize(examples[:4] + 0.5 * torch.eye(16)[9:13], dim=1)
     far = torch.nn.functional.normalize(torch.randn(3000, 16, generator=generator), dim=1)
-    books = codebooks_at(examples, torch.cat([far, 2 * near, near]), seed=0)
+    books = codebooks_at(examples, torch.cat([far, 2 * near, near]), most=MOST_CODEWORDS, seed=0)
     assert torch.equal(books[9], torch.unique(examples, dim=0))
     largest = books[max(books)]
     assert 9 + 4 < len(largest) <= MOST_CODEWORDS
