@@ -1,6 +1,6 @@
 """DP-SGD on a decoder, as a baseline: what a public decoder writes for each label, once private texts have taught it what they are.
 
-    pip install "adept-dp[dp-sgd]"    # into an environment of its own: dp-accounting asks for attrs below 24
+    pip install -c constraints.txt ".[dp-sgd]"
     python benchmarks/dp_sgd.py corpus.jsonl validation.jsonl [epsilon]    # every setting below, on validation text
 
 An LSTM decoder learns from the public texts, unlabelled, to write a text from its features (those of the synthesizer's cells, their
