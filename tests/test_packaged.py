@@ -9,7 +9,7 @@ import torch
 from tiny import Run
 
 from adept import Rewriter
-from adept.mechanisms import LearnedCodebook
+from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.models.adaptation import examples
 from adept.models.codec.codec import text_of, words_of
 from adept.models.network.autoencoder import Autoencoder
@@ -124,3 +124,17 @@ def test_few_examples_and_names_leave_large_codebooks_and_the_order_as_they_were
     assert behind == [text for text in own if text not in said]
     assert (names.codec.listed.flat == model.codec.listed.flat).all()
     assert not np.array_equal(many.codec.listed.flat[:1000], model.codec.listed.flat[:1000])
+
+
+def test_numbers_that_no_record_is_described_by_are_left_out(packaged: tuple[Autoencoder, Tokenizer]) -> None:
+    """Between the sentences and a search around a record: its own number comes out more often, and others are sentences."""
+    model, tokenizer = packaged
+    assert model.codec
+    whole = len(model.codec.utterances) + len(model.codec.listed)
+    for epsilon, expected in ((12.0, None), (16.0, whole), (18.0, whole), (24.0, None)):
+        mechanism = Rewriter(model, tokenizer, mechanism=Description(epsilon=epsilon)).mechanism
+        assert mechanism.symbols()[0].size == (expected or Description(epsilon=epsilon).count)
+    joint = JointResponse(mechanism=Description(epsilon=18.0), labels=("a", "b"))
+    assert Rewriter(model, tokenizer, mechanism=joint).mechanism.symbols()[0].size == whole
+    set_by_hand = Description(epsilon=16.0, size=500_000)
+    assert Rewriter(model, tokenizer, mechanism=set_by_hand).mechanism.symbols()[0].size == 500_000

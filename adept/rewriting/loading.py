@@ -80,7 +80,7 @@ def fitted(
 
 
 def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | None = None) -> Randomizer:
-    """Return a mechanism that fits a model, a learned codebook with ``most`` of the model's codewords or fewer."""
+    """Return a mechanism that fits a model: with ``most`` of its codewords or fewer, with the descriptions that its codec uses."""
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
@@ -95,6 +95,10 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
             raise ModelError(NO_CODEBOOKS)
         if most is None and mechanism.size is None and max(model.codebooks) > ONE_DOMAIN:
             most = FINER * mechanism.count
+    if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
+        wanted = most or mechanism.count
+        used = model.codec.used(wanted)
+        return mechanism if used == wanted else replace(mechanism, size=used)
     return mechanism.with_codewords(model.codebooks, most=most)
 
 

@@ -191,6 +191,11 @@ class Codec:
         listed = _listed(model, self.utterances, count=self.unlearned.listed, report=partial(report, "list of texts"))
         return Codec(model, self.weigh, self.utterances, self.held_out, listed)
 
+    def used(self, size: int) -> int:
+        """How many of the first ``size`` numbers describe records: not those behind sentences that no search reaches."""
+        whole = len(self.utterances) + len(self.listed)
+        return whole if self.lexicon and whole < size <= MANY_SENTENCES * whole else size
+
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
 

@@ -19,6 +19,7 @@ from torch import Tensor
 
 GROUPS, OF_ONE = 512, 64  # centres at most, and texts for each of them at least, about
 MOST = 768  # texts of a group: larger ones are cut
+FEW = 1 << 15  # texts that are all compared
 PROBED = 40  # groups whose texts are compared
 ROUNDS = 8  # of k-means
 LENGTH = 127  # of a meaning and of a centre
@@ -48,10 +49,13 @@ def _cut(groups: Tensor) -> Tensor:
 
 
 def joined(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Return the groups of meanings (N, d) of which the last have these groups: the first ones join the nearest centre."""
+    """Return the groups of meanings (N, d) of which the last have these groups: the first ones join the nearest centre.
+
+    Up to FEW meanings are one group: all products take less time than to choose some.
+    """
+    if len(meanings) <= FEW or not len(groups):
+        return np.zeros(len(meanings), dtype=np.int16)
     first, of_others = len(meanings) - len(groups), torch.from_numpy(groups.astype(np.int64))
-    if not len(groups):
-        return np.zeros(first, dtype=np.int16)
     table = torch.from_numpy(meanings)
     found = _nearest(table[:first], centres(table[first:], of_others, int(of_others.max()) + 1))
     return np.concatenate([found.numpy().astype(np.int16), groups])

@@ -90,8 +90,12 @@ def test_a_record_that_finds_too_few_texts_has_its_nearest_one_again(
     assert (products[1, 2:] == products[1, 0]).all()
 
 
-def test_new_meanings_join_the_nearest_group(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
+def test_new_meanings_join_the_nearest_group(
+    meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few of them, or those that none has a group of, are one group."""
+    assert joined(meanings, groups).tolist() == joined(meanings, groups[:0]).tolist() == [0] * COUNT
+    monkeypatch.setattr(inverted_file, "FEW", 0)
     again = joined(np.concatenate([meanings[:500], meanings]), groups)
     assert (again[500:] == groups).all()
     assert np.mean(again[:500] == groups[:500]) > 0.9
-    assert joined(meanings, groups[:0]).tolist() == [0] * COUNT
