@@ -67,7 +67,7 @@ def test_what_the_user_can_mend_is_one_line(
 
 
 def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_path: Path, adept_here: Run) -> None:
-    """Its own sentences about them come first; at eps = 40 another codeword comes with probability below 1e-12."""
+    """Its own sentences about them come first, and are the small codebooks; at eps = 40 the description is the record's own."""
     page = tmp_path / "help.md"
     page.write_text("# Cards\n- lost card\n- card fees\n- new pin\n")
     adapt = ["adapt", "label_set=[lost_card,change_pin,exchange_rate]", f"examples={page}", "public=true"]
@@ -76,11 +76,17 @@ def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_pat
     assert "examples of help.md and the names of 3 labels" in done.stdout
     (tmp_path / "in.txt").write_text("i lost my card\nwhat is the rate of the pound\n")
     rewrite = ["rewrite", f"model_dir={tmp_path / 'bank'}", f"input={tmp_path / 'in.txt'}", "epsilon=40"]
-    done = adept_here(*rewrite, "mechanism=learned_codebook", f"output={tmp_path / 'out.txt'}")
+    done = adept_here(*rewrite, f"output={tmp_path / 'out.txt'}")
     assert done.returncode == 0, done.stderr
     card, rate = (tmp_path / "out.txt").read_text().splitlines()
     assert "card" in card
     assert any(word in rate for word in ("rate", "pound", "exchange", "currency"))
+    model, _ = load_model(tmp_path / "bank")
+    placed = max(size for size in model.codebooks if size < 4096)
+    assert model.codec
+    first = [text_of(words) for words in model.codec.utterances[:placed]]
+    for about in (("card",), ("pin", "password"), ("exchange", "rate")):
+        assert sum(any(word in text for word in about) for text in first) >= placed // 12
 
 
 def test_the_recipe_of_the_packaged_model_numbers_the_sentences_of_two_collections(
