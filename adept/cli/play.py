@@ -79,9 +79,8 @@ def serve(config: PlayConfig) -> None:
         )
         with contextlib.suppress(KeyboardInterrupt):  # as the line above says, that is how it ends
             server.run(sockets=[listener])
-    if (
-        threading.active_count() > 1
-    ):  # budgets are still being prepared, of which nothing is kept: nobody waits for that
+    if threading.active_count() > 1:
+        # Budgets are still being prepared, of which nothing is kept: nobody waits for that.
         os._exit(DONE)
 
 

@@ -33,7 +33,7 @@ from adept.models.untrusted_files import corrupt, read_json, read_tables
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
 LSTM, LIKELY = "lstm.", "likely"  # before the names of its weights; the likeliest texts as numbers of words
-GROUPS = "groups"  # of these texts, where they are found by meaning
+GROUPS, MOST_GROUPS = "groups", 1 << 12  # of these texts, where they are found by meaning
 ROWS = "rows"  # the training text by numbers of utterances, where something is yet to be learned from it
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
@@ -184,7 +184,7 @@ def _checked_tables(path: Path, stored: dict[str, Any], vocabulary: Vocabulary) 
         right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", vocabulary.words)))
     if GROUPS in tables:
         texts, groups = int((tables.get(LIKELY, np.ones(1)) == 0).sum()), tables[GROUPS]
-        right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < max(1, texts))).all())
+        right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < MOST_GROUPS)).all())
     if ROWS in tables:
         right[ROWS] = bool(((tables[ROWS] >= 0) & (tables[ROWS] < len(stored["utterances"]))).all())
     if wrong := [name for name, is_right in right.items() if not is_right]:

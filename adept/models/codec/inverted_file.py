@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 GROUPS, OF_ONE = 512, 64  # centres at most, and texts for each of them at least, about
-MOST = 768  # texts of a group: larger ones are cut
+MOST, LARGEST = 768, 1024  # texts of a group when it is made, and when others have joined it: larger ones are cut
 FEW = 1 << 15  # texts that are all compared
 PROBED = 40  # groups whose texts are compared
 ROUNDS = 8  # of k-means
@@ -35,16 +35,16 @@ def grouped(meanings: NDArray[np.int8], *, seed: int = 0) -> NDArray[np.int16]:
     found = _nearest(table, table[start].float())
     for _ in range(ROUNDS):
         found = _nearest(table, centres(table, found, count))
-    return _cut(found).numpy().astype(np.int16)
+    return _cut(found, MOST).numpy().astype(np.int16)
 
 
-def _cut(groups: Tensor) -> Tensor:
-    """Cut groups of more than MOST into several."""
+def _cut(groups: Tensor, most: int) -> Tensor:
+    """Cut groups of more than ``most`` into several, and number those that have texts from 0 on."""
     order = torch.argsort(groups, stable=True)
     sizes = torch.bincount(groups)
     inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
     cut = torch.empty_like(groups)
-    cut[order] = torch.unique(groups[order] * len(groups) + inside // MOST, return_inverse=True)[1]
+    cut[order] = torch.unique(groups[order] * len(groups) + inside // most, return_inverse=True)[1]
     return cut
 
 
@@ -85,7 +85,7 @@ class InvertedFile:
     """
 
     def __init__(self, meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
-        table, of_text = torch.from_numpy(meanings), torch.from_numpy(groups.astype(np.int64))
+        table, of_text = torch.from_numpy(meanings), _cut(torch.from_numpy(groups.astype(np.int64)), LARGEST)
         self.order = torch.argsort(of_text, stable=True)
         self.table, self.sizes = table[self.order], torch.bincount(of_text)
         self.centres = centres(self.table, of_text[self.order], len(self.sizes))

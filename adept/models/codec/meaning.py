@@ -95,9 +95,8 @@ class MeaningIndex(TextTable):
         table = np.concatenate([meanings.of(texts), meanings.of_listed(self.more)])
         self._file = InvertedFile(table, joined(table, self.more.groups))
         self._lengths = np.concatenate([[len(text) for text in texts], np.diff(self.more.ends, prepend=-1) - 1])
-        self._of_words = self._table @ (
-            ADDED[0] * self._weights
-        )  # of each text's words, as if a record lacked them all
+        # of each text's words, as if a record lacked them all
+        self._of_words = self._table @ (ADDED[0] * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
         """Yield the number of each record's nearest text, the first of equals, and its distance; a scrap is as far as no text."""

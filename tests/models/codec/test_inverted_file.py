@@ -99,3 +99,30 @@ def test_new_meanings_join_the_nearest_group(
     again = joined(np.concatenate([meanings[:500], meanings]), groups)
     assert (again[500:] == groups).all()
     assert np.mean(again[:500] == groups[:500]) > 0.9
+
+
+@pytest.mark.parametrize("count", [1, 2, 63, 65])
+def test_few_texts_and_equal_ones_are_found(meanings: NDArray[np.int8], count: int) -> None:
+    """Against all products: one text, texts that are all the same, and texts that mean nothing."""
+    same, nothing = np.repeat(meanings[:1], count, axis=0), np.zeros((count, DIM), dtype=np.int8)
+    for table in (meanings[:count], same, nothing):
+        numbers, _ = InvertedFile(table, grouped(table)).nearest(meanings[:5].astype(np.float32), 3)
+        expected = np.argsort(-(meanings[:5].astype(int) @ table.astype(int).T), axis=1, kind="stable")[:, :3]
+        assert (numbers == expected).all()
+    assert grouped(meanings[:0]).tolist() == []
+
+
+def test_groups_without_texts_are_never_probed(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record of no known word is as near to an empty group as to any: it finds a text even so."""
+    monkeypatch.setattr(inverted_file, "PROBED", 2)
+    file = InvertedFile(meanings[:100], np.full(100, 4000, dtype=np.int16))
+    assert file.nearest(np.zeros((1, DIM), dtype=np.float32), 3)[0].tolist() == [[0, 1, 2]]
+
+
+def test_a_group_of_all_texts_is_cut(meanings: NDArray[np.int8]) -> None:
+    """So that a file's groups do not decide how much memory a record takes; all parts are probed."""
+    file = InvertedFile(meanings, np.zeros(COUNT, dtype=np.int16))
+    assert int(file.sizes.max()) <= inverted_file.LARGEST
+    numbers, _ = file.nearest(meanings[:9].astype(np.float32), 5)
+    expected = np.argsort(-(meanings[:9].astype(int) @ meanings.astype(int).T), axis=1, kind="stable")[:, :5]
+    assert (numbers == expected).all()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
 from adept.data import air_travel
 from adept.errors import ModelError
@@ -180,4 +181,14 @@ def test_a_codec_of_another_lexicon_is_refused(codec: Codec, tmp_path: Path) -> 
     path = tmp_path / "codec.json"
     path.write_text(path.read_text("utf-8").replace(Lexicon.load().sha256, "0" * 64), "utf-8")
     with pytest.raises(ModelError, match="another lexicon"):
+        load_codec(tmp_path)
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 12])
+def test_groups_that_no_codec_has_are_refused(codec: Codec, tmp_path: Path, number: int) -> None:
+    save_codec(codec, tmp_path)
+    tables = load_file(tmp_path / "codec.safetensors")
+    tables["groups"][0] = number
+    save_file(tables, tmp_path / "codec.safetensors")
+    with pytest.raises(ModelError, match="groups"):
         load_codec(tmp_path)
