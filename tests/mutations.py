@@ -249,7 +249,7 @@ def main(name: str, first: int, count: int, model_dir: str) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / name
         for number, content in mutations(name, first, count):
-            sys.stderr.write(f"{name} {number}\n")  # the last one is the culprit of a crash
+            sys.stderr.write(f"{name} {number}\n")  # the last one made it crash
             path.write_bytes(content)
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of the processor, whatever else the machine does
             begin = time.process_time()

@@ -189,7 +189,7 @@ def test_an_option_that_no_command_knows_would_be_seen() -> None:
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with the files that the pages speak of."""
+    """A directory with the files that the pages name."""
     verbs = ("show", "list", "what are", "is there")
     rows = [
         {"text": text, "utterance": text, "topic": noun, "intent": noun, "user": f"user {place}", "time": "noon"}

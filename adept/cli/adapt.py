@@ -40,11 +40,11 @@ class AdaptConfig:
 
     # --- Files
     examples: str | None = None
-    """Public utterances of your domain, some hundred, which stand in the result word for word; or lines that name its things."""
+    """Public utterances of your domain, which stand in the result word for word; or names of things, or a page of help."""
     label_set: list[str] | None = None
-    """The names of your labels, in place of examples or beside them: the model's own sentences about them are its examples."""
+    """The names of your labels, in place of examples or beside them: sentences of the model that are about them become examples."""
     public: bool = False
-    """Declare the examples public: anyone may read them. Without it nothing is adapted."""
+    """Declare that anyone may read the examples; nothing is adapted otherwise."""
     output_dir: str = MISSING
     """A new directory for the adapted model."""
     model_dir: str | None = None
@@ -52,7 +52,7 @@ class AdaptConfig:
     text_column: str = "text"
     """The column that holds the text."""
     seed: int = 0
-    """Of the clusters that topics and codewords are placed by."""
+    """Seed of the clustering that places topics and codewords."""
     trainer: Epochs = field(default_factory=Epochs)
     training: OptimiserConfig = field(default_factory=OptimiserConfig)
 
@@ -83,9 +83,10 @@ def run(config: AdaptConfig) -> AdaptResult:
         )
     begin = time.monotonic()
     model, tokenizer = load_model(config.model_dir)
-    examples, said = _examples(config, model)
+    lines = _lines(config.examples, config.text_column) if config.examples else []
+    examples, said = _examples(config, model, lines)
     directory = new_directory(config.output_dir)
-    model, tokenizer = adapt(model, tokenizer, examples, source=_source(config), said=said, seed=config.seed)
+    model, tokenizer = adapt(model, tokenizer, examples, source=_source(config, lines), said=said, seed=config.seed)
     if config.trainer.max_epochs:
         from adept.models.adaptation.fine_tuning import fine_tune  # a trainer takes seconds to import
 
@@ -115,9 +116,8 @@ def run(config: AdaptConfig) -> AdaptResult:
     return result
 
 
-def _examples(config: AdaptConfig, model: Autoencoder) -> tuple[list[str], bool]:
+def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
     """Return the examples of a file and, for names, the model's own sentences; and whether there are any of a file."""
-    lines = _lines(config.examples, config.text_column) if config.examples else []
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
     if not terms:
@@ -137,10 +137,11 @@ def _lines(location: str, text_column: str) -> list[str]:
         raise DataError(f"{location} cannot be read as UTF-8 text: correct the path or the file") from None
 
 
-def _source(config: AdaptConfig) -> str:
+def _source(config: AdaptConfig, lines: list[str]) -> str:
     """What the examples are, for the model's card and every statement."""
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
-    return " and ".join(filter(None, [Path(config.examples).name if config.examples else "", labels]))
+    file = Path(config.examples).name if config.examples else ""
+    return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))
 
 
 def main() -> int:

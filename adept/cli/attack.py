@@ -49,21 +49,21 @@ class AttackConfig(Columns):
     output_dir: str = MISSING
     """A new directory for result.json and attack.svg."""
 
-    # --- How
+    # --- How it is attacked
     private: str = "test"
-    """The split whose records are secret, train | validation | test; the attacker has the train split."""
+    """The split whose records are secret: train | validation | test; the attacker has the train split."""
     records: int = 1000
-    """Secrets, drawn from the private split; of membership the records that may take part, of file_membership releases."""
+    """Records drawn from the private split; of membership those that may take part, of file_membership the number of releases."""
     candidates: int = 10_000
-    """Of reconstruction: the texts among which a secret stands."""
+    """Of reconstruction: texts among which the attacker looks for the record."""
     attribute: str = "label"
-    """Of attribute: label, or the name of a slot."""
+    """Of attribute: what is guessed, label or the name of a slot."""
     models: int = 16
-    """Of membership: the classifiers that are attacked."""
+    """Of membership: how many classifiers are attacked."""
     confidence: float = 0.999
-    """Of all intervals together."""
+    """Confidence of all intervals together."""
     seed: int = 0
-    """Of the choice of secrets; releases have fresh noise."""
+    """Seed of the choice of records; releases have fresh noise."""
     batch_size: int = BATCH_SIZE
     """Records that are rewritten at a time."""
     data: DataConfig = field(default_factory=DataConfig)

@@ -47,33 +47,33 @@ class AuditConfig:
     epsilon: float | None = None
     """The claim that is put to the test; random and identity need none."""
     dim: int = 64
-    """Numbers in a latent; target=rewriter takes the model's."""
+    """Dimensions of a latent; target=rewriter takes the model's."""
     model_dir: str | None = None
     """The model's directory, for target=rewriter and target=synthesizer, which without it takes the packaged one."""
     neighbours: str = ADD_OR_REMOVE
-    """Of target=synthesizer: add_or_remove | replace."""
+    """Of target=synthesizer: how neighbouring files differ by a person: add_or_remove | replace."""
     max_records_per_person: int = 2
     """Of target=synthesizer: records of a person that count."""
     texts: list[str] = field(default_factory=lambda: list(TEXTS))
-    """Texts for target=rewriter, chosen to be hard to hide from each other."""
+    """Of target=rewriter: texts that are compared; the defaults are hard to hide from each other."""
     foreign: str | None = None
-    """MODULE:ATTRIBUTE, which mechanism= takes too."""
+    """Anyone's mechanism as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE says the same."""
     alphabet: int | None = None
-    """K, for anyone's mechanism on the numbers 0 to K-1."""
+    """For anyone's mechanism on the numbers 0 to K-1: K."""
     memoised: bool = False
     """Declare that anyone's mechanism has a memory: it answers a record with its earlier release, or its budget runs out."""
     reports: int = 1
     """Reports of one record that are released and judged together, against so many times epsilon (memoised: against epsilon)."""
 
-    # --- How
+    # --- How it is tested
     trials: int = 10_000
     """Releases of each input."""
     confidence: float = 0.999
-    """Of all verdicts together."""
+    """Probability that a sound mechanism passes all checks together."""
     source: str = "release"
     """What is asked: release (what the program does) | simulate (its formula, which is faster)."""
     seed: int | None = None
-    """Of source=simulate; releases have no seed."""
+    """Seed of source=simulate; releases have none."""
     output_dir: str | None = None
     """A new directory for result.json; null: the result is only shown."""
     verbose: bool = False

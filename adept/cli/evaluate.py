@@ -29,7 +29,7 @@ class EvaluateConfig(Columns):
     noisy_labels: bool | None = None
     """Whether the training labels are randomised; null: as the statement beside the file says."""
     seed: int = 0
-    """Of the classifier and of the bootstrap intervals."""
+    """Seed of the classifier and of the bootstrap intervals."""
     output_dir: str | None = None
     """A new directory for result.json; null: the result is only shown."""
 

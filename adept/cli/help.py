@@ -10,7 +10,7 @@ from adept.cli.source import REQUIRED, Field
 INDENT = 30
 PLACES = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
 NOTE = """\
-An option is written NAME=VALUE; the values here are the defaults, and a word in capitals stands for one that has none.
+An option is written NAME=VALUE. The values here are the defaults; a word in capitals stands for one that has none, which is null.
 An option with a star must be given. adept {command} --cfg job prints all values as they are set."""
 LIST = re.compile(r"list\[(\w+)\]")
 

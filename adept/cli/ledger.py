@@ -18,7 +18,7 @@ class LedgerConfig:
     """Configuration of ``adept ledger``."""
 
     ledger: str = MISSING
-    """The file that ledger=FILE keeps."""
+    """The file that adept rewrite, synthesize and play keep with ledger=FILE; its name alone will do."""
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:

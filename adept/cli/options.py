@@ -16,7 +16,7 @@ import yaml
 from adept.cli.source import ROOT, Field, classes, fields_of
 from adept.errors import ConfigurationError
 
-BARE = {"verify": "statement"}  # the option that a command's first word stands for without its name
+BARE = {"verify": "statement", "ledger": "ledger"}  # the option that a command's first word stands for without its name
 FROM_ELSEWHERE = {"epsilon", "clip_norm", "name"}  # of a mechanism: its budget is the command's, its radius the model's
 
 

@@ -36,7 +36,7 @@ class PlayConfig:
     port: int = 8000
     """The port to serve at; the next free one is taken where it is in use."""
     token: str | None = None
-    """What every request must bring, where others can reach the host."""
+    """A secret that every request must bring; needed where other machines can reach the host."""
     browser: bool = True
     """Open the page, where there is a terminal."""
 

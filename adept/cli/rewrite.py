@@ -45,15 +45,15 @@ class RewriteConfig(FileOptions):
 
     # --- Budget and mechanism
     epsilon: float | None = None
-    """The budget for each record, of labels=joint_response for text and label; must be given by whoever releases the data."""
+    """The privacy budget of each record, with labels=joint_response of text and label; whoever releases the data must give it."""
     mechanism: Any = None
     """What randomises a record; null: the best exact one for the model."""
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     expect: str | None = None
-    """A file of public texts of your own, in place of the model's, to say before the release what survives; needs public=true."""
+    """A file of public texts of your own: what survives of them is shown before the release; needs public=true."""
     public: bool = False
-    """Declare the texts of expect public: what survives of them is shown."""
+    """Declare that the texts of expect are public."""
     dry_run: bool = False
     """Check everything, count the records, say what would be released, and release nothing."""
     accept_broken_claim: bool = False
@@ -67,7 +67,7 @@ class RewriteConfig(FileOptions):
     label_epsilon: float | None = None
     """Budget of labels=randomized_response, spent beside epsilon."""
     label_set: list[str] | None = None
-    """The public labels that randomised ones are drawn from; null: those that the model knows."""
+    """The public labels that randomised ones are drawn from; null: the labels that the model knows."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE

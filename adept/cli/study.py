@@ -47,7 +47,7 @@ class StudyConfig(Columns):
     clip_norm: float | None = None
     """Of sensitivity: the radius C of the simulated latents."""
     seed: int | None = None
-    """Of what is simulated."""
+    """Seed of what is simulated."""
     model_dir: str | None = None
     """Of sensitivity: also measure this model's latents, of the data's training split."""
     data: DataConfig = field(default_factory=DataConfig)

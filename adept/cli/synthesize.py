@@ -37,7 +37,7 @@ class SynthesizeConfig(CentralOptions):
 
     # --- Budget
     epsilon: float | None = None
-    """The budget of each person where there is a person_column, or else of each record; must be given by who releases the data."""
+    """The budget of each person where there is a person_column, else of each record; whoever releases the data must give it."""
     neighbours: str = ADD_OR_REMOVE
     """What is hidden: add_or_remove (that somebody took part) | replace (what somebody said; twice the noise)."""
     model_dir: str | None = None

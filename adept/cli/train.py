@@ -46,11 +46,11 @@ class TrainConfig(Columns):
     resume_from: str | None = None
     """The directory of an interrupted run, which is continued there."""
     mechanism: Any = MISSING
-    """The mechanism that the model is for; only its clip matters, and its noise where training.epsilon is set."""
+    """The mechanism that the model is for: its clip is used, and its noise where training.epsilon is set."""
     labels: str = "drop"
     """What the decoder writes: drop (text alone) | joint (also the label, from the same latent)."""
     seed: int = 0
-    """Of weights, batches and dropout; the same seed gives the same model on the same machine."""
+    """Seed of weights, batches and dropout; the same seed gives the same model on the same machine."""
     data: DataConfig = field(default_factory=DataConfig)
     training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)

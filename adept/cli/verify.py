@@ -16,13 +16,13 @@ class VerifyConfig:
     """Configuration of ``adept verify``."""
 
     statement: str = MISSING
-    """OUTPUT.privacy.json, as adept rewrite wrote it; its name alone will do."""
+    """The statement, OUTPUT.privacy.json, that adept rewrite or synthesize wrote; its name alone will do."""
 
     output: str | None = None
-    """The output; without it, the file beside the statement."""
+    """The output that it describes; null: the file beside the statement."""
 
     model_dir: str | None = None
-    """The model, the run that trained it, or utterances for the packaged one; without it, no model is looked at."""
+    """The model's directory, or utterances for the packaged one; null: no model is compared."""
 
 
 def run(config: VerifyConfig) -> list[str]:

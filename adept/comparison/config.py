@@ -38,7 +38,7 @@ class CompareConfig(Columns):
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
     """Budgets that the mechanisms claim, for a record with its label."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
-    """One repetition of everything for each seed; releases have fresh noise."""
+    """Seeds of the repetitions; everything is done once for each, and releases have fresh noise."""
     model_dir: str | None = None
     """A model that exists, or utterances for the packaged one; null: one is trained for each seed and kind of clip."""
     trust: str = "local"
@@ -62,9 +62,9 @@ class CompareConfig(Columns):
     samples: int = 1
     """Rewrites of each record, from its one release."""
     baselines: bool = False
-    """Also look-up, classifiers of latents and of labelled public text, and the quality of the text."""
+    """Also show the look-up, classifiers of latents and of labelled public text, and the quality of the text."""
     alternatives: bool = False
-    """Also what might be taken instead: words one by one, DP-Prompt on our decoder, redaction by rules."""
+    """Also show what might be used instead: words one by one, DP-Prompt on our decoder, redaction by rules."""
     attacks: bool = False
     """Also reconstruct records from releases of each mechanism at each budget, first seed."""
     examples: bool = False

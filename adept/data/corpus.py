@@ -65,17 +65,17 @@ class DataConfig:
     hub_label_column: str = "intent"
     """The Hub's column of labels."""
     seed: int = 0
-    """Which sample of the grammar is drawn, and which records are held out for validation where no such split exists."""
+    """Seed of the records that are drawn from the grammar, and of those held out where there is no validation split."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
     """Of air_travel: records for training, validation and test."""
     balanced: bool = False
     """Of air_travel: equally many records for each intent."""
     broad: str | None = None
-    """A directory of more public text, with its sources; it is read beside path, and both are thinned."""
+    """A directory of public text with columns text, source and domain, read beside path; few texts of each template are kept."""
     most: int | None = None
-    """Training records that are kept, a random sample by the seed; null: all."""
+    """Training records that are kept, drawn by the seed; null: all."""
     grammar: int = 0
-    """Utterances of the bundled grammar that are added to the training text, which then has no labels."""
+    """Utterances of the bundled grammar that are added to the training text, whose labels are then left out."""
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 1:

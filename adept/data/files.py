@@ -18,12 +18,13 @@ from typing import IO, Any
 
 from adept.data.reading import READERS, DamagedFile, DamagedRecord, Record
 from adept.data.writing import WRITERS, Write
-from adept.errors import DataError
+from adept.errors import ConfigurationError, DataError
 
 __all__ = [
     "FORMATS",
     "STANDARD_STREAM",
     "Record",
+    "check_format",
     "file_format",
     "give_name",
     "new_directory",
@@ -38,6 +39,12 @@ FORMATS = tuple(READERS)
 STANDARD_STREAM = "-"
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as FAT and some network disks say
+
+
+def check_format(name: str | None) -> None:
+    """Raise ConfigurationError for a format that nothing is read or written in."""
+    if name is not None and name not in FORMATS:
+        raise ConfigurationError(f"format must be one of {', '.join(FORMATS)}, got {name}")
 
 
 def file_format(location: str, given: str | None = None) -> str:

@@ -1,6 +1,6 @@
 """The contract of a mechanism, and the range checks of its options.
 
-A *mechanism* turns a latent vector into a randomised one. Its guarantee speaks of a bounded set of latents (an l1 ball,
+A *mechanism* turns a latent vector into a randomised one. Its guarantee covers a bounded set of latents (an l1 ball,
 an l2 ball or a sphere); ``project`` maps any input into that set, and the proof of every mechanism starts from there. Any
 two records are neighbours (local differential privacy), so a sensitivity is the diameter of the set in the
 mechanism's norm.
@@ -68,7 +68,7 @@ class LocalRandomizer(ABC):
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats.
         name: the mechanism's name in configurations and reports.
-        clip: the set that the guarantee speaks of, "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C); of what randomises
+        clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C); of what randomises
             numbers, that of the model which is trained beside its codec.
         serves: the clips that a model may have been trained with, for this mechanism to make sense of what it reads.
         randomises: what of a record it reads: "latent" or "description".

@@ -44,9 +44,7 @@ class MechanismChoice:
         budget = self.budget(epsilon)
         own = {part.name: part for part in fields(self.kind)}
         if budget is None and own["epsilon"].default is MISSING:
-            raise ConfigurationError(
-                "epsilon must be chosen by whoever releases the data, got none: add epsilon=8, for example"
-            )
+            raise ConfigurationError("epsilon must be given, got none: add epsilon=8, for example")
         given: dict[str, Any] = {} if budget is None else {"epsilon": budget}
         if "clip_norm" in own:  # numbers have no radius
             given["clip_norm"] = clip_norm if self.clip_norm is None else self.clip_norm

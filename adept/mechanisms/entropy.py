@@ -14,7 +14,7 @@ all tapes can be run through.
 4. `shuffle`: the last place gets each item with probability 1/n, the place before it each remaining one with 1/(n-1), and so on: n!
    equally likely sequences of draws, one for each order.
 
-The lemma holds for every m, n, k, t, A and B; enumerating all tapes for small ones shows that the program is what it speaks of.
+The lemma holds for every m, n, k, t, A and B; enumerating all tapes for small ones shows that the program is the one it describes.
 """
 
 import os

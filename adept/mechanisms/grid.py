@@ -84,7 +84,7 @@ def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Return float64 values (B, n), rounded to the public grid, with the dtype and device of ``like``.
 
     For mechanisms whose noise is computed in floats. A grid step is 2^32 spacings of float64 numbers near C, so the low bits,
-    in which rounding errors would betray the input, never leave; that makes a leak improbable and proves nothing.
+    in which rounding errors would reveal the input, never leave; that makes a leak improbable and proves nothing.
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from adept.data.corpus import Columns, find_label_column
-from adept.data.files import STANDARD_STREAM, Record, file_format
+from adept.data.files import STANDARD_STREAM, Record, check_format, file_format
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import words
 from adept.release import cluster, facts
@@ -56,6 +56,7 @@ class CentralOptions(Columns):
     def __post_init__(self) -> None:
         if self.labels not in TREATMENTS:
             raise ConfigurationError(f"labels must be one of {', '.join(TREATMENTS)}, got {self.labels}")
+        check_format(self.format)
         if self.engine not in ENGINES:
             raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
         for name in ("max_records_per_person", "workers"):

@@ -27,7 +27,7 @@ LOCAL = (
     "dim", "clip", "clip_norm", "top", "label_keep_probability", "shuffled_here", "shuffled_records", "shuffled_smallest",
     "central_epsilon", "central_delta",
 )  # fmt: skip
-"""Fields of a statement that speak of local releases."""
+"""Fields of a statement about local releases."""
 
 
 @dataclass(frozen=True, kw_only=True)

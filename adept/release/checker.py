@@ -60,7 +60,7 @@ def statement_sha256(said: Json) -> str:
 
 
 def _implied(said: Json, parts: list[Json]) -> str:
-    """Do the parts imply every number that speaks of privacy."""
+    """Do the parts imply every number about privacy."""
     for part in parts:
         {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
     of, people, central = [part["of"] for part in parts], said["max_records_per_person"], said["trust"] == "central"
@@ -187,8 +187,8 @@ def _file(name: str, path: str | None, digest: str) -> str:
         return f"The {name} was not looked at: give {'output=FILE' if name == 'output' else 'model_dir=DIR'}."
     with Path(path).open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
-    _same(found, digest, f"{path} is not the {name} that the statement speaks of")
-    return f"{path} is the {name} that the statement speaks of."
+    _same(found, digest, f"{path} is not the {name} that the statement describes")
+    return f"{path} is the {name} that the statement describes."
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from adept.data.corpus import Columns, find_label_column, text_of
-from adept.data.files import Record
+from adept.data.files import Record, check_format
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.mechanisms.base import check_between
@@ -68,6 +68,7 @@ class FileOptions(Columns):
     def __post_init__(self) -> None:
         if self.labels not in LABEL_TREATMENTS:
             raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
+        check_format(self.format)
         if self.engine not in ENGINES:
             raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
         for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records", "workers"):

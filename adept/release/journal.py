@@ -15,7 +15,7 @@ An entry that a crash has torn ends too early, or lacks whole blocks, which read
 what follows it, so by (1) nothing of either was visible, and both are cut off before anything new is drawn. Any other line
 whose checksum is wrong was damaged later and may have been visible: such a journal is refused. (3) A run first replays the
 entries against the same records, and draws for a record only if no entry holds it. So exactly one entry holds a record whose
-rows are visible, in this run and in every one before. (4) Which record an entry speaks of cannot shift: with every entry stands
+rows are visible, in this run and in every one before. (4) Which record an entry is about cannot shift: with every entry stands
 a keyed digest of all rows of the input up to there, and another input is refused, as is another model, mechanism, budget,
 option or version of what draws and writes, so that the statement is true of what is replayed. QED.
 

@@ -124,7 +124,7 @@ class Rewriter(Shared):
 
         Args:
             texts: the records' texts.
-            labels: their labels, for a model that writes labels, whose latents then speak of the pair, or for a joint release.
+            labels: their labels, for a model that writes labels, whose latents are then those of the pair, or for a joint release.
             samples: pairs from each release, consecutively in the result.
         """
         if isinstance(texts, str):

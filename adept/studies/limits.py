@@ -30,7 +30,7 @@ class LimitRow:
     """One bound at one true budget."""
 
     limit: str  # capacity | label | reconstruction | advantage
-    setting: str  # what the bound speaks of: the prior, the number of candidates, delta
+    setting: str  # what the bound is about: the prior, the number of candidates, delta
     epsilon: float  # the true budget of all that is seen of one record
     value: float
     unit: str  # bits, or a probability

@@ -41,6 +41,6 @@ def broken(release: Any) -> Foreign:
 
 
 class InTheBall(Foreign):
-    """A mechanism that names the set that it speaks of, and so has to answer all of it."""
+    """A mechanism that names the set that it covers, and so has to answer all of it."""
 
     clip = "l2"

@@ -73,7 +73,7 @@ def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_pat
     adapt = ["adapt", "label_set=[lost_card,change_pin,exchange_rate]", f"examples={page}", "public=true"]
     done = adept_here(*adapt, f"output_dir={tmp_path / 'bank'}")
     assert done.returncode == 0, done.stderr
-    assert "examples of help.md and the names of 3 labels" in done.stdout
+    assert "examples of the names in help.md and the names of 3 labels" in done.stdout
     (tmp_path / "in.txt").write_text("i lost my card\nwhat is the rate of the pound\n")
     rewrite = ["rewrite", f"model_dir={tmp_path / 'bank'}", f"input={tmp_path / 'in.txt'}", "epsilon=40"]
     done = adept_here(*rewrite, f"output={tmp_path / 'out.txt'}")

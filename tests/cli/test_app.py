@@ -103,7 +103,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
     [
         ("dance", "unknown command 'dance'"),
         (f"{REWRITE} epsilon=8 mechanism=magic", "mechanism must be one of clamped_gaussian, codebook, "),
-        (REWRITE, "epsilon must be chosen"),
+        (REWRITE, "epsilon must be given"),
         (f"{REWRITE} epsilon=0", "epsilon must be positive and finite, got 0.0"),
         (f"{REWRITE} epsilon=-1", "epsilon must be positive and finite, got -1.0"),
         (f"{REWRITE} epsilon=nan", "epsilon must be positive and finite, got nan"),

@@ -60,7 +60,7 @@ def test_no_privacy_end_to_end_is_found(adept_here: Run, tiny_run: Path) -> None
         (["target=rewriter", "epsilon=1"], "model_dir must be given"),
         (["epsilon=1", "trials=3"], "trials must be at least"),
         (["epsilon=1", "confidence=1"], "confidence must be"),
-        ([], "epsilon must be chosen"),
+        ([], "epsilon must be given"),
     ],
 )
 def test_bad_input_is_one_line_with_status_2(adept_here: Run, overrides: list[str], message: str) -> None:

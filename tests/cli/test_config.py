@@ -100,7 +100,7 @@ def test_a_run_is_continued_where_it_is_and_a_new_one_needs_a_directory() -> Non
 
 
 def test_a_mechanism_without_a_budget_is_refused_when_it_is_built() -> None:
-    with pytest.raises(ConfigurationError, match="epsilon must be chosen"):
+    with pytest.raises(ConfigurationError, match="epsilon must be given"):
         MechanismChoice(L1Laplace).build(clip_norm=1.0)
     assert MechanismChoice(L1Laplace, clip_norm=3.0).build(epsilon=1.0, clip_norm=1.0).clip_norm == 3.0
 

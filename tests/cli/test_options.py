@@ -146,6 +146,7 @@ def test_help_names_the_groups_that_concern_a_command_and_the_options_of_a_chose
         ),
         ("train", "experiment=demo", "experiment must be one of utterances, got demo"),
         ("compare", "qqq=1", "adept compare --help lists its options"),
+        ("ledger", "nowhere.ledger", "ledger must be a file, got nowhere.ledger"),
     ],
 )
 def test_a_misspelt_option_is_answered_with_the_nearest_one(
@@ -193,7 +194,7 @@ def test_a_misspelt_command_is_answered_with_the_nearest_one(adept_here: Run) ->
     assert "did you mean rewrite?" in adept_here("rewrit", "--help").stderr
 
 
-ELSEWHERE = {"format", "epsilon_per", "classifier", "source", "epsilon"}  # refused when they are used
+ELSEWHERE = {"epsilon_per", "classifier", "source", "epsilon"}  # refused when they are used
 
 
 def holders(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, type[Any]]]:

@@ -28,7 +28,7 @@ class Forgetful(Description):
 
 
 def distribution_p_value(mechanism: Description) -> float:
-    """How likely the release's frequencies are under the distribution that the proof speaks of, all of them 0 in truth."""
+    """How likely the release's frequencies are under the distribution of the proof, all of them 0 in truth."""
     counts = Counter(mechanism.privatize([0] * TRIALS))
     keep = 1 / (1 + (mechanism.count - 1) * math.exp(-mechanism.epsilon))
     other = (1 - keep) / (mechanism.count - 1)

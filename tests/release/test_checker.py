@@ -85,7 +85,7 @@ def test_every_exact_mechanism_is_certified_at_every_budget(name: str, epsilon: 
     said = statement(mechanism(name, epsilon=epsilon))
     shown = check(written(said, tmp_path), model_dir=str(tmp_path / "model"))
     assert f"epsilon {said['epsilon']}" in shown[0]
-    assert shown[1:3] == [f"{tmp_path / file} is the {kind} that the statement speaks of" + "." for file, kind in FILES]
+    assert shown[1:3] == [f"{tmp_path / file} is the {kind} that the statement describes" + "." for file, kind in FILES]
 
 
 FILES = [("out.txt", "output"), ("model/model.safetensors", "model")]
@@ -241,13 +241,13 @@ def test_another_output_and_another_model_are_refused(tmp_path: Path) -> None:
     name = written(statement(mechanism("l1")), tmp_path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "model.safetensors").write_bytes(b"weighty")
-    with pytest.raises(Refused, match="is not the model that the statement speaks of"):
+    with pytest.raises(Refused, match="is not the model that the statement describes"):
         check(name, model_dir=str(tmp_path / "other"))
     for place in range(6):
         text = bytearray(b"texts\n")
         text[place] ^= 1
         (tmp_path / "out.txt").write_bytes(text)
-        with pytest.raises(Refused, match=r"out\.txt is not the output that the statement speaks of"):
+        with pytest.raises(Refused, match=r"out\.txt is not the output that the statement describes"):
             check(name)
     (tmp_path / "out.txt").unlink()
     assert check(name)[1] == "The output was not looked at: give output=FILE."
@@ -260,7 +260,7 @@ def test_the_model_may_be_named_by_its_run(tmp_path: Path) -> None:
     name = written(statement(mechanism("l1")), tmp_path)
     assert check(name, model_dir=str(tmp_path))[2] == check(name, model_dir=str(tmp_path / "model"))[2]
     (tmp_path / "model.safetensors").write_bytes(b"weighty")
-    with pytest.raises(Refused, match="is not the model that the statement speaks of"):
+    with pytest.raises(Refused, match="is not the model that the statement describes"):
         check(name, model_dir=str(tmp_path))
     with pytest.raises(OSError, match=r"No such file.*none/model\.safetensors"):
         check(name, model_dir=str(tmp_path / "none"))
@@ -319,7 +319,7 @@ def test_adept_verify_says_the_same(
     assert dispatch(["verify", f"statement={name}"]) == 2
     assert (
         capfd.readouterr().err
-        == f"adept: refused: {tmp_path / 'out.txt'} is not the output that the statement speaks of\n"
+        == f"adept: refused: {tmp_path / 'out.txt'} is not the output that the statement describes\n"
     )
     assert (
         dispatch(
@@ -336,7 +336,7 @@ def test_adept_verify_says_the_same(
     (tmp_path / "out.txt").write_bytes(b"texts\n")
     assert dispatch(["verify", name, "model_dir=utterances"]) == 2
     assert (
-        "pretrained/utterances/model.safetensors is not the model that the statement speaks of"
+        "pretrained/utterances/model.safetensors is not the model that the statement describes"
         in capfd.readouterr().err
     )
     assert dispatch(["verify", str(tmp_path / "none.privacy.json")]) == 2

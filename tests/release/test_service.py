@@ -33,7 +33,7 @@ def test_a_persons_budget_is_shared_wherever_it_was_given(
 def test_two_budgets_are_refused_and_so_is_none(tiny_run: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"epsilon must be given once, got 4\.0 and 8\.0"):
         open_rewriter(tiny_run, budget=Budget(epsilon=4.0), mechanism=MechanismChoice(SqrtNLaplace, epsilon=8.0))
-    with pytest.raises(ConfigurationError, match="epsilon must be chosen"):
+    with pytest.raises(ConfigurationError, match="epsilon must be given"):
         open_rewriter(tiny_run, budget=Budget())
 
 

@@ -81,7 +81,7 @@ def test_number_and_choice_of_words_are_private(kind: type[WordByWord]) -> None:
     assert "6 positions" in guarantee.text
 
 
-def test_without_padding_the_length_convicts() -> None:
+def test_without_padding_the_length_is_a_violation() -> None:
     class Unpadded(TokenResponse):
         def privatize(self, texts: Sequence[str]) -> list[str]:
             lengths = [len(text.split()) for text in texts]
@@ -94,7 +94,7 @@ def test_without_padding_the_length_convicts() -> None:
     assert failed_of({"event"}, broken, pairs=[(SHORT, LONG)], trials=2_000) == {"event"}
 
 
-def test_the_budget_of_each_position_instead_of_the_record_convicts() -> None:
+def test_the_budget_of_each_position_instead_of_the_record_is_a_violation() -> None:
     class WholeBudgetEach(TokenExponential):
         @property
         def share(self) -> float:
@@ -120,7 +120,7 @@ def test_text_of_a_decoder_with_clipped_logits_is_private_token_by_token(prompti
     assert all(len(text.split()) <= 3 for text in prompting_one.privatize(TEXTS))
 
 
-def test_as_many_tokens_as_the_record_has_convict(prompting_one: PromptSampling) -> None:
+def test_as_many_tokens_as_the_record_has_are_a_violation(prompting_one: PromptSampling) -> None:
     class LengthOfRecord(PromptSampling):
         def privatize(self, texts: Sequence[str]) -> list[str]:
             made = zip(super().privatize(texts), texts, strict=True)

@@ -29,7 +29,7 @@ def test_more_is_expected_of_a_larger_budget_and_nothing_of_none(topic_run: Path
     assert described.words > 0.9 > 0.5 > described.words_of_others
 
 
-def test_the_texts_were_neither_trained_on_nor_are_they_on_the_shelf(topic_run: Path) -> None:
+def test_the_texts_were_neither_trained_on_nor_are_they_in_the_codec(topic_run: Path) -> None:
     codec = load_model(topic_run)[0].codec
     assert codec is not None
     assert len(codec.held_out) >= 30

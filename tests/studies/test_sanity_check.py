@@ -32,7 +32,7 @@ def test_the_certified_likelihood_ratio_never_exceeds_the_true_one() -> None:
     assert all(row.likelihood_ratio_lower <= row.likelihood_ratio for row in ROWS)
 
 
-def test_the_private_mechanisms_are_acquitted_and_the_others_violating() -> None:
+def test_a_violation_is_found_in_each_mechanism_but_the_private_ones() -> None:
     violating = {(row.mechanism, row.dim) for row in ROWS if row.violated}
     sound = {("laplace", dim) for dim in DIMS} | {("random", dim) for dim in DIMS} | {("adept", 1)}
     assert violating == {(row.mechanism, row.dim) for row in ROWS} - sound

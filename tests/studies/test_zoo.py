@@ -65,7 +65,7 @@ def test_verdicts_are_as_stated_beforehand(name: str, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_every_false_claim_is_convicted_in_a_minute_and_no_sound_one_accused() -> None:
+def test_a_violation_is_found_in_every_false_claim_and_in_no_sound_one_in_a_minute() -> None:
     rows = list(zoo.run())
     for row in rows:
         print(

@@ -33,7 +33,7 @@ SECONDS = 1.5  # that a slow mechanism may take for float32 sums
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Is a latent with NaN or Inf released as an ordinary one.
 
-    Claim: the guarantee speaks of any two records. An output that is NaN or infinite only for such a latent separates it
+    Claim: the guarantee covers any two records. An output that is NaN or infinite only for such a latent separates it
     from every other with certainty, whatever the budget. One such output is proof, no statistics.
     """
     rows = _not_finite(experiment.target.dim)
@@ -130,7 +130,7 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
 
 
 def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two records (2, n) of float32 numbers, well inside the set that the claim speaks of, so that no clip changes them."""
+    """Return two records (2, n) of float32 numbers, well inside the set that the claim covers, so that no clip changes them."""
     records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
     lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
     inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()

@@ -68,7 +68,7 @@ class Asked:
     """A record as it is asked for, and what comes back; ``ask`` returns the release itself, or raises MechanismFailure.
 
     Attributes:
-        must: whether the claim speaks of the record, so that refusing it is an answer like any other.
+        must: whether the claim covers the record, so that refusing it is an answer like any other.
         how: in what batch it is asked for, which its metadata is named after.
     """
 

@@ -1,6 +1,6 @@
 """Input pairs: records between which a claim is tried, and samples of their releases.
 
-A claim of local differential privacy speaks of any two records, in any batch. So the pairs are chosen where mechanisms break: at
+A claim of local differential privacy is about any two records, in any batch. So the pairs are chosen where mechanisms break: at
 opposite ends of the set, at two *norms*, outside the set, at zero, where latents are not finite, in another dtype; and each record
 is released among copies of itself (many releases in a call, which is fast), in a batch of its own, and between others.
 """
@@ -39,12 +39,12 @@ class Pair:
 
     @property
     def finite(self) -> bool:
-        """Records of finite numbers: all that a simulation, which is a formula and no program, speaks of."""
+        """Records of finite numbers: all that a simulation, which is a formula and no program, covers."""
         return all(bool(x.isfinite().all()) for x in (self.first, self.second))
 
     @property
     def plain(self) -> bool:
-        """Finite float64 records among copies of themselves: what a declaration of noise speaks of."""
+        """Finite float64 records among copies of themselves: what a declaration of noise covers."""
         return (
             not self.alone
             and self.finite

@@ -37,7 +37,7 @@ def check_arguments(
     if not (_number(confidence) and 0 < confidence < 1):  # type: ignore[operator]
         raise ConfigurationError(f"confidence must be a number between 0 and 1, got {confidence!r}")
     if source not in SOURCES:
-        raise ConfigurationError(f"source must be one of {', '.join(SOURCES)}, got {source!r}")
+        raise ConfigurationError(f"source must be one of {', '.join(SOURCES)}, got {source}")
     if not (_number(time_limit) and time_limit > 0):  # type: ignore[operator]
         raise ConfigurationError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
     if seed is not None:

@@ -76,7 +76,7 @@ class VectorTarget:
 
     @property
     def clip(self) -> str:
-        """The set that the claim speaks of; what a foreign mechanism calls ``clip`` may be something else."""
+        """The set that the claim covers; what a foreign mechanism calls ``clip`` may be something else."""
         declared = getattr(self.mechanism, "clip", "l2")
         return declared if isinstance(declared, str) and declared in CLIPS else "l2"
 
@@ -144,7 +144,7 @@ class VectorTarget:
         return noise, float(scale)
 
     def project(self, latents: Tensor) -> Floats:
-        """Map latents (B, n) into the set that the claim speaks of: with the mechanism's ``project``, or by its declared clip."""
+        """Map latents (B, n) into the set that the claim covers: with the mechanism's ``project``, or by its declared clip."""
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
         to = ARRAYS[self.array]

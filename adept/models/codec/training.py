@@ -17,18 +17,18 @@ HELD_OUT = 200
 
 @dataclass
 class CodecConfig:
-    """How large a codec is: every public text that it learned from costs memory where it is used, about 10 MB a thousand."""
+    """What descriptions are learned from; each public text in the codec takes memory where the model is used."""
 
     learn: str = "auto"
-    """When network and list are learned: now, later (at first use, kept beside the model), or auto: now for descriptions."""
+    """When network and list are learned: now | later (at first use, kept beside the model) | auto (now for descriptions)."""
     texts: int | None = None
     """Training texts that it is learned from, a random sample; null: all."""
     likely: int = LIKELY
-    """Utterances and likeliest texts with the first numbers: minutes, from 1,000 public texts on."""
+    """Training utterances and likely texts that have a number each; takes minutes, and at least 1,000 public texts."""
     sentences: bool = False
-    """Give the first numbers to the texts themselves, found by meaning: for broad text; the network reads ``texts`` of them."""
+    """Give each training text a number, found by meaning, for text of many domains; the network reads codec.texts of them."""
     network: bool = True
-    """Learn an LSTM that foresees words, from 1,000 public texts on: 20 to 60 seconds."""
+    """Learn an LSTM that predicts words; takes about a minute, and at least 1,000 public texts."""
 
     def __post_init__(self) -> None:
         if self.learn not in ("auto", "now", "later"):

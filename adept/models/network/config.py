@@ -13,7 +13,7 @@ MOST_RECORDS, LONGEST_NAME = 10**12, 200
 
 @dataclass
 class ModelConfig:
-    """Sizes of the autoencoder; the defaults are the project's "default size"."""
+    """Sizes of the autoencoder."""
 
     embedding_dim: int = 96
     """Size of a word's vector."""
@@ -22,15 +22,15 @@ class ModelConfig:
     latent_dim: int = 32
     """Size of the latent vector; the noise of most mechanisms grows with it."""
     clip_norm: float = 1.0
-    """Radius C of the set of latents."""
+    """Radius C of the set that latents are clipped to."""
     max_length: int = 40
-    """Tokens of a record that are read, and at most written."""
+    """Tokens of a record that are read, and tokens that are written at most."""
     dropout: float = 0.1
-    """Of embeddings and of the decoder's output, in training."""
+    """Share of embeddings and of the decoder's output that is left out in training."""
     word_dropout: float = 0.2
     """Share of the decoder's input words that are hidden in training, so that it uses the latent."""
     precision: str = "float32"
-    """Of the weights in their file: float32 | float16; in memory they are float32 always."""
+    """Precision of the weights in their file: float32 | float16; in memory they are always float32."""
     decoder: str = "lstm"
     """What writes unless decoding.strategy says otherwise: lstm | nearest (needs public text)."""
     encoder: str = "lstm"

@@ -32,13 +32,13 @@ class DecodingConfig:
     """How texts are written: auto (nearest if the model says so, else sample where releases repeat, else greedy) | greedy |
     sample | nearest (the public text nearest to the release)."""
     temperature: float = 1.0
-    """Of sampling: below 1 sharpens, above 1 flattens."""
+    """Of sample: below 1 likely words are preferred, above 1 rare ones."""
     top_k: int = 0
-    """Sample among the k likeliest words; 0: among all."""
+    """Of sample: among how many of the likeliest words; 0: among all."""
     top_p: float = 1.0
-    """Sample among the likeliest words that together reach this probability."""
+    """Of sample: among the likeliest words that together have this probability."""
     candidates: int = 1
-    """Texts sampled for each one that is kept: the one that fits the latent best."""
+    """Of sample: texts drawn for each one that is kept, which is the one that fits the latent best."""
     pool: int | None = None
     """Where releases repeat: texts of each codeword, which its records share; null: by a rule; 0: none."""
 

@@ -37,11 +37,11 @@ class TokenizerConfig:
     kind: str = "word"
     """What a token is: word | bpe (parts of words, down to bytes, for any language)."""
     min_frequency: int = 2
-    """Rarer words and merges are left out."""
+    """Least number of times that a word or a merge occurs in the training text."""
     vocabulary_size: int = 10_000
-    """Tokens at most; the 256 bytes of kind=bpe are among them whatever it is."""
+    """Tokens at most; with kind=bpe the 256 bytes are always among them."""
     lowercase: bool = True
-    """Read and write lower case alone."""
+    """Read and write everything in lower case."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("word", "bpe"):

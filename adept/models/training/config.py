@@ -23,9 +23,9 @@ class ContentConfig:
     """What latents say of an utterance."""
 
     kind: str = "auto"
-    """What a latent says: none (what the decoder needs) | topics | auto: topics for learned_codebook and description."""
+    """What a latent says: none (what the decoder needs) | topics | auto (topics for learned_codebook and description)."""
     topics: int = 400
-    """Topics at most, and one for every eight public texts."""
+    """Topics at most; no more than one for every eight public texts."""
     lexicon: bool = False
     """Read unknown words as known ones, and let topics know what words mean: for text of many domains."""
 
@@ -43,7 +43,7 @@ class OptimiserConfig:
     learning_rate: float = 2e-3
     """Step size of the optimiser."""
     batch_size: int = 64
-    """Records in a step."""
+    """Records in one step of training."""
     weight_decay: float = 0.0
     """Weight decay of the optimiser."""
     gradient_clip: float = 1.0
@@ -65,7 +65,7 @@ class TrainingConfig(OptimiserConfig):
     epsilon: Any = None
     """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at budgets drawn between them)."""
     most: int | None = None
-    """Texts that topics and decoder learn from, the first ones; null: all."""
+    """Texts that topics and decoder learn from, the first so many; null: all."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 

@@ -59,7 +59,7 @@ def test_a_release_has_as_many_texts_as_a_codeword_however_many_are_asked_for(ad
     assert texts[:most] == texts[most:]
 
 
-def test_codewords_and_the_shelf_begin_with_the_examples(adapted: Loaded) -> None:
+def test_codewords_and_utterances_begin_with_the_examples(adapted: Loaded) -> None:
     """But for a few of them, which nothing was learned from."""
     model, _ = adapted
     assert model.codec is not None
