@@ -27,8 +27,10 @@ from adept.release.publication import STATEMENT, Publication
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.expectation import LEAST, Expectation, expectation
+from adept.rewriting.expectation import LEAST, expectation
+from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
+from adept.rewriting.unseen import unseen_line
 
 
 @dataclass
@@ -110,7 +112,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         accept_private_model=config.accept_private_model,
     )
     options = _options(config, budget, rewriter)
-    tell = _Once(expectation(rewriter, _public_texts(config)), rewriter.guarantee.epsilon)
+    tell = _Once(_expected(config, rewriter))
     if config.dry_run:
         place = config.statement
         statement = preview_file(rewriter, config.input, config.output, options=options, statement_path=place)
@@ -188,15 +190,24 @@ def _same(one: str, other: str) -> bool:
         return False
 
 
+def _expected(config: RewriteConfig, rewriter: Rewriter) -> list[str]:
+    """Return what to expect, in lines: of public texts, and of subjects that the packaged model has not read."""
+    expected = expectation(rewriter, _public_texts(config))
+    lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
+    if config.expect is None and is_packaged(config.model_dir) and (line := unseen_line(rewriter)):
+        lines.append(line)
+    return lines
+
+
 class _Once:
     """Says what to expect, worked out before the first release, as soon as nothing of the file is refused any more."""
 
-    def __init__(self, expected: Expectation | None, epsilon: float) -> None:
-        self._line = f"adept: at epsilon {words(epsilon)} {expected.line}\n" if expected else ""
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
 
     def __call__(self) -> None:
-        sys.stderr.write(self._line)
-        self._line = ""
+        sys.stderr.writelines(f"adept: {line}\n" for line in self._lines)
+        self._lines = []
 
 
 def _options(config: RewriteConfig, budget: Budget, rewriter: Rewriter) -> ReleaseOptions:

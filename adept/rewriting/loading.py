@@ -120,6 +120,11 @@ def packaged_directory() -> Path:
     return Path(__file__).parents[1] / "pretrained" / PACKAGED
 
 
+def is_packaged(directory: str | Path | None) -> bool:
+    """Whether a name stands for the model that comes with the package: none at all, or its own where no directory has it."""
+    return directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists())
+
+
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load a model and its tokenizer from a model directory or from the run directory around it.
 
@@ -132,9 +137,7 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
     Raises:
         ModelError: the directory is incomplete, damaged, or holds what ``adept train`` does not write.
     """
-    if directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists()):
-        directory = packaged_directory()
-    directory = Path(directory)
+    directory = packaged_directory() if directory is None or is_packaged(directory) else Path(directory)
     try:
         if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
             directory = directory / "model"
