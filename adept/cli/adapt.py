@@ -151,7 +151,7 @@ def main() -> int:
         result = run(config)
         rows = [
             ("from", result.training_data),
-            ("codewords", f"{result.codebooks[-1]}, at budgets that pay for so many"),
+            ("codewords", f"{result.codebooks[-1]}, fewer at small budgets"),
             ("seconds", f"{result.seconds:.0f}"),
             ("note", "the examples stand in the model, and in what it writes, word for word: no guarantee covers them"),
         ]
