@@ -202,6 +202,12 @@ def _claim(path: str) -> Path:
     return partial
 
 
+def cache_directory() -> Path:
+    """Return where things lie that a model's directory cannot take: ``~/.cache/adept``, or under ``$XDG_CACHE_HOME``."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    return (Path(given) if given else Path("~").expanduser() / ".cache") / "adept"
+
+
 def publish(partial: Path, final: Path) -> None:
     """Give a complete file its name, and the mode that the user's files have, on the disk before this returns.
 

@@ -21,19 +21,24 @@ the band's n numbers: as if it were 1/a times as likely. On real text a is about
 All of it is integers: both directions use the same intervals, to the last unit.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import shake_256
 from typing import NamedTuple
 
-from adept.models.language_model.intervals import BITS, Interval, PointReader, Span, narrowed
-from adept.models.language_model.mixture import LanguageModel, Reading
-from adept.models.language_model.vocabulary import END, UNKNOWN
+import numpy as np
+
+from adept.models.language_model.intervals import BITS, WHOLE, WIDTH, Span, narrowed
+from adept.models.language_model.mixture import LanguageModel
+from adept.models.language_model.next_word import spans, unread
+from adept.models.language_model.ngrams import Whole
+from adept.models.language_model.point_reading import Point, read_text
+from adept.models.language_model.vocabulary import MAX_WORDS, UNKNOWN_NUMBER
 
 TAIL = 512  # bits of a point beyond those of K, from which the model writes on
-NARROWEST = 1 << (2 * BITS)  # an interval narrower than this is not divided any more: the text ends
-MAX_WORDS = 40
+NARROWEST = 1 << (3 * BITS)  # an interval narrower than this is not divided any more: the text ends
 PLAIN = 1 << 12  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
-SPAN, SHARE, ATTEMPTS = 16, 4, 64  # widest to narrowest interval of a band; of numbers one in SHARE is for wider ones
+SPAN, SHARE, ATTEMPTS = 64, 4, 16  # widest to narrowest interval of a band; of numbers one in SHARE is for wider ones
 
 
 class Band(NamedTuple):
@@ -53,14 +58,21 @@ class ArithmeticCode:
     """
 
     def __init__(self, model: LanguageModel, size: int) -> None:
-        self.model, self.reading, self.size = model, Reading(model), size
-        self.precision = size.bit_length() + TAIL
-        self.bands = _bands(size, self.whole[1])
+        self.model, self.size = model, size
+        self.precision = -(-(size.bit_length() + TAIL) // 8) * 8
+        self.bands = _bands(size, self.line)
+        self._first = unread(model.tables)
+        spans(model.tables, self._first, np.zeros(0, dtype=np.int64))
 
     @property
-    def whole(self) -> Interval:
-        """The line, in units of 2^-precision."""
-        return 0, 1 << self.precision
+    def bits(self) -> float:
+        """What a text may cost that has a number."""
+        return math.log2(self.size) + math.log2(SPAN)
+
+    @property
+    def line(self) -> int:
+        """How long the line is, in units of 2^-precision."""
+        return 1 << self.precision
 
     def write(self, number: int) -> list[str]:
         """The words of a number's text, at most MAX_WORDS of them."""
@@ -70,49 +82,60 @@ class ArithmeticCode:
 
     def spread(self, count: int) -> Iterator[list[str]]:
         """What the model writes at ``count`` points that are spread over the line; of K <= PLAIN points, what K numbers write."""
-        line = Band(0, count, 0, self.whole[1])
+        line = Band(0, count, 0, self.line)
         return (self.text_at(self._point(line, place, 0))[0] for place in range(count))
 
-    def text_at(self, point: int, narrow: int = 0) -> tuple[list[str], int]:
-        """The words of a point's text and the width of its interval; where that would be below ``narrow``, the text ends before."""
-        reader = PointReader(self.whole, point, max(narrow, NARROWEST))
-        words: list[str] = []
-        history = self.reading.start
-        while len(words) < MAX_WORDS:
-            symbol, span = self.reading.find(history, reader.place())
-            reader.narrow_to(span)
-            word = self.model.vocabulary.words[symbol]
-            if word == END or reader.ended:
-                break
-            spelled = self.model.spelling.read(reader) if word == UNKNOWN else word
-            words += [spelled] if spelled else []  # no word without letters
-            history = self.reading.after(history, symbol)
-        return words, reader.interval[1]
+    def text_at(self, point: int) -> tuple[list[str], int]:
+        """The words of a point's text and the width of its interval."""
+        (numbers, spelled), width = self.read(point, NARROWEST)
+        model = self.model
+        words = [
+            model.spelling.word(letters) if number == UNKNOWN_NUMBER else model.vocabulary.words[number]
+            for number, letters in zip(numbers.tolist(), spelled.tolist(), strict=True)
+        ]
+        return [word for word in words if word], width  # no word without letters
+
+    def read(self, point: int, narrow: int) -> tuple[tuple[Whole, Whole], int]:
+        """Read the words at a point, as numbers, and the width of their interval; where that is below ``narrow``, the text ends."""
+        state = np.array([point >> (self.precision - WIDTH), WHOLE.width, WHOLE.depth])
+        bits = np.frombuffer(point.to_bytes(self.precision // 8, "big"), dtype=np.uint8)
+        reader = Point(bits, state, *self._depth_and_width(narrow))
+        words = read_text(self.model.tables, self.model.spelling.tables, reader, self._first, MAX_WORDS)
+        _, width, depth = state.tolist()
+        return words, width << self.precision >> (WIDTH + depth)
+
+    def _depth_and_width(self, width: int) -> tuple[int, int]:
+        """The width of an interval in units of 2^-precision as that of an ``Interval``, rounded up."""
+        more = WIDTH - (width - 1).bit_length()
+        return self.precision - WIDTH + more, -((-width << WIDTH) >> (WIDTH - more))
 
     def spans(self, words: Sequence[str]) -> Iterator[Span]:
         """The shares of a text's words, of the spelling of unknown ones and of its end; an empty share for what cannot be spelled.
 
         The longest texts need no end.
         """
-        history, vocabulary = self.reading.start, self.model.vocabulary
-        for word, symbol in list(zip([*words, END], vocabulary.encode(words), strict=True))[:MAX_WORDS]:
-            yield self.reading.span(history, symbol)
-            if vocabulary.words[symbol] == UNKNOWN:
+        numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
+        shares = spans(self.model.tables, unread(self.model.tables), np.array(numbers)).tolist()
+        for number, (low, high), word in zip(numbers, shares, [*words, ""], strict=False):
+            yield low, high
+            if number == UNKNOWN_NUMBER:
                 yield from self.model.spelling.spans(word) or [(0, 0)]
-            history = self.reading.after(history, symbol)
 
     def number(self, spans: Iterable[Span]) -> int | None:
         """A number whose text has these shares; None if there is none."""
-        interval = self.whole
+        interval, narrow = WHOLE, self._depth_and_width(max(NARROWEST, self.bands[0].narrow))
         for span in spans:
-            interval = narrowed(interval, span)
-            if interval[1] < max(NARROWEST, self.bands[0].narrow):
+            if span[0] == span[1]:
                 return None
-        band = next((band for band in self.bands if band.narrow <= interval[1] < band.wide), None)
-        return None if band is None else self._number_in(band, interval)
+            interval = narrowed(interval, span)
+            if (interval.depth, -interval.width) > (narrow[0], -narrow[1]):
+                return None
+        scale = self.precision - WIDTH - interval.depth
+        low, width = interval.low << scale, interval.width << scale
+        band = next((band for band in self.bands if band.narrow <= width < band.wide), None)
+        return None if band is None else self._number_in(band, low, low + width)
 
-    def _number_in(self, band: Band, interval: Interval) -> int | None:
-        low, high = interval[0], interval[0] + interval[1]
+    def _number_in(self, band: Band, low: int, high: int) -> int | None:
         first, last = low * band.size >> self.precision, (high - 1) * band.size >> self.precision
         cells = dict.fromkeys((min(first + 1, last), first, last))
         for attempt in range(ATTEMPTS):
@@ -124,7 +147,7 @@ class ArithmeticCode:
     def _attempt(self, band: Band, place: int) -> int:
         """The first attempt at which a number of a band has a text of that band; the first of all if there is none."""
         for attempt in range(ATTEMPTS):
-            width = self.text_at(self._point(band, place, attempt), band.narrow)[1]
+            width = self.read(self._point(band, place, attempt), max(band.narrow, NARROWEST))[1]
             if band.narrow <= width < band.wide:
                 return attempt
         return 0

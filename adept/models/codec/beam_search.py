@@ -4,30 +4,33 @@ Word by word, the record's next word is kept or left out, and before a word that
 word left out adds its weight to the distance, an inserted word a part of its weight, and every word that is kept or inserted
 costs the bits that the model asks for it. Every text found is a complete text of the model's language, since it is closed by an
 end that is paid for. The beam keeps, for every number of bits, the few texts nearest to the record that cost no more.
+
+The steps are machine code, and nothing is remembered from one record to the next.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from adept.models.language_model.intervals import BITS, Span
-from adept.models.language_model.mixture import LanguageModel, Reading
-from adept.models.language_model.ngrams import Context
-from adept.models.language_model.vocabulary import END, UNKNOWN
+import numpy as np
+
+from adept.models.language_model.compiled import compiled
+from adept.models.language_model.intervals import BITS
+from adept.models.language_model.mixture import SEEN, LanguageModel, ModelTables
+from adept.models.language_model.next_word import Next, copied, look, read, span, unread
+from adept.models.language_model.ngrams import LIKELIEST, Whole
+from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
 
 UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
 KEPT = 2, 4  # texts kept for each whole number of bits, below MANY_BITS and above
 MANY_BITS = 26.0
-INSERTED = 1  # likely words that are tried before each word of the record
+ANYWHERE = 1 << 40  # further away than any text
+UNPAYABLE = 1 << 20  # UNITs: more than any budget
+
+COST, DISTANCE, WINDOW, TEXT, WORD, INSERTED, COLUMNS = 0, 1, 2, 2 + SEEN, 3 + SEEN, 4 + SEEN, 5 + SEEN
+NONE = -1
 
 Weigh = Callable[[str], int]
-
-
-class Step(NamedTuple):
-    """Saying one word after a history: what it costs in UNITs, and the history afterwards."""
-
-    cost: int
-    history: Context
 
 
 class Found(NamedTuple):
@@ -38,20 +41,8 @@ class Found(NamedTuple):
     words: tuple[str, ...]
 
 
-class _State(NamedTuple):
-    cost: int
-    distance: int
-    history: Context
-    last: "_Last | None"  # the last word, and through it those before
-
-
-class _Last(NamedTuple):
-    before: "_Last | None"
-    word: str
-
-
 class BeamSearch:
-    """Searches texts near to one record; the steps that it remembers are as secret as the record, and end with it.
+    """Searches texts near to records.
 
     Args:
         model: says what is likely; the search is quick with one that reads the last words alone.
@@ -60,96 +51,194 @@ class BeamSearch:
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh) -> None:
-        self.model, self.weigh, self.weigh_added = model, weigh, weigh_added
-        self.reading = Reading(model)
-        self._steps: dict[tuple[Context, str], Step | None] = {}
-        self._likely: dict[Context, list[str]] = {}
+        self.model, self.weigh = model, weigh
+        self._room = unread(model.tables)
+        self._added = np.array([*map(weigh_added, model.vocabulary.words)])
 
-    def near(self, words: Sequence[str], *, bits: float, within: float = math.inf) -> list[Found]:
+    def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
         """Texts of at most ``bits`` bits nearer to a record than ``within``, by distance and then by cost."""
-        most, kept = int(bits * UNIT), KEPT[bits >= MANY_BITS]
-        beam = [_State(0, 0, self.reading.start, None)]
-        for word in words:
-            left_out = self.weigh(word)
-            skipped = (state._replace(distance=state.distance + left_out) for state in beam)
-            longer = self._extended(beam, word, most)
-            beam = _pruned([state for state in (*skipped, *longer) if state.distance < within], most, kept)
-        closed = [state for state in self._extended(beam, END, most) if state.distance < within]
-        return [_found(state) for state in sorted(closed, key=lambda state: (state.distance, state.cost))]
+        vocabulary, kept = self.model.vocabulary, KEPT[bits >= MANY_BITS]
+        numbers = np.array(vocabulary.encode(words))
+        spelled = np.array([*map(self._spelling_cost, words, numbers.tolist()), 0])
+        left_out = np.array([*map(self.weigh, words), 0])
+        beam, texts = _search(
+            self.model.tables, self._room, numbers, spelled, left_out, self._added, int(bits * UNIT), within, kept
+        )
+        for distance, cost, text in beam[:, [DISTANCE, COST, TEXT]].tolist():
+            yield Found(distance, cost, tuple(_words_of(texts, text, words, vocabulary.words)))
 
-    def _extended(self, beam: list[_State], word: str, most: int) -> Iterator[_State]:
-        """The states after one more word of the record, appended at once or after an inserted one."""
-        for state in beam:
-            inserted = (
-                self._appended(state, likely, self.weigh_added(likely), most)
-                for likely in self._likely_words(state.history)
-            )
-            for before in (state, *inserted):
-                if before and (longer := self._appended(before, word, 0, most)):
-                    yield longer
-
-    def _appended(self, state: _State, word: str, distance: int, most: int) -> _State | None:
-        """The state after one more word; None if it costs too much, or cannot be written at all."""
-        step = self._step(state.history, word)
-        if step is None or state.cost + step.cost > most:
-            return None
-        last = _Last(state.last, word)
-        return _State(state.cost + step.cost, state.distance + distance, step.history, last)
-
-    def _step(self, history: Context, word: str) -> Step | None:
-        key = history, word
-        if key not in self._steps:
-            self._steps[key] = self._make_step(history, word)
-        return self._steps[key]
-
-    def _make_step(self, history: Context, word: str) -> Step | None:
-        vocabulary = self.model.vocabulary
-        number = vocabulary.numbers.get(word, vocabulary.numbers[UNKNOWN])
-        spans = [self.reading.span(history, number)]
-        if vocabulary.words[number] == UNKNOWN:
-            spelled = self.model.spelling.spans(word) if self.model.spells else None
-            if spelled is None:
-                return None
-            spans += spelled
-        return Step(sum(map(_cost, spans)), self.reading.after(history, number))
-
-    def _likely_words(self, history: Context) -> list[str]:
-        if history not in self._likely:
-            words = [self.model.vocabulary.words[number] for number in self.reading.likely(history, INSERTED + 2)]
-            self._likely[history] = [word for word in words if word not in (END, UNKNOWN)][:INSERTED]
-        return self._likely[history]
+    def _spelling_cost(self, word: str, number: int) -> int:
+        """What the letters of a word cost that the vocabulary lacks."""
+        if number != UNKNOWN_NUMBER:
+            return 0
+        spans = self.model.spelling.spans(word) if self.model.spells else None
+        return UNPAYABLE if spans is None else sum(_cost(high - low) for low, high in spans)
 
 
-def _cost(span: Span) -> int:
-    return round(UNIT * (BITS - math.log2(span[1] - span[0])))
-
-
-def _found(state: _State) -> Found:
-    """The text of a closed state: its words without the end."""
+def _words_of(texts: Whole, text: int, record: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
+    """The words of a text, without its end."""
     words: list[str] = []
-    last = state.last
-    while last:
-        words.append(last.word)
-        last = last.before
-    return Found(state.distance, state.cost, tuple(words[:0:-1]))
+    while text != NONE:
+        text, place, inserted = texts[text].tolist()
+        words += [record[place]] if place < len(record) else []
+        words += [vocabulary[inserted]] if inserted != NONE else []
+    return words[::-1]
 
 
-def _pruned(states: list[_State], most: int, kept: int) -> list[_State]:
-    """For each whole number of bits the ``kept`` nearest texts that cost no more; of two with one history, the nearer."""
-    best: dict[tuple[Context, int], _State] = {}
-    for state in states:
-        key = state.history, state.cost // UNIT
-        known = best.get(key)
-        if known is None or (state.distance, state.cost) < (known.distance, known.cost):
-            best[key] = state
-    counts = [0] * (most // UNIT + 1)
-    left = []
-    for state in sorted(best.values(), key=lambda state: (state.distance, state.cost)):
-        bucket = state.cost // UNIT
-        if counts[bucket] < kept:
-            left.append(state)
-            for place in range(bucket, len(counts)):
-                counts[place] += 1
-                if counts[place] > kept:
-                    break  # and so are all that cost more
-    return left
+@compiled
+def _search(
+    tables: ModelTables,
+    room: Next,
+    numbers: Whole,
+    spelled: Whole,
+    left_out: Whole,
+    added: Whole,
+    most: int,
+    within: int,
+    kept: int,
+) -> tuple[Whole, Whole]:
+    """The states of closed texts, and all texts: to each the text before its last word, that word's place, and what is inserted.
+
+    Args:
+        tables: the model.
+        room: for the distributions of next words; it is copied.
+        numbers: the record's words and an end (L,).
+        spelled: what their letters cost, in UNITs (L,).
+        left_out: what leaving each of them out adds to the distance (L,).
+        added: what each word of the vocabulary adds that is inserted (V,).
+        most: UNITs that a text may cost.
+        within: distance that a text must not reach.
+        kept: texts for each whole number of bits.
+    """
+    after, buckets = copied(room), most // UNIT + 1
+    beam = np.zeros((1, COLUMNS), np.int64)
+    beam[0, WINDOW:TEXT], beam[0, TEXT] = len(tables.class_of) - 1, NONE
+    texts, written = np.empty(((len(numbers) + 1) * kept * buckets, 3), np.int64), 0
+    for place in range(len(numbers)):
+        last = place == len(numbers) - 1
+        steps = _steps(tables, after, beam, numbers[place])
+        states = _extended(beam, steps, numbers[place], spelled[place], added, most)
+        if not last:
+            skipped = beam.copy()
+            skipped[:, DISTANCE] += left_out[place]
+            skipped[:, WORD] = NONE
+            states = np.concatenate((skipped, states))
+        states = states[states[:, DISTANCE] < within]
+        if not len(states):
+            return states, texts
+        states = states[np.argsort(states[:, DISTANCE] * UNPAYABLE + states[:, COST], kind="mergesort")]
+        beam = states if last else states[_kept(states, buckets, kept)]
+        for row in range(len(beam)):
+            if beam[row, WORD] != NONE:
+                texts[written] = beam[row, TEXT], place, beam[row, INSERTED]
+                beam[row, TEXT] = written
+                written += 1
+    return beam, texts
+
+
+@compiled
+def _extended(beam: Whole, steps: Whole, word: int, spelled: int, added: Whole, most: int) -> Whole:
+    """The states after one more word of the record, appended at once or after an inserted one."""
+    states, count = np.empty((2 * len(beam), COLUMNS), np.int64), 0
+    for row in range(len(beam)):
+        own, likely, first, second = steps[row]
+        for inserted, cost in ((NONE, own), (likely, first + second)):
+            if beam[row, COST] + spelled + cost > most:
+                continue
+            state = states[count]
+            state[:] = beam[row]
+            state[COST] += spelled + cost
+            if inserted != NONE:
+                state[DISTANCE] += added[inserted]
+                _append(state, inserted)
+            _append(state, word)
+            state[WORD], state[INSERTED] = word, inserted
+            count += 1
+    return states[:count]
+
+
+@compiled
+def _steps(tables: ModelTables, after: Next, beam: Whole, word: int) -> Whole:
+    """For each state (B, 4): what a word costs, the word to insert, what that costs, and what the word costs after it."""
+    steps = np.empty((len(beam), 4), np.int64)
+    for row in range(len(beam)):
+        twin = _twin(beam, row)
+        if twin < row:
+            steps[row] = steps[twin]
+            continue
+        after.window[:] = beam[row, WINDOW:TEXT]
+        look(tables, after)
+        likely = _likeliest(tables, after)
+        steps[row] = _cost_of(tables, after, word), likely, UNPAYABLE, 0
+        if likely != NONE:
+            steps[row, 2] = _cost_of(tables, after, likely)
+            read(tables, after, likely)
+            steps[row, 3] = _cost_of(tables, after, word)
+    return steps
+
+
+@compiled
+def _twin(beam: Whole, row: int) -> int:
+    """The first state with the last words of this one."""
+    for other in range(row):
+        if _same(beam[other], beam[row]):
+            return other
+    return row
+
+
+@compiled
+def _kept(states: Whole, buckets: int, kept: int) -> Whole:
+    """For each whole number of bits the first ``kept`` states that cost no more; of two with the same last words, the first."""
+    counts, chosen, count = np.zeros(buckets, np.int64), np.empty(len(states), np.int64), 0
+    for row in range(len(states)):
+        bucket = states[row, COST] // UNIT
+        if counts[bucket] >= kept:
+            continue
+        twin = False
+        for other in chosen[:count]:
+            if states[other, COST] // UNIT == bucket and _same(states[other], states[row]):
+                twin = True
+                break
+        if twin:
+            continue
+        chosen[count] = row
+        count += 1
+        for dearer in range(bucket, buckets):
+            counts[dearer] += 1
+            if counts[dearer] > kept:
+                break  # and so are all that cost more
+    return chosen[:count]
+
+
+@compiled
+def _same(one: Whole, other: Whole) -> bool:
+    """Whether two states have the same last words."""
+    return bool((one[WINDOW:TEXT] == other[WINDOW:TEXT]).all())
+
+
+@compiled
+def _append(state: Whole, word: int) -> None:
+    """Append a word to the last ones of a state."""
+    for place in range(WINDOW, TEXT - 1):
+        state[place] = state[place + 1]
+    state[TEXT - 1] = word
+
+
+@compiled
+def _likeliest(tables: ModelTables, after: Next) -> int:
+    """The word most often seen after a window, in its longest known end; NONE where there was none."""
+    known = after.contexts[0, -1]
+    word = tables.words.contexts[after.contexts[0, known - 1] if known else -1, LIKELIEST]
+    return word if word < len(tables.in_class) else NONE
+
+
+@compiled
+def _cost_of(tables: ModelTables, after: Next, word: int) -> int:
+    low, high = span(tables, after, word)
+    return _cost(high - low)
+
+
+@compiled
+def _cost(share: int) -> int:
+    """The bits of a share out of ONE, in UNITs."""
+    return round(UNIT * (BITS - math.log2(share)))

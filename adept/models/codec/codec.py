@@ -16,31 +16,29 @@ values, a large one its very words.
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 
-The time of a record does not depend on other records either: caches end with the record, or with the released numbers that are
-written together, and every table is made before the first record is read. A cache that lived longer would make a repeated record
-three times as fast, and a number ten times that a record was described as: time would show the true description.
+The time of a record does not depend on other records either: nothing is remembered from one record or number to the next, and all
+tables and machine code are made before the first record is read. What a cache remembers would make a repeated record faster, and a
+number that a record was described as: time would show the true description.
 """
 
-import math
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adept.errors import ConfigurationError, ModelError
-from adept.models.codec.arithmetic_code import MAX_WORDS, SPAN, ArithmeticCode
-from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.inverted_file import grouped
 from adept.models.codec.meaning import MeaningIndex, Meanings
 from adept.models.codec.nearest_text import ADDED, LARGEST_LISTED, ListedTexts, NearestTextIndex, Words, WordWeights
 from adept.models.language_model.mixture import LanguageModel
+from adept.models.language_model.vocabulary import MAX_WORDS
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import PUNCTUATION
 
@@ -49,12 +47,15 @@ LISTED = 1 << 24  # numbers from which on a list wins little and costs time
 MANY, MANY_SENTENCES = 2, 64  # times as many numbers as whole texts, and as sentences, make a search worth while
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
-CHANCE = math.log2(SPAN)  # bits beyond those of K at which a text may still have a number
 SAVED = 4.0  # bits that the network may save a text, which the search does not count
 TRIES = 50  # texts found by the search whose number is looked for
 FIRST, SPOKEN = 1 << 14, range(4, 17)  # sentences that are utterances, not listed, and how many words these have
 HOLDERS = 3  # sentences that hold a word of any of them
 MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
+
+if TYPE_CHECKING:  # machine code, slow to import, and needed by large K alone
+    from adept.models.codec.arithmetic_code import ArithmeticCode
+    from adept.models.codec.beam_search import BeamSearch
 
 MARKS = re.compile(f"({PUNCTUATION})")
 
@@ -213,7 +214,7 @@ class Codec:
         """The number of a text that is nearer to a record than that at a place, its ``distance`` away; None if there is none."""
         if not sized.searches or tuple(sized.index[place]) == record:
             return None
-        code = sized.code()
+        code = sized.code
         for words in chain([record], self._near(record, sized, distance)):
             number = code.number(code.spans(words))
             if number is not None:
@@ -222,14 +223,9 @@ class Codec:
 
     def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
         """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
-        bits = math.log2(sized.coded) + CHANCE + SAVED * bool(sized.model.lstm)
-        found = self.search(sized.model).near(record, bits=bits, within=distance)
+        bits = sized.code.bits + SAVED * bool(sized.model.lstm)
+        found = sized.search.near(record, bits=bits, within=distance)
         yield from islice(sized.index.nearer(record, (text.words for text in found), distance), TRIES)
-
-    def search(self, model: LanguageModel) -> BeamSearch:
-        """A search for texts near to one record."""
-        left_out, put_in = (partial(_times, self.weigh, factor) for factor in reversed(ADDED))
-        return BeamSearch(model.without_network(), weigh=left_out, weigh_added=put_in)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
@@ -243,8 +239,7 @@ class Codec:
                 raise ConfigurationError(
                     f"descriptions must be integers from 0 to {size - 1}, got another value in record {row}"
                 )
-        code = sized.code()  # shared by numbers that are all released
-        return [text_of(sized.write(number, code)) for number in descriptions]
+        return [text_of(sized.write(number)) for number in descriptions]
 
     def _sized(self, size: int) -> "_Sized":
         if size < 2:
@@ -277,35 +272,56 @@ class _Sized:
         )
         many = MANY_SENTENCES if codec.lexicon else MANY
         self.searches = size > self.first * (many if len(self.listed) else 1)
+        self.weigh = codec.weigh
         if size > self.first:
-            self.model.prepare()
+            self._prepare()
         if not self.first:
             self._find_candidates(codec.weigh, size)
 
-    def code(self) -> ArithmeticCode:
-        """The code of the numbers behind the first ones, for one record or for released numbers."""
+    @cached_property
+    def code(self) -> "ArithmeticCode":
+        """The code of the numbers behind the first ones."""
+        from adept.models.codec.arithmetic_code import ArithmeticCode
+
         return ArithmeticCode(self.model, self.coded)
+
+    @cached_property
+    def search(self) -> "BeamSearch":
+        """The search for texts near to a record."""
+        from adept.models.codec.beam_search import BeamSearch
+
+        left_out, put_in = (partial(_times, self.weigh, factor) for factor in reversed(ADDED))
+        return BeamSearch(self.model.without_network(), weigh=left_out, weigh_added=put_in)
+
+    def _prepare(self) -> None:
+        """Make every table and all machine code that a record or a number may need."""
+        from adept.models.language_model.compiled import making
+
+        with making():
+            words = self.code.write(self.coded // 2)
+            if self.searches:
+                self.code.number(self.code.spans([*words, self.model.spelling.alphabet]))
+                next(self.search.near(words, bits=self.code.bits), None)
 
     def _find_candidates(self, weigh: WordWeights, size: int) -> None:
         """Index the texts of some numbers, where there are no utterances."""
         pool = self._affordable(min(POOL, size))
         self.searches = size > pool
         written: dict[int, Words] = {}
-        code = self.code()
-        for place, words in enumerate(code.spread(pool)):
-            number = place if pool == size else code.number(code.spans(words))
+        for place, words in enumerate(self.code.spread(pool)):
+            number = place if pool == size else self.code.number(self.code.spans(words))
             if number is not None:
                 written[number] = tuple(words)
-        written = written or {0: tuple(self.write(0, code))}
+        written = written or {0: tuple(self.write(0))}
         self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
     def _affordable(self, pool: int) -> int:
         """As many candidates as can be written in some seconds, by the length of a few: a codec's texts need not be short."""
-        letters = sum(A_WORD + len(word) for words in self.code().spread(PROBES) for word in words)
+        letters = sum(A_WORD + len(word) for words in self.code.spread(PROBES) for word in words)
         return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
 
-    def write(self, number: int, code: ArithmeticCode) -> Sequence[str]:
-        return self.index[number] if number < self.first else code.write(number - self.first)
+    def write(self, number: int) -> Sequence[str]:
+        return self.index[number] if number < self.first else self.code.write(number - self.first)
 
 
 def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:

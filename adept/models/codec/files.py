@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 
 from adept.errors import ModelError
-from adept.models.codec.arithmetic_code import MAX_WORDS
 from adept.models.codec.codec import Codec, Unlearned
 from adept.models.codec.nearest_text import ListedTexts, WordWeights
 from adept.models.language_model.mixture import CLASS_ORDER, ORDER, LanguageModel
 from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
 from adept.models.language_model.unknown_words import LETTER_ORDER, UnknownWords
-from adept.models.language_model.vocabulary import END, UNKNOWN, Vocabulary
+from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
 from adept.models.language_model.word_lstm import WordLstm, shapes
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE

@@ -10,7 +10,6 @@ writes its own texts, and its statement has the digest of the codec that did.)
 All of this comes before any record is read, and depends on public text alone.
 """
 
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
-from adept.data.files import publish
+from adept.data.files import cache_directory, publish
 from adept.errors import DataError, ModelError
 from adept.models.codec.codec import Codec, Report
 from adept.models.codec.files import codec_sha256, load_learned, save_learned
@@ -41,12 +40,6 @@ def complete(codec: Codec) -> Codec:
         learned = codec.learned(report)
     kept = next((path for path in paths if _keep(learned, path)), None)
     return _found(codec, kept) if kept else learned
-
-
-def cache_directory() -> Path:
-    """Return where things lie that a model's directory cannot take: ``~/.cache/adept``, or under ``$XDG_CACHE_HOME``."""
-    given = os.environ.get("XDG_CACHE_HOME")
-    return (Path(given) if given else Path("~").expanduser() / ".cache") / "adept"
 
 
 def _exists(path: Path) -> bool:

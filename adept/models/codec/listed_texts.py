@@ -19,11 +19,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.models.codec.arithmetic_code import MAX_WORDS
 from adept.models.language_model.intervals import ONE
 from adept.models.language_model.mixture import CLASS_ORDER, ORDER, SEEN, LanguageModel
-from adept.models.language_model.ngrams import Context, Ngrams
-from adept.models.language_model.vocabulary import END, UNKNOWN
+from adept.models.language_model.next_word import know_ends
+from adept.models.language_model.ngrams import REST, START, SUM, SYMBOL, Ngrams
+from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN
 from adept.models.language_model.word_lstm import STATES, UNIT
 
 FIRST_BITS, STEP = 14.0, 3.0  # what texts may cost at first, and by how much that grows until many were found
@@ -34,7 +34,7 @@ MOST_READ = 1 << 22  # prefixes that are read in all: text of another kind must 
 ENTRIES = 1 << 19  # of a table of prefixes and words that is made at once
 
 
-Branch = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
+Followers = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
 
 
 class Prefixes(NamedTuple):
@@ -221,26 +221,28 @@ class _DenseNgrams:
     """The distributions of an n-gram model after many contexts at once."""
 
     def __init__(self, ngrams: Ngrams, order: int) -> None:
-        self.ngrams, self.order = ngrams, order
-        self.alone = np.diff(np.array(ngrams.alone)).astype(np.float32) / np.float32(ONE)
-        self._known: dict[Context, Branch] = {}
+        self.tables, self.order = ngrams.tables, order
+        self.alone = np.diff(self.tables.alone).astype(np.float32) / np.float32(ONE)
+        self._known: dict[int, Followers] = {}
 
     def __call__(self, contexts: Tensor) -> Tensor:
         """The distributions (B, V) after contexts (B, n - 1)."""
         different, index = torch.unique(contexts, dim=0, return_inverse=True)
-        table = np.tile(self.alone, (len(different), 1))
-        for row, context in zip(table, map(tuple, different.tolist()), strict=True):
-            for length in range(1, len(self.ngrams.branches(context))):
-                symbols, shares, rest = self._branch(context, length)
+        table, known = np.tile(self.alone, (len(different), 1)), np.zeros(self.order, dtype=np.int64)
+        for row, context in zip(table, different.numpy(), strict=True):
+            know_ends(self.tables, context, known)
+            for end in known[: known[-1]].tolist():
+                symbols, shares, rest = self._followers(end)
                 row *= rest
                 row[symbols] += shares
         return torch.from_numpy(table)[index]
 
-    def _branch(self, context: Context, length: int) -> Branch:
-        """What followed the last ``length`` symbols of a context: symbols, their shares, and what is left for the shorter ones."""
-        key = context[len(context) - length :]
-        if key not in self._known:
-            branch = self.ngrams.branches(context)[length]
-            symbols, counts = np.array(branch.following()).T
-            self._known[key] = symbols, (counts / branch.total).astype(np.float32), branch.rest / branch.total
-        return self._known[key]
+    def _followers(self, context: int) -> Followers:
+        """What followed a context: symbols, their shares, and what is left for the shorter ones."""
+        if context not in self._known:
+            (begin, end), rest = self.tables.contexts[context : context + 2, START], self.tables.contexts[context, REST]
+            counts = np.diff(self.tables.followers[begin : end + 1, SUM])
+            total = counts.sum() + rest
+            symbols = self.tables.followers[begin:end, SYMBOL]
+            self._known[context] = symbols, (counts / total).astype(np.float32), float(rest / total)
+        return self._known[context]

@@ -9,23 +9,46 @@ where the training text is public. Words are numbered class by class, so that a 
 Everything is integers. A share is an interval [low, high) inside [0, ONE), never empty.
 """
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from adept.models.language_model.intervals import BITS, ONE, Span
-from adept.models.language_model.ngrams import Context, Ngrams
+import numpy as np
+
+from adept.models.language_model.intervals import ONE
+from adept.models.language_model.ngrams import Ngrams, NgramTables, Whole, in_few_bits
 from adept.models.language_model.unknown_words import UnknownWords
 from adept.models.language_model.vocabulary import LEAST_SEEN, Vocabulary, in_texts
-from adept.models.language_model.word_lstm import State, WordLstm
+from adept.models.language_model.word_lstm import NO_NETWORK, NetworkTables, WordLstm
 
 ORDER, CLASS_ORDER = 4, 5
 SEEN = max(ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
 SHARES_WITHOUT = (ONE - 3 * ONE // 10, 3 * ONE // 10, 0)  # of words, classes and the network in the mixture
 SHARES = (ONE - ONE // 2 - 3 * ONE // 20, 3 * ONE // 20, ONE // 2)
-MEMORY = 2_000  # histories that a reading remembers, and as many that were asked for before them: it only saves time
+
+
+class ModelTables(NamedTuple):
+    """A model in arrays, as ``adept.models.language_model.next_word`` reads it: of V words in C classes.
+
+    Attributes:
+        class_of: the class of each word, and C for what is before a text (V + 1,).
+        first: the first word of each class, and V (C + 1,).
+        largest_class: how many words it has.
+        in_class: how often the words of its class before each word were said, out of ONE (V,).
+        shares: of words, classes and the network in the mixture.
+        spells: whether texts may have words outside the vocabulary.
+    """
+
+    words: NgramTables
+    classes: NgramTables
+    network: NetworkTables
+    class_of: Whole
+    first: Whole
+    largest_class: int
+    in_class: Whole
+    shares: tuple[int, int, int]
+    spells: bool
 
 
 class LanguageModel:
@@ -104,137 +127,23 @@ class LanguageModel:
         parts = (self.vocabulary, self.words, self.classes, self.spelling, self.lstm)
         return partial(LanguageModel, spells=self.spells), parts
 
-    def prepare(self) -> None:
-        """Make every table that is otherwise made when a text first needs it."""
-        for part in (self.vocabulary, self.words, self.classes, self.spelling, self.spelling.letters):
-            for name, attribute in vars(type(part)).items():
-                if isinstance(attribute, cached_property):
-                    getattr(part, name)
-        if self.lstm:
-            self.lstm.class_edges(self.lstm.start())  # the curves
-
-
-class Reading:
-    """Texts read word by word under a model: the candidates of one record, or the texts of released numbers.
-
-    It remembers the prefixes that it met, and the model remembers nothing, so that the time of a record does not depend on other
-    records, nor that of a release on whether it is what its record was described as.
-    """
-
-    def __init__(self, model: LanguageModel) -> None:
-        self.model = model
-        self._found: dict[Context, _Next] = {}
-        self._before: dict[Context, _Next] = {}  # what was found before those
-
-    @property
-    def start(self) -> Context:
-        """The history before the first word: as many numbers as n-grams look at."""
-        return (len(self.model.vocabulary.words),) * SEEN
-
-    def after(self, history: Context, number: int) -> Context:
-        """The history after one more word: all words before, or the last ones if no network reads them."""
-        return (*history, number) if self.model.lstm else (*history[1:], number)
-
-    def span(self, history: Context, number: int) -> Span:
-        """The share of texts with this history that go on with a word."""
-        return self._next(history).span(number)
-
-    def find(self, history: Context, point: int) -> tuple[int, Span]:
-        """The word whose share holds a point of [0, ONE), and its share."""
-        return self._next(history).find(point)
-
-    def likely(self, history: Context, count: int) -> list[int]:
-        """Words that are likely after a history."""
-        return self.model.words.likely(history[1 - ORDER :], count)
-
-    def _next(self, history: Context) -> "_Next":
-        found = self._found.get(history)
-        if found is None:
-            found = self._before.get(history) or self._made(history)
-            if len(self._found) >= MEMORY:
-                self._before, self._found = self._found, {}
-            self._found[history] = found
-        return found
-
-    def _made(self, history: Context) -> "_Next":
-        lstm = self.model.lstm
-        return _Next(self.model, history[-SEEN:], self._read(lstm, history) if lstm else None)
-
-    def _read(self, lstm: WordLstm, history: Context) -> State:
-        """The network's state after a history."""
-        if len(history) == SEEN:
-            return lstm.start()
-        return lstm.read(self._next(history[:-1]).state or self._read(lstm, history[:-1]), history[-1])
-
-
-class _Next:
-    """The next word's distribution after one history, given by its last words and the network's state."""
-
-    def __init__(self, model: LanguageModel, history: Context, state: State | None) -> None:
-        vocabulary, outside = model.vocabulary, len(model.vocabulary.words)
-        around = (model.classes.size if number == outside else vocabulary.classes[number] for number in history)
-        self.model, self.vocabulary, self.state = model, vocabulary, state
-        self.words, self.classes = model.words.branches(history[1 - ORDER :]), model.classes.branches(tuple(around))
-        self._begins: dict[int, int] = {}
-
-    def span(self, number: int) -> Span:
-        """A word's share."""
-        edge = self._edges_of(self.vocabulary.classes[number])
-        return edge(number), edge(number + 1)
-
-    def find(self, point: int) -> tuple[int, Span]:
-        """The word whose share holds a point: first its class, then the word."""
-        first = self.vocabulary.first
-        own = bisect_right(range(len(first) - 1), point, key=self._begin) - 1
-        edge = self._edges_of(own)
-        number = bisect_right(range(first[own], first[own + 1]), point, key=edge) - 1 + first[own]
-        return number, (edge(number), edge(number + 1))
-
-    def _begin(self, own: int) -> int:
-        """The distribution function at the first word of a class."""
-        found = self._begins.get(own)
-        if found is None:
-            found = self._begins[own] = self._edge(self.vocabulary.first[own], *self._class_edges(own))
-        return found
-
-    def _edges_of(self, own: int) -> Callable[[int], int]:
-        """The distribution function at the words of a class and at the first word of the next."""
-        sums, first, last = self.vocabulary.sums, *self.vocabulary.first[own : own + 2]
-        (low, read_low), (high, read_high) = self._class_edges(own), self._class_edges(own + 1)
-        count, width, read_width = sums[last] - sums[first], high - low, read_high - read_low
-        inside = self.model.lstm.word_edges(self.state, own) if self.model.lstm and self.state else None
-
-        def edge(word: int) -> int:
-            read = read_low + (read_width * inside[word - first] >> BITS) if inside else 0
-            return self._edge(word, low + width * (sums[word] - sums[first]) // count, read)
-
-        return edge
-
-    def _class_edges(self, own: int) -> tuple[int, int]:
-        """Where a class begins, by n-grams of classes and by the network."""
-        return self.model.classes.below(self.classes, own), self._read[own]
-
     @cached_property
-    def _read(self) -> list[int]:
-        """The network's distribution function of classes; zeros where there is none."""
-        if self.model.lstm and self.state:
-            return self.model.lstm.class_edges(self.state)
-        return [0] * len(self.vocabulary.first)
-
-    def _edge(self, word: int, in_classes: int, in_lstm: int) -> int:
-        """The strictly increasing distribution function of the mixture, from 0 to ONE, at a word; those of classes are given."""
-        edge, size = self._mixed(word, in_classes, in_lstm), len(self.vocabulary.words)
-        if not self.model.spells:
-            low, high = self._unknown
-            edge = (edge - (high - low) * (word > 1)) * ONE // (ONE - (high - low))  # shared by the others
-        return (edge * (ONE - size) >> BITS) + word
-
-    @cached_property
-    def _unknown(self) -> Span:
-        """The share of UNKNOWN, which is word and class number 1."""
-        return self._mixed(1, *self._class_edges(1)), self._mixed(2, *self._class_edges(2))
-
-    def _mixed(self, word: int, in_classes: int, in_lstm: int) -> int:
-        of_words, of_classes, of_lstm = self.model.shares
-        in_words = self.model.words.below(self.words, word)
-        return (of_words * in_words + of_classes * in_classes + of_lstm * in_lstm) >> BITS
+    def tables(self) -> ModelTables:
+        """All of it in arrays; made when it is first asked for."""
+        vocabulary = self.vocabulary
+        first, counts = np.array(vocabulary.first), np.array(vocabulary.counts)
+        counts = np.maximum(in_few_bits(counts, counts.sum()), 1)
+        begins = np.repeat(first[:-1], np.diff(first))
+        sums = np.cumsum(counts) - counts
+        totals = np.repeat(np.add.reduceat(counts, first[:-1]), np.diff(first))
+        return ModelTables(
+            words=self.words.tables,
+            classes=self.classes.tables,
+            network=self.lstm.tables if self.lstm else NO_NETWORK,
+            class_of=np.array([*vocabulary.classes, self.classes.size]),
+            first=first,
+            largest_class=int(np.diff(first).max()),
+            in_class=ONE * (sums - sums[begins]) // totals,
+            shares=self.shares,
+            spells=self.spells,
+        )

@@ -10,44 +10,47 @@ at every level of the recursion. That makes F(0) = 0, F(V) = ONE, and F non-decr
 leaves it non-decreasing, and the weights of one level sum to one exactly.
 """
 
-from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, partial
-from heapq import nsmallest
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.language_model.intervals import ONE
+from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
 
 THOUSAND = 1000  # discounts are in thousandths
-RANKED = 64  # of the symbols that are likely after anything
 MOST_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
 DISCOUNTS = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
+MOST_BITS = 32  # of a sum of counts: ONE times it is a number of 62 bits
+
+KEY, START, REST, LIKELIEST = range(4)  # columns of contexts
+SYMBOL, SUM = range(2)  # and of what follows them
 
 Context = tuple[int, ...]
-Whole = NDArray[np.integer[Any]]
+Whole = NDArray[np.int64]
 
 
-class Branch(NamedTuple):
-    """What followed one context: a part of its level's tables, the sum before it, the total of counts, and what was taken off."""
+class NgramTables(NamedTuple):
+    """What was seen after which context: contexts are numbered by their lengths from 1 on, C in all.
 
-    symbols: "array[int]"
-    sums: "array[int]"
-    begin: int
-    end: int
-    before: int
-    total: int
-    rest: int
+    Attributes:
+        alone: F of each symbol where nothing is known of the context (V + 1,).
+        levels: the first context of each length, and C (n,).
+        contexts: of each context four numbers (C + 1, 4). KEY: the place, among the contexts that are one shorter, of what is left
+            of it without its oldest symbol, times V + 1, plus that symbol; it increases among contexts of one length. START: where
+            its followers begin. REST: what was taken off their counts. LIKELIEST: the symbol above UNKNOWN's that was seen most
+            often, V where there is none. The last row is the end of all followers, and the likeliest symbol after anything.
+        followers: SYMBOL, what was seen after each context, in increasing order, and SUM, the discounted counts before it, summed
+            up (M + 1, 2).
+    """
 
-    def following(self) -> list[tuple[int, int]]:
-        """The symbols in order, and their discounted counts."""
-        sums = self.sums[self.begin : self.end + 1]
-        return list(zip(self.symbols[self.begin : self.end], (b - a for a, b in pairwise(sums)), strict=True))
+    alone: Whole
+    levels: Whole
+    contexts: Whole
+    followers: Whole
 
 
 class Ngrams:
@@ -82,71 +85,68 @@ class Ngrams:
         return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size=size)
 
     @cached_property
-    def _levels(self) -> list["_Level"]:
-        """What followed which context, by the context's length; made when it is first asked for."""
-        return _levels(self.rows, self.counts, start=self.size)
+    def tables(self) -> NgramTables:
+        """What was seen after which context; made when it is first asked for."""
+        alone, *longer = _levels(self.rows, self.counts, size=self.size)
+        keys, lengths, symbols, counts, off = (np.concatenate(parts) for parts in zip(_NOTHING, *longer, strict=True))
+        owner = np.repeat(np.arange(len(keys)), lengths)
+        much = counts.sum() + off.sum()
+        sums = in_few_bits(np.cumsum(counts), much)
+        rest = in_few_bits(np.bincount(owner, off, len(keys)).astype(np.int64), much)
+        likeliest = self._likeliest(symbols, counts + off, owner, len(keys))
+        ever = self._likeliest(alone.symbols, alone.counts + alone.off, np.zeros_like(alone.symbols), 1)
+        starts = np.cumsum([0, *lengths])
+        return NgramTables(
+            self._alone(alone),
+            np.cumsum([0, *(len(level.keys) for level in longer)]),
+            np.column_stack(
+                [np.append(keys, 0), starts, np.append(np.maximum(rest, 1), 0), np.append(likeliest, ever)]
+            ),
+            np.column_stack([np.append(symbols, 0), np.concatenate([[0], sums])]),
+        )
 
-    def branches(self, context: Context) -> list[Branch]:
-        """What is known of a context of n - 1 symbols, from its shortest to its longest known end."""
-        found, place = [], 0
-        for level, oldest in zip(self._levels, (self.size, *reversed(context)), strict=False):
-            known = level.places.get(place * (self.size + 1) + oldest)
-            if known is None:
-                break
-            found.append(level.branch(known))
-            place = known
+    def _alone(self, level: "_Level") -> Whole:
+        """F where nothing is known of the context."""
+        symbols = np.arange(self.size + 1)
+        flat = ONE * symbols // self.size
+        if not len(level.symbols):
+            return flat
+        much = level.counts.sum() + level.off.sum()
+        sums, rest = in_few_bits(np.cumsum(level.counts), much), in_few_bits(level.off.sum(), much)
+        below = np.concatenate([[0], sums])[np.searchsorted(level.symbols, symbols)]
+        return np.asarray((below * ONE + rest * flat) // (sums[-1] + rest))
+
+    def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
+        """The symbol above UNKNOWN's that was seen most often after each context, the first of equals; V where there is none."""
+        found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
+        order = words[np.lexsort([symbols[words], -counts[words], owner[words]])]
+        first = order[_begins(owner[order, None])]
+        found[owner[first]] = symbols[first]
         return found
 
-    @cached_property
-    def alone(self) -> list[int]:
-        """F of each symbol where nothing is known of the context."""
-        flat = [ONE * symbol // self.size for symbol in range(self.size + 1)]
-        known = self.branches(())
-        return [_below(known, symbol, value) for symbol, value in enumerate(flat)]
 
-    @cached_property
-    def _common(self) -> list[int]:
-        """The RANKED symbols most often seen after anything."""
-        return [symbol for branch in self.branches(()) for symbol in _most(branch, RANKED)]
-
-    def below(self, branches: list[Branch], symbol: int) -> int:
-        """F(symbol): the share, out of ONE, of all symbols before ``symbol``; not strictly increasing."""
-        return _below(branches[1:], symbol, self.alone[symbol])
-
-    def likely(self, context: Context, count: int) -> list[int]:
-        """The symbols most often seen after a context, in its longest end after which there were any; at most RANKED."""
-        branches = self.branches(context)
-        return _most(branches[-1], count) if len(branches) > 1 else self._common[:count]
-
-
-class _Level:
-    """What followed the contexts of one length, which are ordered by their last symbol, then by the one before it, and so on.
-
-    Args:
-        parents: for each context the place, one level below, of what is left of it without its oldest symbol, times V + 1, and that
-            symbol.
-        starts: where each context's part of the tables begins, and the tables' length.
-        symbols: what followed, context by context.
-        counts: how often.
+class _Level(NamedTuple):
+    """Contexts of one length, ordered by their last symbol, then by the one before it, and so on.
 
     Attributes:
-        sums: the discounted counts, summed up before each place.
+        keys: of each context, as in ``NgramTables`` (C,).
+        lengths: how many symbols were seen after each (C,).
+        symbols: these, context by context (M,).
+        counts: how often, in thousandths, without their discounts (M,).
+        off: the discounts (M,).
     """
 
-    def __init__(self, parents: Whole, starts: Whole, symbols: Whole, counts: Whole) -> None:
-        taken = np.array(_discounts(counts))[np.minimum(counts, 3)]
-        self.symbols, self.sums = _array(symbols), _array(np.concatenate([[0], np.cumsum(THOUSAND * counts - taken)]))
-        self.starts, self._off = _array(starts), _array(np.concatenate([[0], np.cumsum(taken)]))
-        self.places = dict(zip(parents.tolist(), range(len(parents)), strict=True))
-
-    def branch(self, place: int) -> Branch:
-        """What followed the context at a place."""
-        begin, end = self.starts[place : place + 2]
-        before, rest = self.sums[begin], self._off[end] - self._off[begin]
-        return Branch(self.symbols, self.sums, begin, end, before, self.sums[end] - before + rest, rest)
+    keys: Whole
+    lengths: Whole
+    symbols: Whole
+    counts: Whole
+    off: Whole
 
 
-def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, start: int) -> list[_Level]:
+_NOTHING = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
+
+
+def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
     """The levels from the unigrams up; below the longest one it counts in how many contexts a symbol was seen.
 
     A context that begins with the start has nothing before it to be different in: its raw counts go down with it.
@@ -157,9 +157,9 @@ def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, start: int) -
     while columns.shape[1]:
         order = np.lexsort([columns[:, -1], *columns[:, :-1].T])
         columns, seen = columns[order], seen[order]
-        levels.append(_level(columns, seen, size=start))
+        levels.append(_level(columns, seen, size=size))
         inner = columns[:, 1:]
-        once = np.where(columns[:, 1] == start, seen, 1) if inner.shape[1] > 1 else np.ones_like(seen)
+        once = np.where(columns[:, 1] == size, seen, 1) if inner.shape[1] > 1 else np.ones_like(seen)
         columns, seen = _summed(inner, once)
     return levels[::-1]
 
@@ -171,7 +171,9 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
     different = contexts[starts]
     below = np.cumsum(_begins(different[:, 1:])) - 1
     oldest = different[:, 0] if different.shape[1] else np.full(len(different), size)
-    return _Level(below * (size + 1) + oldest, np.append(starts, len(columns)), columns[:, -1], counts)
+    off = np.array(_discounts(counts))[np.minimum(counts, 3)]
+    lengths = np.diff(np.append(starts, len(columns)))
+    return _Level(below * (size + 1) + oldest, lengths, columns[:, -1], THOUSAND * counts - off, off)
 
 
 def _summed(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
@@ -190,21 +192,9 @@ def _begins(rows: Whole) -> NDArray[np.bool_]:
     return begins
 
 
-def _below(branches: list[Branch], symbol: int, value: int) -> int:
-    """F(symbol) after a context, where F is ``value`` after what is left of it without these branches."""
-    for symbols, sums, begin, end, before, total, rest in branches:
-        value = ((sums[bisect_left(symbols, symbol, begin, end)] - before) * ONE + rest * value) // total
-    return value
-
-
-def _most(branch: Branch, count: int) -> list[int]:
-    """The symbols with the largest counts, the first of equals first."""
-    return [symbol for symbol, _ in nsmallest(count, branch.following(), key=lambda pair: (-pair[1], pair[0]))]
-
-
-def _array(numbers: Whole) -> "array[int]":
-    """Numbers in the form that is quickest to look one up in."""
-    return array("q", numbers.astype(np.int64).tobytes())
+def in_few_bits(numbers: Whole, much: int) -> Whole:
+    """Numbers of which all together are ``much``, divided by the power of two that leaves MOST_BITS of it."""
+    return numbers >> max(0, int(much).bit_length() - MOST_BITS)
 
 
 def _discounts(counts: Whole) -> list[int]:

@@ -7,21 +7,34 @@ likelier as letters. A word has both intervals, and the wider one is used. The l
 Everything is integers, as in ``adept.models.language_model.mixture``.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import accumulate
+from functools import cached_property
+from itertools import accumulate, takewhile
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
-from adept.models.language_model.intervals import BITS, ONE, PointReader, Span
-from adept.models.language_model.ngrams import Branch, Context, Ngrams
+import numpy as np
+
+from adept.models.language_model.intervals import ONE, Span
+from adept.models.language_model.ngrams import Ngrams, NgramTables, Whole
 from adept.models.tokenizer.lexicon import KNOWN_SHARE, Lexicon
 
 LETTER_ORDER, MAX_LETTERS = 6, 30
 LISTED = ONE // 2  # the share of words of the lexicon
 FLAT, WEIGHT = 20, 1 << 40  # Zipf: the r-th word has WEIGHT // (r + FLAT)
+
+
+class SpellingTables(NamedTuple):
+    """What is in arrays of the words that a vocabulary lacks.
+
+    Attributes:
+        letters: n-grams.
+        edges: F of each listed word and of their end; one number where none is listed.
+    """
+
+    letters: NgramTables
+    edges: Whole
 
 
 class UnknownWords:
@@ -72,56 +85,26 @@ class UnknownWords:
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
-    def read(self, reader: PointReader) -> str:
-        """The word whose interval holds a point, or as much of it as the interval shows."""
-        if self._listed:
-            if reader.place() < LISTED:
-                reader.narrow_to((0, LISTED))
-                return self._read_listed(reader)
-            reader.narrow_to((LISTED, ONE))
-        return self._read_letters(reader)
+    def word(self, letters: Sequence[int]) -> str:
+        """The word that ``adept.models.language_model.point_reading`` read: a listed one, or its letters up to an end."""
+        if letters[0] < 0:
+            return self._listed[-1 - letters[0]]
+        return "".join(self.alphabet[letter - 1] for letter in takewhile(bool, letters))
+
+    @cached_property
+    def tables(self) -> "SpellingTables":
+        """All of it in arrays; made when it is first asked for."""
+        return SpellingTables(self.letters.tables, np.array(self._edges if self._listed else [0]))
 
     def _as_listed(self, word: str) -> list[Span]:
         place = self._places.get(word)
         return [] if place is None else [(0, LISTED), (self._edges[place], self._edges[place + 1])]
 
-    def _read_listed(self, reader: PointReader) -> str:
-        if reader.ended:
-            return ""
-        place = bisect_right(self._edges, reader.place()) - 1
-        reader.narrow_to((self._edges[place], self._edges[place + 1]))
-        return self._listed[place]
-
     def _as_letters(self, word: str) -> list[Span]:
         numbers = [self._numbers.get(letter, 0) for letter in word]
         if not 0 < len(numbers) <= MAX_LETTERS or 0 in numbers:
             return []
-        context, spans = self._start, [(LISTED, ONE)] if self._listed else []
-        for number in [*numbers, 0][:MAX_LETTERS]:  # the longest word needs no end
-            branches = self.letters.branches(context)
-            spans.append((self._below(branches, number), self._below(branches, number + 1)))
-            context = (*context[1:], number)
-        return spans
+        from adept.models.language_model.point_reading import spell  # machine code, slow to import
 
-    def _read_letters(self, reader: PointReader) -> str:
-        letters, context = "", self._start
-        while len(letters) < MAX_LETTERS and not reader.ended:
-            branches, point = self.letters.branches(context), reader.place()
-            edge = partial(self._below, branches)
-            number = bisect_right(range(self.letters.size + 1), point, key=edge) - 1
-            reader.narrow_to((edge(number), edge(number + 1)))
-            if number == 0:
-                break
-            letters += self.alphabet[number - 1]
-            context = (*context[1:], number)
-        return letters
-
-    @property
-    def _start(self) -> Context:
-        """The history before a word's first letter."""
-        return (self.letters.size,) * (LETTER_ORDER - 1)
-
-    def _below(self, branches: list[Branch], number: int) -> int:
-        """The strictly increasing distribution function of letters."""
-        size = self.letters.size
-        return (self.letters.below(branches, number) * (ONE - size) >> BITS) + number
+        shares = spell(self.letters.tables, np.array([*numbers, 0][:MAX_LETTERS]))  # the longest word needs no end
+        return [*([(LISTED, ONE)] if self._listed else []), *((low, high) for low, high in shares.tolist())]

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 END, UNKNOWN = "", "\x00"  # no word is empty, and no text holds a zero byte: normalising takes it out
+END_NUMBER, UNKNOWN_NUMBER = 0, 1
+MAX_WORDS = 40  # of a text that is read or written
 WORDS_PER_CLASS, LARGEST_CLASSES = 5, 200
 LEAST_SEEN = 2  # times that a word must occur to be in the vocabulary
 

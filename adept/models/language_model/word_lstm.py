@@ -10,13 +10,11 @@ n-grams (``adept.models.language_model.mixture``) has one distribution function.
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from adept.models.language_model.intervals import ONE
 
 FINE = 12  # bits behind the point: a weight, a state or a score is a whole number of 2^-FINE
 UNIT = 1 << FINE
@@ -25,8 +23,10 @@ RANGE = 8 * UNIT  # from its negative on the curves are tabulated
 FALL = 12 * UNIT  # scores further below the largest count as this far
 PEAK = 1 << 15  # the weight of the largest score: ONE times those of 200,000 words is a number of 63 bits
 
+Weights = NDArray[np.int16]
 Integers = NDArray[np.int64]
 INPUTS, STATES = 64, 128  # E and H
+SIGMOID, TANH = 0, 1
 
 
 def shapes(words: int, classes: int) -> dict[str, tuple[int, ...]]:
@@ -44,12 +44,24 @@ def shapes(words: int, classes: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-class State(NamedTuple):
-    """What was read, (H,) and (H,), in units of 2^-FINE; and what is asked of the next word by it, (E,)."""
+class NetworkTables(NamedTuple):
+    """The weights and the curves. The last row of a matrix is what is added, so that it is multiplied by UNIT.
 
-    hidden: Integers
-    cell: Integers
-    query: Integers
+    Attributes:
+        embedding: of each word, and of the start of a text; below it the words' offsets (E + 1, V + 1).
+        gates: from the last word and the state to the gates (E + H + 1, 4H).
+        query: from the state to what is asked of the next word (H + 1, E).
+        of_class: from that to the scores of classes (E + 1, C).
+        curves: SIGMOID and TANH from -RANGE to RANGE (2, 2 RANGE).
+        fall: e^-x from PEAK down, never 0 (FALL,).
+    """
+
+    embedding: Weights
+    gates: Weights
+    query: Weights
+    of_class: Weights
+    curves: Integers
+    fall: Integers
 
 
 class WordLstm:
@@ -62,65 +74,32 @@ class WordLstm:
 
     def __init__(self, weights: dict[str, NDArray[np.int16]], first: Sequence[int]) -> None:
         self.weights, self.first = weights, list(first)
-        self._float = {name: table.astype(np.float64) for name, table in weights.items()}
-        self._whole = {name: table.astype(np.int64) for name, table in weights.items() if table.ndim == 1}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WordLstm, (self.weights, self.first)
 
-    def start(self) -> State:
-        """The state before the first word."""
-        nothing = np.zeros(len(self.weights["from_state"]), dtype=np.int64)
-        return self.read(State(nothing, nothing, nothing), self.first[-1])
-
-    def read(self, state: State, word: int) -> State:
-        """The state after one more word."""
-        weights = self._float
-        summed = weights["embedding"][word] @ weights["from_input"] + state.hidden @ weights["from_state"]
-        gates = (_scaled(summed) + self._whole["gates"]).reshape(4, -1)
-        taken, kept, _, shown = _curve(0, gates)
-        cell = (kept * state.cell + taken * _curve(1, gates[2])) >> FINE
-        hidden = (shown * _curve(1, cell)) >> FINE
-        return State(hidden, cell, _scaled(hidden @ weights["query"]) + self._whole["query_offset"])
-
-    def class_edges(self, state: State) -> list[int]:
-        """The distribution function of the next word's class: C + 1 numbers from 0 to ONE."""
-        return _edges(_scaled(state.query @ self._float["of_class"]) + self._whole["class_offset"])
-
-    def word_edges(self, state: State, own: int) -> list[int]:
-        """That of the word among those of its class, from 0 to ONE."""
-        words = slice(self.first[own], self.first[own + 1])
-        if words.stop - words.start == 1:
-            return [0, ONE]
-        scores = _scaled(self._float["embedding"][words] @ state.query)
-        return _edges(scores + self._whole["word_offset"][words])
+    @cached_property
+    def tables(self) -> NetworkTables:
+        """All of it in arrays; made when it is first asked for."""
+        weights = self.weights
+        return NetworkTables(
+            np.vstack([weights["embedding"].T, np.append(weights["word_offset"], 0).astype(np.int16)]),
+            np.vstack([weights["from_input"], weights["from_state"], weights["gates"]]),
+            np.vstack([weights["query"], weights["query_offset"]]),
+            np.vstack([weights["of_class"], weights["class_offset"]]),
+            *_curves(),
+        )
 
 
-def _scaled(products: NDArray[np.float64]) -> Integers:
-    """Sums of products of two numbers in units of 2^-FINE, in those units again, rounded down."""
-    return products.astype(np.int64) >> FINE
-
-
-def _edges(scores: Integers) -> list[int]:
-    """The distribution function of a softmax of scores."""
-    sums = _fall().take(scores.max() - scores, mode="clip").cumsum()
-    return [0, *(ONE * sums // sums[-1]).tolist()]
-
-
-def _curve(which: int, scores: Integers) -> Integers:
-    """The sigmoid (0) or the hyperbolic tangent (1) of scores."""
-    return _curves()[which].take(scores + RANGE, mode="clip")
+_NO_WEIGHTS = np.zeros((STATES + 1, INPUTS), dtype=np.int16)
+_NO_CURVES = np.zeros((2, 1), dtype=np.int64)
+NO_NETWORK = NetworkTables(_NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_CURVES, _NO_CURVES[0])
 
 
 @cache
 def _curves() -> tuple[Integers, Integers]:
-    """Sigmoid and hyperbolic tangent from -RANGE to RANGE."""
+    """The tables of the activation functions, and of what scores below the largest count."""
     places = np.arange(-RANGE, RANGE) / UNIT
-    sigmoid, tanh = (np.rint(UNIT * curve).astype(np.int64) for curve in (1 / (1 + np.exp(-places)), np.tanh(places)))
-    return sigmoid, tanh
-
-
-@cache
-def _fall() -> Integers:
-    """e^-x from PEAK down, never 0."""
-    return np.asarray(np.rint(PEAK * np.exp(-np.arange(FALL) / UNIT)) + 1, dtype=np.int64)
+    curves = np.stack([1 / (1 + np.exp(-places)), np.tanh(places)])
+    fall = np.rint(PEAK * np.exp(-np.arange(FALL) / UNIT)).astype(np.int64) + 1
+    return np.rint(UNIT * curves).astype(np.int64), fall

@@ -25,7 +25,8 @@ from adept.models.codec.listed_texts import NextWords, likeliest
 from adept.models.codec.nearest_text import EQUALS, ListedTexts, NearestTextIndex, WordWeights
 from adept.models.codec.training import CodecConfig, learn_codec
 from adept.models.language_model.intervals import BITS, ONE
-from adept.models.language_model.mixture import LanguageModel, Reading
+from adept.models.language_model.mixture import LanguageModel
+from adept.models.language_model.next_word import span, spans, unread
 from adept.models.language_model.word_lstm import STATES
 
 COUNT = 20_000
@@ -58,13 +59,11 @@ def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec, netw
     for place in range(length + 1):
         begun = torch.tensor([row[:place] for row in rows], dtype=torch.int64).reshape(len(rows), place)
         shares, state = foreseen.shares(begun, state)
-        reading = Reading(model)
-        histories = [reading.start] * len(rows)
+        after = unread(model.tables)
         for number, row in enumerate(rows):
-            for symbol in row[:place]:
-                histories[number] = reading.after(histories[number], symbol)
-            spans = [reading.span(histories[number], word) for word in range(shares.shape[1])]
-            exact = torch.tensor([(high - low) / ONE for low, high in spans])
+            spans(model.tables, after, np.array(row[:place], dtype=np.int64))
+            shares_of = [span(model.tables, after, word) for word in range(shares.shape[1])]
+            exact = torch.tensor([(high - low) / ONE for low, high in shares_of])
             assert float((shares[number] - exact).abs().sum()) < 0.02
     assert torch.allclose(shares.sum(dim=1), torch.ones(len(rows)), atol=1e-4)
 

@@ -3,9 +3,12 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from adept.models.language_model.ngrams import ONE, Ngrams
+from adept.models.language_model.next_word import below, know_ends
+from adept.models.language_model.ngrams import LIKELIEST, MOST_BITS, ONE, REST, SUM, Ngrams
 
 SENTENCES = [[1, 2, 3, 0], [1, 2, 4, 0], [1, 5, 3, 0], [1, 2, 3, 0], [2, 3, 0]]
 
@@ -16,11 +19,18 @@ def ngrams() -> Ngrams:
 
 
 def shares(ngrams: Ngrams, context: tuple[int, ...]) -> list[int]:
-    branches = ngrams.branches(context)
-    edges = [ngrams.below(branches, symbol) for symbol in range(ngrams.size + 1)]
+    known = known_ends(ngrams, context)
+    edges = [below(ngrams.tables, known, symbol) for symbol in range(ngrams.size + 1)]
     assert edges[0] == 0
     assert edges[-1] == ONE
     return [high - low for low, high in itertools.pairwise(edges)]
+
+
+def known_ends(ngrams: Ngrams, context: tuple[int, ...]) -> NDArray[np.int64]:
+    """The numbers of a context's known ends, and how many there are."""
+    known = np.zeros(len(ngrams.tables.levels), dtype=np.int64)
+    know_ends(ngrams.tables, np.array(context, dtype=np.int64), known)
+    return known
 
 
 @pytest.mark.parametrize("context", [(6, 6), (6, 1), (1, 2), (5, 5), (4, 0)])
@@ -32,7 +42,9 @@ def test_every_context_has_a_distribution_function(ngrams: Ngrams, context: tupl
 def test_what_followed_a_context_is_likely_after_it(ngrams: Ngrams) -> None:
     after = shares(ngrams, (1, 2))
     assert after[3] > after[4] > after[5]
-    assert ngrams.likely((1, 2), 2) == [3, 4]
+    *known, count = known_ends(ngrams, (1, 2))
+    assert ngrams.tables.contexts[known[count - 1], LIKELIEST] == 3
+    assert ngrams.tables.contexts[-1, LIKELIEST] == 2  # 2 and 3 follow two symbols each: the first of equals
 
 
 def test_an_unknown_context_is_read_by_its_end(ngrams: Ngrams) -> None:
@@ -51,16 +63,19 @@ def test_rare_ngrams_can_be_forgotten() -> None:
 
 def test_smoothing_is_the_interpolated_recursion() -> None:
     """One word seen twice and one once after a single context, all by hand: discounts are at their bounds."""
-    ngrams = Ngrams.of([[1], [1], [2]], order=1, size=3)
-    branch = ngrams.branches(())[0]
-    taken = branch.rest / 1000
-    total = branch.total / 1000
-    assert total == 3
-    expected = (2000 - (branch.rest - _discount_of_one(ngrams))) / 3000 + taken / total / 3
-    assert math.isclose(shares(ngrams, ())[1] / ONE, expected, abs_tol=1e-6)
+    ngrams = Ngrams.of([[1], [1], [2]], order=2, size=3)
+    rest, sums = ngrams.tables.contexts[0, REST], ngrams.tables.followers[:, SUM]
+    assert sums[2] + rest == 3000
+    once = 1000 - (sums[2] - sums[1])
+    assert sums[1] == 2000 - (rest - once)
+    shorter = np.diff(ngrams.tables.alone)[1] / ONE
+    assert math.isclose(shares(ngrams, (3,))[1] / ONE, (sums[1] + rest * shorter) / 3000, abs_tol=1e-6)
 
 
-def _discount_of_one(ngrams: Ngrams) -> int:
-    """In thousandths: what was taken off the symbol that was seen once."""
-    branch = ngrams.branches(())[0]
-    return 1000 - (branch.sums[2] - branch.sums[1])
+def test_counts_of_any_size_have_a_distribution_function() -> None:
+    """A stranger's counts are as large as a file may hold: sums are kept in so few bits that no product is too large."""
+    plain = Ngrams.of(SENTENCES, order=3, size=6)
+    large = Ngrams(plain.rows, plain.counts.astype(np.int32) + 2**30, size=6)
+    for context in ((6, 6), (6, 1), (1, 2), (4, 0)):
+        assert min(shares(large, context)) >= 0
+    assert int(large.tables.followers[-1, SUM]).bit_length() <= MOST_BITS

@@ -2,15 +2,18 @@
 
 import math
 import random
+from functools import reduce
 
+import numpy as np
 import pytest
 
-from adept.models.language_model.intervals import ONE, PointReader, Span, narrowed
-from adept.models.language_model.unknown_words import UnknownWords
+from adept.models.language_model.intervals import WHOLE, WIDTH, Interval, Span, narrowed
+from adept.models.language_model.point_reading import Point, read_spelled
+from adept.models.language_model.unknown_words import MAX_LETTERS, UnknownWords
 
 KNOWN = ["", "\x00", "show", "me", "flights", "to", "boston", "please"]
 LEARNED = ["show", "flights", "boston", "kyzburg", "wegotov", "kyzbotov"]
-WHOLE = 0, 1 << 2048
+BYTES = 256  # of a point
 
 
 @pytest.fixture(scope="module")
@@ -22,25 +25,28 @@ def bits(spans: list[Span]) -> float:
     return sum(30 - math.log2(high - low) for low, high in spans)
 
 
-def read(spelling: UnknownWords, spans: list[Span], rng: random.Random) -> str:
-    """What is read at a random point of a word's part."""
-    part = WHOLE
-    for span in spans:
-        part = narrowed(part, span)
-    return spelling.read(PointReader(WHOLE, part[0] + rng.randrange(part[1]), ONE))
+def read(spelling: UnknownWords, interval: Interval, rng: random.Random) -> str:
+    """What is read at a random point of an interval."""
+    place = (interval.low << 8 * BYTES) + rng.randrange(interval.width << 8 * BYTES) >> WIDTH + interval.depth
+    bits = np.frombuffer(place.to_bytes(BYTES, "big"), dtype=np.uint8)
+    state = np.array([place >> (8 * BYTES - WIDTH), WHOLE.width, WHOLE.depth])
+    letters = np.zeros(MAX_LETTERS, dtype=np.int64)
+    read_spelled(spelling.tables, Point(bits, state, 8 * BYTES - 4 * WIDTH, 1), letters)
+    return spelling.word(letters.tolist())
 
 
 @pytest.mark.parametrize("word", ["kyzburg", "guitar", "yesterday", "o", "bostot"])
 def test_every_point_of_a_words_part_says_the_word(spelling: UnknownWords, word: str) -> None:
     spans = spelling.spans(word)
     assert spans is not None
-    assert {read(spelling, spans, random.Random(seed)) for seed in range(20)} == {word}
+    own = reduce(narrowed, spans, WHOLE)
+    assert {read(spelling, own, random.Random(seed)) for seed in range(20)} == {word}
 
 
 def test_every_point_says_something_and_what_it_says_has_a_part(spelling: UnknownWords) -> None:
     rng = random.Random(0)
     for _ in range(200):
-        word = spelling.read(PointReader(WHOLE, rng.randrange(WHOLE[1]), ONE))
+        word = read(spelling, WHOLE, rng)
         assert len(word) <= 30
         assert not word or len(word) == 30 or spelling.spans(word) is not None
 

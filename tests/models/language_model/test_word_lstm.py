@@ -1,5 +1,6 @@
 """Claims about the network that foresees words: exact whole numbers, one distribution function, more than n-grams foresee."""
 
+import itertools
 import math
 import random
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from remembered import entries, grown
 from safetensors.torch import load_file, save_file
 
 from adept.errors import ModelError
@@ -17,9 +17,10 @@ from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.files import TABLES, load_codec, save_codec
 from adept.models.language_model import word_lstm, word_lstm_training
 from adept.models.language_model.intervals import ONE
-from adept.models.language_model.mixture import LanguageModel, Reading
-from adept.models.language_model.vocabulary import END, Vocabulary
-from adept.models.language_model.word_lstm import FALL, PEAK, RANGE, UNIT, State, WordLstm, shapes
+from adept.models.language_model.mixture import LanguageModel
+from adept.models.language_model.next_word import Next, find, read, span, spans, unread
+from adept.models.language_model.vocabulary import Vocabulary
+from adept.models.language_model.word_lstm import FALL, INPUTS, PEAK, RANGE, UNIT, WordLstm, shapes
 from adept.models.language_model.word_lstm_training import learn_word_lstm
 
 CITIES = ["boston", "denver", "dallas", "oakland"]
@@ -52,18 +53,24 @@ def codec(model: LanguageModel) -> Codec:
     return Codec(model, made.weigh, made.utterances)
 
 
-def made_of_anything(words: int, classes: int, *, seed: int = 0) -> WordLstm:
+def with_any_weights(model: LanguageModel, *, seed: int = 0) -> LanguageModel:
     """A network with weights of all sizes that 16 bits hold, as a stranger's may be."""
     rng = np.random.default_rng(seed)
-    sizes = shapes(words, classes)
+    sizes = shapes(len(model.vocabulary.words), model.classes.size)
     weights = {name: rng.integers(-(2**15), 2**15, size=shape).astype(np.int16) for name, shape in sizes.items()}
-    return WordLstm(weights, [*[*range(0, words, words // classes)][:classes], words])
+    return model.with_lstm(WordLstm(weights, model.vocabulary.first))
 
 
-def exactly(network: WordLstm, state: State, word: int) -> tuple[list[int], list[int]]:
+def after(model: LanguageModel, numbers: list[int]) -> Next:
+    """The distribution after some words."""
+    found = unread(model.tables)
+    spans(model.tables, found, np.array(numbers, dtype=np.int64))
+    return found
+
+
+def exactly(network: WordLstm, hidden: list[int], cell: list[int], word: int) -> tuple[list[int], list[int]]:
     """States as Python's integers have them, one product after the other, from the last to the first."""
     weights: dict[str, Any] = {name: table.tolist() for name, table in network.weights.items()}
-    hidden, cell = state.hidden.tolist(), state.cell.tolist()
     inputs = weights["embedding"][word]
     summed = [
         (
@@ -93,69 +100,58 @@ def sigmoid(x: float) -> float:
 
 @pytest.mark.parametrize("learned", [True, False])
 def test_states_are_those_of_exact_integers_in_any_order(model: LanguageModel, learned: bool) -> None:
-    network = model.lstm if learned else made_of_anything(60, 12)
-    assert network is not None
-    state = network.start()
+    model = model if learned else with_any_weights(model)
+    assert model.lstm is not None
+    state = after(model, [])
     for word in (5, 3, 1, 7, 5, 0):
-        cells, hidden = exactly(network, state, word)
-        state = network.read(state, word)
-        assert (state.cell.tolist(), state.hidden.tolist()) == (cells, hidden)
+        cells, hidden = exactly(model.lstm, *_state(state), word)
+        read(model.tables, state, word)
+        assert _state(state) == (hidden, cells)
+
+
+def _state(of: Next) -> tuple[list[int], list[int]]:
+    return of.seen[INPUTS:-1].tolist(), of.cell.tolist()
 
 
 def test_tables_of_the_curves_are_those_of_another_implementation() -> None:
     """Rounded to 12 bits, the last one in which implementations of exp differ does not show."""
-    sigmoids, tanhs = word_lstm._curves()
+    (sigmoids, tanhs), fall = word_lstm._curves()
     places = [place / UNIT for place in range(-RANGE, RANGE)]
     assert sigmoids.tolist() == [round(UNIT * sigmoid(place)) for place in places]
     assert tanhs.tolist() == [round(UNIT * math.tanh(place)) for place in places]
-    assert word_lstm._fall().tolist() == [round(PEAK * math.exp(-place / UNIT)) + 1 for place in range(FALL)]
-
-
-def test_rounding_up_is_noticed(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted defect: the sums of products are rounded to the nearest, as a float's last bit may be."""
-    network = model.lstm
-    assert network is not None
-    state = network.read(network.start(), 5)
-    monkeypatch.setattr(word_lstm, "_scaled", lambda products: np.rint(products / UNIT).astype(np.int64))
-    assert network.read(state, 3).cell.tolist() != exactly(network, state, 3)[0]
+    assert fall.tolist() == [round(PEAK * math.exp(-place / UNIT)) + 1 for place in range(FALL)]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_state_has_distribution_functions_whatever_the_weights(seed: int) -> None:
-    network = made_of_anything(60, 12, seed=seed)
-    state = network.start()
-    for word in range(40):
-        state = network.read(state, word)
-        for edges in (network.class_edges(state), *(network.word_edges(state, own) for own in range(12))):
-            assert (edges[0], edges[-1]) == (0, ONE)
-            assert edges == sorted(edges)
-    assert (FALL // UNIT) < 30
+def test_every_state_has_a_distribution_function_whatever_the_weights(model: LanguageModel, seed: int) -> None:
+    strange = with_any_weights(model, seed=seed)
+    state, words = after(strange, []), range(len(model.vocabulary.words))
+    for word in range(12):
+        read(strange.tables, state, word)
+        shares = [span(strange.tables, state, number) for number in words]
+        assert (shares[0][0], shares[-1][1]) == (0, ONE)
+        assert all(low < high for low, high in shares)
+        assert all(high == low for (_, high), (low, _) in itertools.pairwise(shares))
     assert PEAK * 200_000 * ONE < 2**63
 
 
 def test_shares_of_the_mixture_are_those_that_a_point_finds(model: LanguageModel) -> None:
     """After many words, which the network read one by one: both directions read one function."""
-    reading = Reading(model)
-    history = reading.start
-    for word in (*words_of("to denver at six and back from"),):
-        history = reading.after(history, model.vocabulary.numbers[word])
-    spans = [reading.span(history, number) for number in range(len(model.vocabulary.words))]
-    assert [low for low, _ in spans] == [0, *(high for _, high in spans[:-1])]
-    assert spans[-1][1] == ONE
+    words = [model.vocabulary.numbers[word] for word in words_of("to denver at six and back from")]
+    state = after(model, words)
+    shares = [span(model.tables, state, number) for number in range(len(model.vocabulary.words))]
+    assert [low for low, _ in shares] == [0, *(high for _, high in shares[:-1])]
+    assert shares[-1][1] == ONE
     for point in range(0, ONE, ONE // 97):
-        number, span = reading.find(history, point)
-        assert span == spans[number]
-        assert span[0] <= point < span[1]
+        number, *share = find(model.tables, state, point)
+        assert tuple(share) == shares[number]
+        assert share[0] <= point < share[1]
 
 
 def test_it_foresees_what_was_said_long_ago_and_n_grams_do_not(model: LanguageModel) -> None:
     def share(of: LanguageModel, text: str) -> float:
-        reading = Reading(of)
-        history = reading.start
         *before, last = [of.vocabulary.numbers[word] for word in words_of(text)]
-        for number in before:
-            history = reading.after(history, number)
-        low, high = reading.span(history, last)
+        low, high = span(of.tables, after(of, before), last)
         return (high - low) / ONE
 
     texts = round_trips(20, seed=1)
@@ -210,14 +206,3 @@ def test_learning_is_repeatable_and_leaves_the_callers_seeds_alone(monkeypatch: 
 def test_private_texts_have_no_network() -> None:
     codec = Codec.of(round_trips(300, seed=0), public=False, network=True)
     assert codec.learned().model.lstm is None
-
-
-def test_a_reading_ends_with_what_it_read(model: LanguageModel) -> None:
-    model.prepare()
-    before, reading = entries(model), Reading(model)
-    history = reading.start
-    for number in model.vocabulary.encode(words_of(round_trips(1, seed=4)[0])):
-        history = reading.after(history, number)
-        reading.span(history, model.vocabulary.numbers[END])
-    assert len(reading._found) >= 10
-    assert grown(before, entries(model)) == {}

@@ -1,0 +1,60 @@
+"""Machine code for the loops over single words: describing a record takes thousands of steps of some nanoseconds each."""
+
+import hashlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TypeVar, cast
+
+import numba
+from numba.core import config
+
+from adept.data.files import cache_directory
+
+PATIENCE = 2.0  # seconds after which a person is told what takes so long
+ROOMS = "language_model", "codec"  # whose sources machine code is made of
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def compiled(function: Function) -> Function:
+    """A function of numbers and arrays as machine code: made at the first call and kept in the user's cache.
+
+    Where it cannot be kept every process makes its own.
+    """
+    settings = vars(config)
+    before, settings["CACHE_DIR"] = settings["CACHE_DIR"], _directory()
+    try:
+        return cast(Function, numba.njit(cache=True, error_model="numpy")(function))
+    except RuntimeError:  # no directory can be written
+        return cast(Function, numba.njit(error_model="numpy")(function))
+    finally:
+        settings["CACHE_DIR"] = before
+
+
+@cache
+def _directory() -> str:
+    """Where machine code lies: another place for other sources, since a function holds the code of those that it calls."""
+    digest = hashlib.sha256()
+    for room in ROOMS:
+        for path in sorted((Path(__file__).parent.parent / room).glob("*.py")):
+            digest.update(path.read_bytes())
+    return str(cache_directory() / "machine-code" / digest.hexdigest()[:32])
+
+
+@contextmanager
+def making() -> Iterator[None]:
+    """Tell a person on a terminal what is being made, if it takes long."""
+    told = threading.Timer(
+        PATIENCE, print, ["making machine code, once for this version: up to a minute"], {"file": sys.stderr}
+    )
+    told.daemon = True
+    if sys.stderr.isatty():
+        told.start()
+    try:
+        yield
+    finally:
+        told.cancel()
