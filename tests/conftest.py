@@ -21,6 +21,7 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import dispatch
 from adept.cli import train
+from adept.data.files import cache_directory
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
 
@@ -33,9 +34,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_key(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No test makes a key in the user's home."""
+    """No test makes a key in the user's home; machine code is kept there, or every process would make its own for a minute."""
+    machine_code, cache = cache_directory() / "machine-code", tmp_path_factory.mktemp("cache")
+    machine_code.mkdir(parents=True, exist_ok=True)
+    (cache / "adept").mkdir()
+    (cache / "adept" / "machine-code").symlink_to(machine_code)
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["XDG_CACHE_HOME"] = str(cache)
 
 
 @pytest.fixture(autouse=True)

@@ -213,7 +213,10 @@ def _kept(states: Whole, buckets: int, kept: int) -> Whole:
 @compiled
 def _same(one: Whole, other: Whole) -> bool:
     """Whether two states have the same last words."""
-    return bool((one[WINDOW:TEXT] == other[WINDOW:TEXT]).all())
+    for place in range(WINDOW, TEXT):  # noqa: SIM110 - machine code has no generators
+        if one[place] != other[place]:
+            return False
+    return True
 
 
 @compiled
