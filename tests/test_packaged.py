@@ -52,16 +52,16 @@ def test_it_is_public_and_its_card_names_sources_and_licences(packaged: tuple[Au
         assert said in card
 
 
-def test_its_finer_codewords_are_texts_and_budgets_that_pay_for_them_get_them(
+def test_its_codewords_are_texts_and_the_budget_says_how_many_are_heavy(
     packaged: tuple[Autoencoder, Tokenizer],
 ) -> None:
-    """Four times as many as a model of one domain has; the first in the index, each nearest to itself."""
+    """All of them at every budget, unless their number was set; the first texts, each nearest to itself."""
     model, tokenizer = packaged
-    sizes = {
-        epsilon: Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=epsilon)).mechanism.count
-        for epsilon in (0.5, 2.0, 4.0, 8.0)
-    }
-    assert sizes == {0.5: 128, 2.0: 256, 4.0: 1024, 8.0: 4096}
+    asked = [LearnedCodebook(epsilon=epsilon) for epsilon in (0.5, 2.0, 4.0, 6.0, 8.0, 64.0)]
+    asked += [LearnedCodebook(epsilon=4.0, top=3), LearnedCodebook(epsilon=4.0, size=1024)]
+    used = [Rewriter(model, tokenizer, mechanism=mechanism).mechanism for mechanism in asked]
+    sizes = [(mechanism.count, mechanism.heavy) for mechanism in used if isinstance(mechanism, LearnedCodebook)]
+    assert sizes == [(4096, 1831), (4096, 626), (4096, 145), (4096, 40), (4096, 8), (4096, 1), (4096, 3), (1024, 15)]
     assert model.codec is not None
     own = encode_public(model, tokenizer, [text_of(words) for words in model.codec.utterances[:64]])
     assert ((own * model.codebooks[4096][:64]).sum(dim=1) > 0.999).all()
@@ -100,26 +100,30 @@ def test_a_strangers_file_is_rewritten_by_one_command(tmp_path: Path, adept_here
     assert "The model is the one that comes with adept." in stated["statement"]
 
 
-def test_few_examples_and_names_leave_large_codebooks_and_the_order_as_they_were(
+def test_few_examples_and_names_stand_before_codewords_and_sentences_as_they_were(
     packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They do not show where a domain ends; many that people said place its codewords."""
+    """They do not show where a domain ends; many that people said place all codewords."""
     monkeypatch.setattr(examples, "MANY_EXAMPLES", 25)
-    monkeypatch.setattr(examples, "MOST_CODEWORDS", 64)
     model, tokenizer = packaged
     own = examples.own_texts(model)
-    said = own[5000:5030]
+    said = own[5000:5020] + own[:10]
     few, words = examples.adapt(model, tokenizer, said[:12], source="a test")
     names, _ = examples.adapt(model, tokenizer, said, source="a test", said=False)
     many, _ = examples.adapt(model, tokenizer, said, source="a test")
     assert model.codec
     assert names.codec
     assert many.codec
-    assert {64, 4096} < few.codebooks.keys()
-    expected = torch.nn.functional.normalize(encode_public(few, words, own[:64]).cpu(), dim=1)
-    assert torch.allclose(few.codebooks[64], expected, atol=1e-5)
-    assert 4096 in names.codebooks
-    assert 64 not in names.codebooks.keys() | many.codebooks.keys()
+    for adapted in (few, names):
+        assert model.codebooks.keys() <= adapted.codebooks.keys()
+        assert torch.equal(adapted.codebooks[1024], model.codebooks[1024])
+        assert len(torch.unique(adapted.codebooks[4096], dim=0)) > 4090  # no given text twice
+        assert adapted.codec
+        first = [text_of(row) for row in adapted.codec.utterances[:64]]
+        assert set(first) & set(said)
+        likeness = encode_public(adapted, words, first).cpu() @ adapted.codebooks[4096].T
+        assert likeness.max(dim=1).values.min() > 0.999
+    assert many.config.latent_dim > names.config.latent_dim  # topics of their own
     behind = [text_of(words) for words in names.codec.utterances if text_of(words) not in said]
     assert behind == [text for text in own if text not in said]
     assert (names.codec.listed.flat == model.codec.listed.flat).all()

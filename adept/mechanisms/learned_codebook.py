@@ -11,10 +11,15 @@ at least 1, and at least k / 512 where a record's own codeword would come out wi
 the one of k / (e^eps + 1) keeps most information (Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under
 locally differential privacy", Eq. 10); a somewhat smaller one says more precisely what it is about. Both rules read the budget
 alone.
+
+A model of *broad* text is asked for a domain near which few of its codewords lie. It releases one of four times as many, or of twice
+as many as long as it has them: only a model that was adapted to a domain has none between the domain's own texts and many others. Of k
+codewords t are heavy with t = k s / (e^eps + s): a heavy one comes out with odds of s = eps - 2 to one, at least 4 to 3, for surroundings
+say what a record is about (``docs/decisions.md``, "Heavy codewords of broad text").
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +37,7 @@ from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 POWERS, JOINT_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
 STAND_IN = 8  # dimensions of random codewords, for an audit without a model
 SHARE, FINEST, SURE = 0.8, 512, 0.9  # of the default number of heavy codewords
+FINER, SURE_BELOW, LEAST_ODDS = 4, 2.0, 4 / 3  # of broad text: times as many, odds of a heavy one less than epsilon, and at least
 FULL_BATCH = 20_000  # latents that k-means reads in each step
 RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 
@@ -97,6 +103,13 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
                 f"size must be at least {min(codebooks, default=0)}, the model's smallest codebook, got {most}"
             )
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
+
+    def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
+        """Return this mechanism with the codebook of a model of broad text, and the heavy codewords, that are the rule there."""
+        found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=FINER * self.count))
+        odds = max(LEAST_ODDS, self.epsilon - SURE_BELOW)
+        top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
+        return replace(found, top=top)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
         words = random_codewords(dim, self.count, self.seed) if self.codewords is None else self.codewords
@@ -167,6 +180,16 @@ def joint_codewords(epsilon: float, labels: int) -> int:
     """Return the number k of codewords beside so many labels: a power of two from 128 to 1024, by the rule of ``JointResponse``."""
     fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
     return 1 << max(JOINT_POWERS[0], min(JOINT_POWERS[1], math.floor(math.log2(fitting))))
+
+
+def _without_gap(sizes: Iterable[int], *, most: int) -> int:
+    """Return the largest of sizes up to ``most``, or beyond it as long as each is at most twice the one before."""
+    ordered = sorted(sizes)
+    found = max((size for size in ordered if size <= most), default=ordered[0])
+    for size in ordered:
+        if found < size <= 2 * found:
+            found = size
+    return found
 
 
 def _unit_codewords(codewords: Tensor) -> Tensor:

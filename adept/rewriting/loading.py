@@ -23,8 +23,7 @@ from adept.models.untrusted_files import printable
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 PACKAGED = "utterances"  # the name of the model that comes with the package
 NO_CODEBOOKS = "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
-# Times as many codewords by default where a model has more of them than one domain needs: it has many.
-FINER, ONE_DOMAIN = 4, 1024
+ONE_DOMAIN = 1024  # codewords that one domain needs: who has more knows many
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
 DESCRIBED = 10.0  # nats from which a description is released unless another mechanism is asked for
 
@@ -94,7 +93,7 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
         if not model.codebooks:
             raise ModelError(NO_CODEBOOKS)
         if most is None and mechanism.size is None and max(model.codebooks) > ONE_DOMAIN:
-            most = FINER * mechanism.count
+            return mechanism.over_broad_text(model.codebooks)
     if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
         wanted = most or mechanism.count
         used = model.codec.used(wanted)

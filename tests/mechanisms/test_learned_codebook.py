@@ -81,6 +81,30 @@ def test_a_model_brings_the_largest_codebook_that_the_budget_allows(unit_rows) -
         LearnedCodebook(epsilon=8.0, size=20).with_codewords(books)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "sizes", "count", "top"),
+    [
+        (0.5, (64, 128, 256, 512), 512, 229),
+        (2.0, (64, 128, 256, 512), 512, 78),
+        (4.0, (64, 128, 256, 512), 512, 18),
+        (20.0, (64, 128, 256, 512), 512, 1),
+        (2.0, (64, 128, 512), 128, 20),
+        (6.0, (64, 128, 512), 512, 5),
+        (0.5, (300, 512), 512, 229),
+    ],
+)
+def test_of_broad_text_all_codewords_are_used_and_a_gap_ends_those_of_a_domain(
+    unit_rows, epsilon: float, sizes: tuple[int, ...], count: int, top: int
+) -> None:
+    """The odds of a heavy codeword are epsilon - 2 to one, at least 4 to 3."""
+    books = {size: unit_rows(size, 8) for size in sizes}
+    mechanism = LearnedCodebook(epsilon=epsilon).over_broad_text(books)
+    assert (mechanism.count, mechanism.heavy) == (count, top)
+    (shape,) = (block.shape for block in mechanism.layout(8))
+    assert (shape.size, shape.top) == (count, top)
+    assert LearnedCodebook(epsilon=epsilon, top=7).over_broad_text(books).heavy == 7
+
+
 def test_learned_codewords_are_nearer_to_clustered_latents_than_random_ones(unit_rows) -> None:
     centres = unit_rows(40, 16)
     latents = centres.repeat(50, 1) + 0.05 * unit_rows(2000, 16)

@@ -7,11 +7,11 @@ text is. All of these can be fitted again in seconds:
 - *topics*, one more for every example up to 400 in all, are fitted to the examples, each ``WEIGHT`` times, beside some of the
   model's own texts. They know what words mean if the model has synonyms; co-occurrence plays no part, as so few texts do not show
   it;
-- *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets also the
-  examples' means;
+- *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets the examples
+  alone, or their means;
 - the *codec* has the examples as its first utterances, behind them its own sentences; its n-grams learn from the first ones;
 - a *broad* model puts those of its sentences first that mean most nearly what an example does, if there are MANY_EXAMPLES or it
-  lacks their words. Others, and sentences that stand for names, do not show where a domain ends: they place small codebooks alone;
+  lacks their words. Others, and sentences that stand for names, do not show where a domain ends: they are added to its codewords;
 - the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
 """
 
@@ -80,11 +80,13 @@ def adapt(
         adapted, new_tokenizer = _refitted(model, tokenizer, examples, beside, origin, seed=seed)
     else:
         adapted, new_tokenizer = _copied(model, origin), tokenizer
+    given = set(examples)
+    own = [text for text in own if text not in given]
     latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own)]
     adapted.codebooks = (
         codebooks_at(*latents, most=OF_BROAD_TEXT if lexicon else MOST_CODEWORDS, seed=seed)
         if placed
-        else _small_codebooks(*latents, fewer=not said, seed=seed)
+        else _with_examples(model.codebooks, *latents, seed=seed)
     )
     adapted.codec = _codec(examples, own, listed, held_out=held_out, seed=seed, lexicon=lexicon)
     return adapted.eval(), new_tokenizer
@@ -189,17 +191,15 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
     return books
 
 
-def _small_codebooks(latents: Tensor, own: Tensor, *, fewer: bool, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for examples (N, n) that are not the whole domain, the larger ones of a broad model's own texts (M, n).
+def _with_examples(codebooks: dict[int, Tensor], latents: Tensor, own: Tensor, *, seed: int) -> dict[int, Tensor]:
+    """Return a broad model's codebooks where examples (N, n) do not show where their domain ends.
 
-    With ``fewer`` of these the largest alone is: the examples stand for names, all of which were given.
+    The largest one is the examples and, behind them, the first of the model's own texts (M, n), as many as before; the smallest ones
+    are means of examples.
     """
-    distinct = torch.unique(latents.cpu(), dim=0)
-    books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
-    books[len(distinct)] = torch.nn.functional.normalize(distinct, dim=1)
-    for size in (OF_BROAD_TEXT,) if fewer else (MOST_CODEWORDS, OF_BROAD_TEXT):
-        books[min(size, len(own))] = torch.nn.functional.normalize(own[:size].cpu(), dim=1)
-    return books
+    distinct = torch.nn.functional.normalize(torch.unique(latents.cpu(), dim=0), dim=1)
+    both = torch.cat([distinct, torch.nn.functional.normalize(own.cpu(), dim=1)])[:OF_BROAD_TEXT]
+    return {**codebooks, **learn_codebooks(distinct, seed=seed), len(both): both}
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:

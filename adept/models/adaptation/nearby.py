@@ -18,7 +18,7 @@ from adept.models.codec.meaning import Meanings
 from adept.models.codec.nearest_text import ListedTexts, Words
 
 SHORT = 3  # words of a line that names a thing rather than says something
-SENTENCES, FEWEST_OF_ONE = 500, 8  # that stand for all terms together, and for one of them at least
+SENTENCES, FEWEST_OF_ONE = 1000, 8  # that stand for all terms together, and for one of them at least
 PART = 1 << 14  # sentences whose products are computed together
 TOGETHER = 64  # texts whose products with all sentences are computed together
 

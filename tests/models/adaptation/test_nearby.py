@@ -49,8 +49,9 @@ def test_a_page_is_its_headings_and_sentences() -> None:
     assert page_lines(page) == ["Lost cards", "Call us at once.", "We  block the card.", "a   b"]
 
 
-def test_sentences_about_a_term_mean_what_it_means(codec: Codec) -> None:
+def test_sentences_about_a_term_mean_what_it_means(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their products with the term are the largest of all."""
+    monkeypatch.setattr(nearby, "SENTENCES", 300)
     found = sentences_about(codec, ["cheap_fares"])
     assert len(found) == nearby.SENTENCES
     assert set(found) <= set(all_texts(codec))
