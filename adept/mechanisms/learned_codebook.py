@@ -9,13 +9,12 @@ Many codewords with t of them heavy beat few with one (``docs/decisions.md``, "S
 2^round(4 + eps), at least 32 and at most 1024; fewer codewords than half of the public latents. The rule for t: .8 k / (e^eps + 1),
 at least 1, and at least k / 512 where a record's own codeword would come out with probability below .9. Of all sets of codewords
 the one of k / (e^eps + 1) keeps most information (Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under
-locally differential privacy", Eq. 10); a somewhat smaller one says more precisely what it is about. Both rules read the budget
-alone.
+locally differential privacy", Eq. 10); a somewhat smaller one says more precisely what it is about.
 
-A model of *broad* text is asked for a domain near which few of its codewords lie. It releases one of four times as many, or of twice
-as many as long as it has them: only a model that was adapted to a domain has none between the domain's own texts and many others. Of k
-codewords t are heavy with t = k s / (e^eps + s): a heavy one comes out with odds of s = eps - 2 to one, at least 4 to 3, for surroundings
-say what a record is about (``docs/decisions.md``, "Heavy codewords of broad text").
+A model of *broad* text is asked for a domain near which few of its codewords lie. There all codewords that it has are used; only
+where their numbers leave a gap, since the smaller ones are of a domain that it was adapted to, no more than four times the k above.
+A heavy one comes out with odds of s = eps - 2 to one, at least 4 to 3, which needs t = k s / (e^eps + s): what is around a record
+says what it is about (``docs/decisions.md``, "Heavy codewords of broad text"). All rules read budget and public model alone.
 """
 
 import math
@@ -37,7 +36,11 @@ from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 POWERS, JOINT_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
 STAND_IN = 8  # dimensions of random codewords, for an audit without a model
 SHARE, FINEST, SURE = 0.8, 512, 0.9  # of the default number of heavy codewords
-FINER, SURE_BELOW, LEAST_ODDS = 4, 2.0, 4 / 3  # of broad text: times as many, odds of a heavy one less than epsilon, and at least
+FINER, LESS, LEAST_ODDS = (
+    4,
+    2.0,
+    4 / 3,
+)  # of broad text: times as many codewords; odds of a heavy one below epsilon, and the least
 FULL_BATCH = 20_000  # latents that k-means reads in each step
 RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 
@@ -105,9 +108,9 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
-        """Return this mechanism with the codebook of a model of broad text, and the heavy codewords, that are the rule there."""
+        """Return this mechanism with as many of a broad model's codewords, and as many heavy ones, as are the rule there."""
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=FINER * self.count))
-        odds = max(LEAST_ODDS, self.epsilon - SURE_BELOW)
+        odds = max(LEAST_ODDS, self.epsilon - LESS)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
         return replace(found, top=top)
 

@@ -7,8 +7,8 @@ text is. All of these can be fitted again in seconds:
 - *topics*, one more for every example up to 400 in all, are fitted to the examples, each ``WEIGHT`` times, beside some of the
   model's own texts. They know what words mean if the model has synonyms; co-occurrence plays no part, as so few texts do not show
   it;
-- *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets the examples
-  alone, or their means;
+- *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets the
+  examples alone, or their means;
 - the *codec* has the examples as its first utterances, behind them its own sentences; its n-grams learn from the first ones;
 - a *broad* model puts those of its sentences first that mean most nearly what an example does, if there are MANY_EXAMPLES or it
   lacks their words. Others, and sentences that stand for names, do not show where a domain ends: they are added to its codewords;
@@ -194,8 +194,8 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 def _with_examples(codebooks: dict[int, Tensor], latents: Tensor, own: Tensor, *, seed: int) -> dict[int, Tensor]:
     """Return a broad model's codebooks where examples (N, n) do not show where their domain ends.
 
-    The largest one is the examples and, behind them, the first of the model's own texts (M, n), as many as before; the smallest ones
-    are means of examples.
+    The largest one is the examples and, behind them, the first of the model's own texts (M, n), as many as before; the smallest
+    ones are means of examples.
     """
     distinct = torch.nn.functional.normalize(torch.unique(latents.cpu(), dim=0), dim=1)
     both = torch.cat([distinct, torch.nn.functional.normalize(own.cpu(), dim=1)])[:OF_BROAD_TEXT]
