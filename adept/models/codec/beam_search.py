@@ -17,9 +17,9 @@ import numpy as np
 from adept.models.language_model.compiled import compiled
 from adept.models.language_model.intervals import BITS
 from adept.models.language_model.mixture import SEEN, LanguageModel, ModelTables
-from adept.models.language_model.next_word import Next, copied, look, read, span, unread
+from adept.models.language_model.next_word import Next, append, copied, look, read, span, unread
 from adept.models.language_model.ngrams import LIKELIEST, Whole
-from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
+from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
 UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
 KEPT = 2, 4  # texts kept for each whole number of bits, below MANY_BITS and above
@@ -117,44 +117,68 @@ def _search(
     for place in range(len(numbers)):
         last = place == len(numbers) - 1
         steps = _steps(tables, after, beam, numbers[place])
-        states = _extended(beam, steps, numbers[place], spelled[place], added, most)
-        if not last:
-            skipped = beam.copy()
-            skipped[:, DISTANCE] += left_out[place]
-            skipped[:, WORD] = NONE
-            states = np.concatenate((skipped, states))
-        states = states[states[:, DISTANCE] < within]
-        if not len(states):
-            return states, texts
-        states = states[np.argsort(states[:, DISTANCE] * UNPAYABLE + states[:, COST], kind="mergesort")]
+        states = _extended(beam, steps, numbers[place], spelled[place], left_out[place], added, most)
+        states = _nearest(states, within)
         beam = states if last else states[_kept(states, buckets, kept)]
         for row in range(len(beam)):
             if beam[row, WORD] != NONE:
-                texts[written] = beam[row, TEXT], place, beam[row, INSERTED]
+                texts[written, 0], texts[written, 1], texts[written, 2] = beam[row, TEXT], place, beam[row, INSERTED]
                 beam[row, TEXT] = written
                 written += 1
     return beam, texts
 
 
 @compiled
-def _extended(beam: Whole, steps: Whole, word: int, spelled: int, added: Whole, most: int) -> Whole:
-    """The states after one more word of the record, appended at once or after an inserted one."""
-    states, count = np.empty((2 * len(beam), COLUMNS), np.int64), 0
+def _extended(beam: Whole, steps: Whole, word: int, spelled: int, left_out: int, added: Whole, most: int) -> Whole:
+    """The states after one more word of the record: left out (but for an end), appended at once, or after an inserted one."""
+    states, count = np.empty((3 * len(beam), COLUMNS), np.int64), 0
     for row in range(len(beam)):
         own, likely, first, second = steps[row]
+        if word != END_NUMBER:
+            _set(states[count], beam[row])
+            states[count, DISTANCE] += left_out
+            states[count, WORD] = NONE
+            count += 1
         for inserted, cost in ((NONE, own), (likely, first + second)):
             if beam[row, COST] + spelled + cost > most:
                 continue
             state = states[count]
-            state[:] = beam[row]
+            _set(state, beam[row])
             state[COST] += spelled + cost
             if inserted != NONE:
                 state[DISTANCE] += added[inserted]
-                _append(state, inserted)
-            _append(state, word)
+                append(state[WINDOW:TEXT], inserted)
+            append(state[WINDOW:TEXT], word)
             state[WORD], state[INSERTED] = word, inserted
             count += 1
     return states[:count]
+
+
+@compiled
+def _nearest(states: Whole, within: int) -> Whole:
+    """The states nearer than ``within``, by distance and then by cost: put in one by one, as they come nearly in order."""
+    order, count = np.empty(len(states), np.int64), 0
+    for row in range(len(states)):
+        if states[row, DISTANCE] >= within:
+            continue
+        place = count
+        while place and _is_nearer(states[row], states[order[place - 1]]):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = row
+        count += 1
+    return states[order[:count]]
+
+
+@compiled
+def _is_nearer(one: Whole, other: Whole) -> bool:
+    return one[DISTANCE] < other[DISTANCE] or (one[DISTANCE] == other[DISTANCE] and one[COST] < other[COST])
+
+
+@compiled
+def _set(to: Whole, numbers: Whole) -> None:
+    for place in range(len(to)):
+        to[place] = numbers[place]
 
 
 @compiled
@@ -164,12 +188,13 @@ def _steps(tables: ModelTables, after: Next, beam: Whole, word: int) -> Whole:
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
-            steps[row] = steps[twin]
+            _set(steps[row], steps[twin])
             continue
-        after.window[:] = beam[row, WINDOW:TEXT]
+        _set(after.window, beam[row, WINDOW:TEXT])
         look(tables, after)
         likely = _likeliest(tables, after)
-        steps[row] = _cost_of(tables, after, word), likely, UNPAYABLE, 0
+        steps[row, 0], steps[row, 1] = _cost_of(tables, after, word), likely
+        steps[row, 2], steps[row, 3] = UNPAYABLE, 0
         if likely != NONE:
             steps[row, 2] = _cost_of(tables, after, likely)
             read(tables, after, likely)
@@ -217,14 +242,6 @@ def _same(one: Whole, other: Whole) -> bool:
         if one[place] != other[place]:
             return False
     return True
-
-
-@compiled
-def _append(state: Whole, word: int) -> None:
-    """Append a word to the last ones of a state."""
-    for place in range(WINDOW, TEXT - 1):
-        state[place] = state[place + 1]
-    state[TEXT - 1] = word
 
 
 @compiled

@@ -300,8 +300,9 @@ class _Sized:
         with making():
             words = self.code.write(self.coded // 2)
             if self.searches:
-                self.code.number(self.code.spans([*words, self.model.spelling.alphabet]))
-                next(self.search.near(words, bits=self.code.bits), None)
+                spelled = [*words, self.model.spelling.alphabet[:2]]
+                self.code.number(self.code.spans(spelled))
+                next(self.search.near(spelled, bits=self.code.bits), None)
 
     def _find_candidates(self, weigh: WordWeights, size: int) -> None:
         """Index the texts of some numbers, where there are no utterances."""

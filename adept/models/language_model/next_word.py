@@ -88,10 +88,16 @@ def copied(after: Next) -> Next:
 @compiled
 def read(tables: ModelTables, after: Next, word: int) -> None:
     """Go on to the distribution after one more word."""
-    for place in range(SEEN - 1):
-        after.window[place] = after.window[place + 1]
-    after.window[SEEN - 1] = word
+    append(after.window, word)
     look(tables, after)
+
+
+@compiled
+def append(window: Whole, word: int) -> None:
+    """Put a word behind the last ones, of which the oldest is dropped."""
+    for place in range(len(window) - 1):
+        window[place] = window[place + 1]
+    window[-1] = word
 
 
 @compiled
@@ -132,7 +138,7 @@ def spans(tables: ModelTables, after: Next, words: Whole) -> Whole:
     shares = np.empty((len(words), 2), np.int64)
     start(tables, after)
     for place, word in enumerate(words):
-        shares[place] = span(tables, after, word)
+        shares[place, 0], shares[place, 1] = span(tables, after, word)
         read(tables, after, word)
     return shares
 
@@ -187,7 +193,7 @@ def know_ends(tables: NgramTables, window: Whole, contexts: Whole) -> None:
     for length in range(1, len(tables.levels)):
         begins, ends = tables.levels[length - 1], tables.levels[length]
         key = parent * (size + 1) + window[-length]
-        found = _place(tables.contexts, begins, ends, key)
+        found = first_at_least(tables.contexts, begins, ends, key)
         if found == ends or tables.contexts[found, KEY] != key:
             break
         contexts[known], parent = found, found - begins
@@ -206,14 +212,14 @@ def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
             tables.contexts[context, REST],
         )
         before = tables.followers[begins, SUM]
-        counted = tables.followers[_place(tables.followers, begins, ends, symbol), SUM] - before
+        counted = tables.followers[first_at_least(tables.followers, begins, ends, symbol), SUM] - before
         value = (counted * ONE + rest * value) // (tables.followers[ends, SUM] - before + rest)
     return value
 
 
 @compiled
-def _place(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """The first of some rows whose first column is not below what is wanted."""
+def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
+    """The first of some rows whose first number is not below what is wanted; their end where all are."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:
@@ -270,7 +276,9 @@ def _sum_up(fall: Whole, asked: Whole, columns: Weights, first: int, last: int, 
     """The weights of a softmax of the scores of some columns, summed up before each of them."""
     scores = np.zeros(last - first)
     _add_product(asked, columns, first, scores)
-    best = _scaled(scores.max())
+    best = _scaled(scores[0])
+    for score in scores:
+        best = max(best, _scaled(score))
     sums[0] = 0
     for place in range(len(scores)):
         sums[place + 1] = sums[place] + fall[min(best - _scaled(scores[place]), len(fall) - 1)]

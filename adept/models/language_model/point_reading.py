@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from adept.models.language_model.compiled import compiled
 from adept.models.language_model.intervals import BITS, ONE, WIDTH
 from adept.models.language_model.mixture import ModelTables
-from adept.models.language_model.next_word import Next, below, copied, find, know_ends, read
+from adept.models.language_model.next_word import Next, append, below, copied, find, first_at_least, know_ends, read
 from adept.models.language_model.ngrams import NgramTables, Whole
 from adept.models.language_model.unknown_words import LETTER_ORDER, LISTED, MAX_LETTERS, SpellingTables
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
@@ -97,8 +97,8 @@ def read_spelled(spelling: SpellingTables, point: Point, letters: Whole) -> None
         if place(point) < LISTED:
             narrow_to(point, 0, LISTED)
             if not ended(point):
-                rank = np.searchsorted(spelling.edges, place(point), side="right") - 1
-                narrow_to(point, spelling.edges[rank], spelling.edges[rank + 1])
+                rank = first_at_least(spelling.edges, 1, len(spelling.edges), place(point) + 1) - 1
+                narrow_to(point, spelling.edges[rank, 0], spelling.edges[rank + 1, 0])
                 letters[0] = -1 - rank
             return
         narrow_to(point, LISTED, ONE)
@@ -123,7 +123,7 @@ def read_spelled(spelling: SpellingTables, point: Point, letters: Whole) -> None
         if letter == WORD_END:
             return
         letters[number] = letter
-        context[:-1], context[-1] = context[1:].copy(), letter
+        append(context, letter)
 
 
 @compiled
@@ -135,7 +135,7 @@ def spell(tables: NgramTables, letters: Whole) -> Whole:
         know_ends(tables, context, contexts)
         spans[number, 0] = _letter_edge(tables, contexts, letter)
         spans[number, 1] = _letter_edge(tables, contexts, letter + 1)
-        context[:-1], context[-1] = context[1:].copy(), letter
+        append(context, letter)
     return spans
 
 

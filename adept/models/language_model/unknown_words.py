@@ -30,7 +30,7 @@ class SpellingTables(NamedTuple):
 
     Attributes:
         letters: n-grams.
-        edges: F of each listed word and of their end; one number where none is listed.
+        edges: F of each listed word and of their end (M + 1, 1); one number where none is listed.
     """
 
     letters: NgramTables
@@ -94,7 +94,7 @@ class UnknownWords:
     @cached_property
     def tables(self) -> "SpellingTables":
         """All of it in arrays; made when it is first asked for."""
-        return SpellingTables(self.letters.tables, np.array(self._edges if self._listed else [0]))
+        return SpellingTables(self.letters.tables, np.array(self._edges if self._listed else [0])[:, None])
 
     def _as_listed(self, word: str) -> list[Span]:
         place = self._places.get(word)

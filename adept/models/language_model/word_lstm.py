@@ -83,7 +83,7 @@ class WordLstm:
         """All of it in arrays; made when it is first asked for."""
         weights = self.weights
         return NetworkTables(
-            np.vstack([weights["embedding"].T, np.append(weights["word_offset"], 0).astype(np.int16)]),
+            np.ascontiguousarray(np.vstack([weights["embedding"].T, np.append(weights["word_offset"], np.int16(0))])),
             np.vstack([weights["from_input"], weights["from_state"], weights["gates"]]),
             np.vstack([weights["query"], weights["query_offset"]]),
             np.vstack([weights["of_class"], weights["class_offset"]]),
