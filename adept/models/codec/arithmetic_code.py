@@ -51,7 +51,7 @@ class Band(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of one model with K = ``size`` numbers, for one record or for released numbers: what it read ends with it.
+    """The code of one model with K = ``size`` numbers.
 
     Raises:
         ValueError: ``size`` is below 1.
@@ -140,17 +140,19 @@ class ArithmeticCode:
         cells = dict.fromkeys((min(first + 1, last), first, last))
         for attempt in range(ATTEMPTS):
             for place in ((cell - _turn(band, attempt)) % band.size for cell in cells):
-                if low <= self._point(band, place, attempt) < high and self._attempt(band, place) == attempt:
+                earlier = (self._is_inside(band, place, before) for before in range(attempt))
+                if low <= self._point(band, place, attempt) < high and not any(earlier):
                     return band.first + place
         return None
 
     def _attempt(self, band: Band, place: int) -> int:
         """The first attempt at which a number of a band has a text of that band; the first of all if there is none."""
-        for attempt in range(ATTEMPTS):
-            width = self.read(self._point(band, place, attempt), max(band.narrow, NARROWEST))[1]
-            if band.narrow <= width < band.wide:
-                return attempt
-        return 0
+        return next((attempt for attempt in range(ATTEMPTS) if self._is_inside(band, place, attempt)), 0)
+
+    def _is_inside(self, band: Band, place: int, attempt: int) -> bool:
+        """Whether the text of a number's point at an attempt is of its band."""
+        _, width = self.read(self._point(band, place, attempt), max(band.narrow, NARROWEST))
+        return band.narrow <= width < band.wide
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
         """The point of a number of a band at an attempt, in units of 2^-precision: somewhere in a cell of its own."""
