@@ -10,7 +10,6 @@ Nothing is remembered from one text to the next: the time of a record does not d
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adept.models.language_model.compiled import compiled
 from adept.models.language_model.intervals import BITS, ONE
@@ -24,11 +23,9 @@ from adept.models.language_model.word_lstm import (
     STATES,
     TANH,
     UNIT,
+    Matrix,
     NetworkTables,
-    Weights,
 )
-
-Floats = NDArray[np.float64]
 
 
 class Next(NamedTuple):
@@ -233,9 +230,9 @@ def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
 def _read_by_network(tables: NetworkTables, after: Next) -> None:
     """Read the window's last word: the state, what is asked by it, and the weights of classes."""
     for row in range(INPUTS):
-        after.seen[row] = tables.embedding[row, after.window[-1]]
-    gates = np.zeros(4 * STATES)
-    _add_product(after.seen, tables.gates, 0, gates)
+        after.seen[row] = tables.embedding[after.window[-1], row]
+    gates = np.zeros(4 * STATES, np.int64)
+    _add_product(after.seen, tables.gates, gates)
     for unit in range(STATES):
         taken, kept, shown = (
             _curve(tables.curves[SIGMOID], gates[unit]),
@@ -244,53 +241,54 @@ def _read_by_network(tables: NetworkTables, after: Next) -> None:
         )
         new = _curve(tables.curves[TANH], gates[2 * STATES + unit])
         after.cell[unit] = (kept * after.cell[unit] + taken * new) >> FINE
-        after.seen[INPUTS + unit] = (shown * _curve(tables.curves[TANH], np.float64(after.cell[unit] << FINE))) >> FINE
-    asked = np.zeros(INPUTS)
-    _add_product(after.seen[INPUTS:], tables.query, 0, asked)
+        after.seen[INPUTS + unit] = (shown * _curve(tables.curves[TANH], after.cell[unit] << FINE)) >> FINE
+    asked = np.zeros(INPUTS, np.int64)
+    _add_product(after.seen[INPUTS:], tables.query, asked)
     for row in range(INPUTS):
         after.asked[row] = _scaled(asked[row])
-    _sum_up(tables.fall, after.asked, tables.of_class, 0, len(tables.of_class[0]), after.weights[0])
+    scores = np.zeros(tables.of_class.shape[1], np.int64)
+    _add_product(after.asked, tables.of_class, scores)
+    _sum_up(tables.fall, scores, after.weights[0])
 
 
 @compiled
 def _look_into_class(tables: ModelTables, after: Next, own: int) -> None:
     """The network's weights of the words of a class."""
     if tables.shares[2]:
-        network = tables.network
-        _sum_up(
-            network.fall, after.asked, network.embedding, tables.first[own], tables.first[own + 1], after.weights[1]
-        )
+        words = tables.network.embedding[tables.first[own] : tables.first[own + 1]]
+        scores = np.zeros(len(words), np.int64)
+        for word in range(len(words)):
+            weights = words[word]
+            for place in range(len(weights)):
+                scores[word] += np.int64(np.int32(after.asked[place])) * np.int64(weights[place])
+        _sum_up(tables.network.fall, scores, after.weights[1])
 
 
 @compiled
-def _add_product(vector: Whole, matrix: Weights, first: int, sums: Floats) -> None:
-    """Add the product of a vector (N,) and a matrix's columns from ``first`` on to sums (M,): whole numbers below 2^53."""
+def _add_product(vector: Whole, matrix: Matrix, sums: Whole) -> None:
+    """Add the product of a vector (N,) and a matrix (N, M) to sums (M,)."""
     for row in range(len(vector)):
-        factor, weights = np.float64(vector[row]), matrix[row][first : first + len(sums)]
+        factor, weights = np.int32(vector[row]), matrix[row]
         for column in range(len(sums)):
-            sums[column] += factor * weights[column]
+            sums[column] += np.int64(factor) * np.int64(weights[column])  # of 32 bits each: one instruction
 
 
 @compiled
-def _sum_up(fall: Whole, asked: Whole, columns: Weights, first: int, last: int, sums: Whole) -> None:
-    """The weights of a softmax of the scores of some columns, summed up before each of them."""
-    scores = np.zeros(last - first)
-    _add_product(asked, columns, first, scores)
-    best = _scaled(scores[0])
-    for score in scores:
-        best = max(best, _scaled(score))
+def _sum_up(fall: Whole, scores: Whole, sums: Whole) -> None:
+    """The weights of a softmax of scores, summed up before each of them."""
+    best = scores.max()
     sums[0] = 0
     for place in range(len(scores)):
-        sums[place + 1] = sums[place] + fall[min(best - _scaled(scores[place]), len(fall) - 1)]
+        sums[place + 1] = sums[place] + fall[min(_scaled(best) - _scaled(scores[place]), len(fall) - 1)]
 
 
 @compiled
-def _scaled(product: float) -> int:
+def _scaled(product: int) -> int:
     """A sum of products of two numbers in units of 2^-FINE, in those units again, rounded down."""
-    return int(product) >> FINE
+    return product >> FINE
 
 
 @compiled
-def _curve(curve: Whole, product: float) -> int:
+def _curve(curve: Whole, product: int) -> int:
     """A curve at a sum of products, and at its end beyond it."""
     return curve[min(max(_scaled(product) + RANGE, 0), len(curve) - 1)]

@@ -3,7 +3,7 @@
 n-grams see the last words alone and treat all words as different; an LSTM reads the whole text and knows which words are used
 alike. An arithmetic code needs the very same numbers wherever it is used, and floating point does not promise that: sums differ
 in the last bit by threads and machine. So weights, states and tables of the activation functions are whole numbers in units of
-2^-12, and matrix products are taken in float64, where sums of whole numbers below 2^53 are exact in any order.
+2^-12.
 
 The next word is its class, then itself among the words of its class: words are numbered class by class, so that the mixture with
 n-grams (``adept.models.language_model.mixture``) has one distribution function. ``word_lstm_training`` learns the weights.
@@ -23,7 +23,7 @@ RANGE = 8 * UNIT  # from its negative on the curves are tabulated
 FALL = 12 * UNIT  # scores further below the largest count as this far
 PEAK = 1 << 15  # the weight of the largest score: ONE times those of 200,000 words is a number of 63 bits
 
-Weights = NDArray[np.int16]
+Matrix = NDArray[np.int32]
 Integers = NDArray[np.int64]
 INPUTS, STATES = 64, 128  # E and H
 SIGMOID, TANH = 0, 1
@@ -45,10 +45,11 @@ def shapes(words: int, classes: int) -> dict[str, tuple[int, ...]]:
 
 
 class NetworkTables(NamedTuple):
-    """The weights and the curves. The last row of a matrix is what is added, so that it is multiplied by UNIT.
+    """The weights, in 32 bits, and the curves. The last row of a matrix, and the last number of an embedding, is
+    what is added: it is multiplied by UNIT.
 
     Attributes:
-        embedding: of each word, and of the start of a text; below it the words' offsets (E + 1, V + 1).
+        embedding: of each word, and of the start of a text; behind it the word's offset (V + 1, E + 1).
         gates: from the last word and the state to the gates (E + H + 1, 4H).
         query: from the state to what is asked of the next word (H + 1, E).
         of_class: from that to the scores of classes (E + 1, C).
@@ -56,10 +57,10 @@ class NetworkTables(NamedTuple):
         fall: e^-x from PEAK down, never 0 (FALL,).
     """
 
-    embedding: Weights
-    gates: Weights
-    query: Weights
-    of_class: Weights
+    embedding: Matrix
+    gates: Matrix
+    query: Matrix
+    of_class: Matrix
     curves: Integers
     fall: Integers
 
@@ -81,9 +82,9 @@ class WordLstm:
     @cached_property
     def tables(self) -> NetworkTables:
         """All of it in arrays; made when it is first asked for."""
-        weights = self.weights
+        weights = {name: table.astype(np.int32) for name, table in self.weights.items()}
         return NetworkTables(
-            np.ascontiguousarray(np.vstack([weights["embedding"].T, np.append(weights["word_offset"], np.int16(0))])),
+            np.column_stack([weights["embedding"], np.append(weights["word_offset"], np.int32(0))]),
             np.vstack([weights["from_input"], weights["from_state"], weights["gates"]]),
             np.vstack([weights["query"], weights["query_offset"]]),
             np.vstack([weights["of_class"], weights["class_offset"]]),
@@ -91,7 +92,7 @@ class WordLstm:
         )
 
 
-_NO_WEIGHTS = np.zeros((STATES + 1, INPUTS), dtype=np.int16)
+_NO_WEIGHTS = np.zeros((STATES + 1, INPUTS), dtype=np.int32)
 _NO_CURVES = np.zeros((2, 1), dtype=np.int64)
 NO_NETWORK = NetworkTables(_NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_CURVES, _NO_CURVES[0])
 
