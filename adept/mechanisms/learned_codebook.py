@@ -36,11 +36,8 @@ from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 POWERS, JOINT_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
 STAND_IN = 8  # dimensions of random codewords, for an audit without a model
 SHARE, FINEST, SURE = 0.8, 512, 0.9  # of the default number of heavy codewords
-FINER, LESS, LEAST_ODDS = (
-    4,
-    2.0,
-    4 / 3,
-)  # of broad text: times as many codewords; odds of a heavy one below epsilon, and the least
+FINER = 4  # times as many codewords, of broad text
+LESS, LEAST_ODDS = 2.0, 4 / 3  # of broad text: by how much the odds of a heavy one are below epsilon, and the least
 FULL_BATCH = 20_000  # latents that k-means reads in each step
 RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 
