@@ -7,7 +7,17 @@ from difflib import get_close_matches
 
 from adept.cli.help import help_text
 from adept.cli.options import check_options, named
-from adept.cli.process import DONE, USER_ERROR, guarded, ignore_signals, keep_streams, leave_on_signals
+from adept.cli.process import (
+    DONE,
+    USER_ERROR,
+    collect_no_garbage,
+    guarded,
+    ignore_signals,
+    keep_modules,
+    keep_streams,
+    leave_garbage,
+    leave_on_signals,
+)
 from adept.cli.removed import check_removed
 
 COMMANDS = {
@@ -77,15 +87,19 @@ def run(command: str, arguments: list[str]) -> int:
     check_removed(arguments)
     check_options(command, arguments)
     sys.argv = [sys.argv[0], *arguments]
-    return int(importlib.import_module(f"adept.cli.{command}").main())
+    module = importlib.import_module(f"adept.cli.{command}")
+    keep_modules()
+    return int(module.main())
 
 
 def main() -> int:
     """Run one command in this process, whose streams and signals it takes over; returns its exit status."""
+    collect_no_garbage()
     leave_on_signals()
     keep_streams()
     status = guarded(lambda: dispatch(sys.argv[1:]))
     ignore_signals()  # nothing is left to interrupt, and what was done is done
+    leave_garbage()
     return status
 
 

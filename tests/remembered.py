@@ -44,5 +44,5 @@ def _parts(thing: object) -> Iterator[tuple[str, Any]]:
 
 def _caches() -> Iterator[Any]:
     for thing in gc.get_objects():
-        if isinstance(thing, functools._lru_cache_wrapper) and (thing.__module__ or "").startswith("adept"):
+        if type(thing) is functools._lru_cache_wrapper and (thing.__module__ or "").startswith("adept"):
             yield thing

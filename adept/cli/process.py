@@ -4,6 +4,7 @@ Nothing heavy is imported here: all of it is in place before PyTorch is loaded, 
 """
 
 import contextlib
+import gc
 import io
 import os
 import re
@@ -99,6 +100,24 @@ class Interruptible:
         if signalled():
             raise KeyboardInterrupt  # the first one may have come where no exception can be raised
         self.advance(count)
+
+
+def collect_no_garbage() -> None:
+    """While modules are imported next to nothing is garbage; to look through them time and again took a quarter of a start."""
+    gc.disable()
+
+
+def keep_modules() -> None:
+    """From here on garbage is collected again, but not looked for among what was imported, which stays."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+def leave_garbage() -> None:
+    """When a command is done, everything goes with its process, and is not looked through before."""
+    gc.disable()
+    gc.freeze()
 
 
 def leave_on_signals() -> None:

@@ -18,7 +18,6 @@ from adept.cli.summary import summary
 from adept.data.corpus import read_corpus
 from adept.data.files import STANDARD_STREAM
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms.guarantee import words
 from adept.models.network.decoding import DecodingConfig
 from adept.release.columns import FileOptions, ReleaseOptions
 from adept.release.inputs import Inputs
@@ -27,10 +26,9 @@ from adept.release.publication import STATEMENT, Publication
 from adept.release.secret import secret_key
 from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.expectation import LEAST, expectation
+from adept.rewriting.expectation import LEAST, expected_lines
 from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
-from adept.rewriting.unseen import unseen_line
 
 
 @dataclass
@@ -112,7 +110,8 @@ def run(config: RewriteConfig) -> PrivacyStatement:
         accept_private_model=config.accept_private_model,
     )
     options = _options(config, budget, rewriter)
-    tell = _Once(_expected(config, rewriter))
+    packaged = is_packaged(config.model_dir)
+    tell = _Once(expected_lines(rewriter, _public_texts(config), packaged=packaged))
     if config.dry_run:
         place = config.statement
         statement = preview_file(rewriter, config.input, config.output, options=options, statement_path=place)
@@ -188,15 +187,6 @@ def _same(one: str, other: str) -> bool:
         return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
         return False
-
-
-def _expected(config: RewriteConfig, rewriter: Rewriter) -> list[str]:
-    """Return what to expect, in lines: of public texts, and of subjects that the packaged model has not read."""
-    expected = expectation(rewriter, _public_texts(config))
-    lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
-    if config.expect is None and is_packaged(config.model_dir) and (line := unseen_line(rewriter)):
-        lines.append(line)
-    return lines
 
 
 class _Once:

@@ -32,7 +32,6 @@ from functools import lru_cache
 from typing import ClassVar
 
 import torch
-from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 from torch import Tensor
 
@@ -153,6 +152,8 @@ def log_delta(scale: float, *, epsilon: float) -> float:
 @lru_cache(maxsize=256)
 def analytic_scale(epsilon: float, *, delta: float) -> float:
     """Return the standard deviation, in units of the l2 sensitivity, at which the continuous Gaussian is (epsilon, delta)-LDP."""
+    from scipy.optimize import brentq  # slow to import, and most releases do without
+
     target = math.log(delta) + math.log1p(-MARGIN)
 
     def excess(log_scale: float) -> float:
@@ -182,6 +183,8 @@ def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: floa
 @lru_cache(maxsize=256)
 def discrete_scale(distance: float, *, dim: int, epsilon: float, delta: float) -> float:
     """Return the parameter s at which the discrete Gaussian on integer vectors is (epsilon, delta)-LDP, by (**)."""
+    from scipy.optimize import brentq  # slow to import, and most releases do without
+
     target = math.log(delta) + math.log1p(-MARGIN)
     start = math.log(distance * analytic_scale(epsilon, delta=delta))
 

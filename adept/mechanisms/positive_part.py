@@ -29,7 +29,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
@@ -58,6 +57,7 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
     """The sum under the weights that make E[e^(theta S); some X > 0] / theta^2 smallest: there S has the mean 2 / theta."""
+    from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:
         tilted = _Sum(chances, values, zero, copies, math.exp(log_tilt))

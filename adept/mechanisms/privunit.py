@@ -21,7 +21,6 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, betaln, expit, hyp2f1, log_expit
 from torch import Tensor
 
@@ -120,6 +119,8 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
         raise ConfigurationError(
             f"dim must be between {DIMS[0]} and {DIMS[1]} for a mechanism on the sphere, got {dim}"
         )
+    from scipy.optimize import brentq  # slow to import, and most releases do without
+
     a = (dim - 1) / 2
     log_gain = epsilon + math.log(-math.expm1(-epsilon))
 

@@ -40,7 +40,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import LocalRandomizer, check_between, check_integer, check_positive
@@ -140,6 +139,8 @@ def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> flo
 
 @lru_cache(maxsize=64)
 def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float) -> float:
+    from scipy.optimize import brentq  # slow to import, and most releases do without
+
     def excess(central: float) -> float:
         return math.log(central_delta(draws, records=records, epsilon=central) / delta)
 

@@ -76,9 +76,14 @@ def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]], *, precision: s
         if other := [name for name in shapes if held[name].get_dtype() != KINDS[precision]]:
             raise corrupt(path, f"{other[0]} is not {precision}")
         tensors = {name: file.get_tensor(name).to(torch.float32) for name in shapes}
-    if infinite := [name for name, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())]:
+    if infinite := [name for name, tensor in tensors.items() if not _is_finite(tensor)]:
         raise corrupt(path, f"{infinite[0]} is not finite")
     return tensors
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    """Is every value a finite number: the least and the largest are then, and neither is one where any value is none."""
+    return not tensor.numel() or all(bool(edge.isfinite()) for edge in torch.aminmax(tensor))
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:

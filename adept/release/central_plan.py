@@ -181,7 +181,7 @@ class CentralPlan:
             "label_set": list(synthesizer.labels),
             "cells": synthesizer.cells.size,
             "cells_sha256": self.cells_sha256,
-            "model": facts.model_fingerprint(synthesizer.model, synthesizer.tokenizer),
+            "model": facts.model_fingerprint(synthesizer.model, synthesizer.tokenizer, self.model_sha256),
             "versions": facts.drawing_versions(),
         }
 
@@ -197,7 +197,7 @@ class CentralPlan:
             cells=synthesizer.cells.size,
             cells_sha256=self.cells_sha256,
             training_data=facts.origin(synthesizer.model.training_data)
-            | {"packaged": facts.is_packaged(synthesizer.model)},
+            | {"packaged": facts.is_packaged(synthesizer.model, self.model_sha256)},
             model_sha256=self.model_sha256,
             versions=facts.versions(),
             date=self.date,

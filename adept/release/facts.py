@@ -88,19 +88,19 @@ def model_sha256(model: Autoencoder) -> str:
     return hashlib.sha256(save(weights)).hexdigest()
 
 
-def is_packaged(model: Autoencoder) -> bool:
-    """Is it the model that comes with the package: the same weights, said to come from the same text."""
+def is_packaged(model: Autoencoder, sha256: str) -> bool:
+    """Is it the model that comes with the package: weights with this digest, said to come from the same text."""
     weights = packaged_directory() / WEIGHTS
     if model.training_data.name != PACKAGED or not weights.is_file():
         return False
     with weights.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == model_sha256(model)
+        return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
 
 
-def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer) -> str:
-    """The digest of what a release depends on, codebook and codec aside: weights, sizes, clip and vocabulary."""
+def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
+    """The digest of what a release depends on, codebook and codec aside: weights (their digest), sizes, clip and vocabulary."""
     read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
-    described = repr((model_sha256(model), model.config, model.clip, model.labels, *read))
+    described = repr((sha256, model.config, model.clip, model.labels, *read))
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
 
 

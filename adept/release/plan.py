@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -58,11 +59,16 @@ class Plan:
             return cluster.drawn(batches, parts, workers=self.options.workers)
         return ((part, batches.draw(part[0])) for part in parts)
 
-    @property
+    @cached_property
     def codebook(self) -> dict[str, Any]:
         """What the mechanism's codebook came to."""
         model = self.rewriter.model
         return facts.codebook_facts(self.rewriter.mechanism, model.config.latent_dim, model.codec)
+
+    @cached_property
+    def model_sha256(self) -> str:
+        """The digest of the weights."""
+        return facts.model_sha256(self.rewriter.model)
 
     @property
     def batch_size(self) -> int:
@@ -92,7 +98,7 @@ class Plan:
             "mechanism": rewriter.mechanism.name,
             "mechanism_options": facts.mechanism_options(rewriter.mechanism),
             "codebook": self.codebook,
-            "model": facts.model_fingerprint(rewriter.model, rewriter.tokenizer),
+            "model": facts.model_fingerprint(rewriter.model, rewriter.tokenizer, self.model_sha256),
             "decoding": asdict(rewriter.decoding),
             "versions": facts.drawing_versions(),
         }
@@ -118,11 +124,12 @@ class Plan:
             labels=options.labels if released else None,
             label_response=options.response if self.label_column else None,
             kept_columns=list(options.keep_columns),
-            training_data=facts.origin(rewriter.model.training_data) | {"packaged": facts.is_packaged(rewriter.model)},
+            training_data=facts.origin(rewriter.model.training_data)
+            | {"packaged": facts.is_packaged(rewriter.model, self.model_sha256)},
             versions=facts.versions(),
             codebook=self.codebook,
             certificate=facts.certificate(rewriter.mechanism, options.response if self.label_column else None, dim),
-            model_sha256=facts.model_sha256(rewriter.model),
+            model_sha256=self.model_sha256,
             output_sha256=output_sha256,
             date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
             max_records_per_person=options.max_records_per_person,

@@ -11,10 +11,12 @@ from statistics import fmean
 
 import torch
 
+from adept.mechanisms.guarantee import words
 from adept.models.codec.codec import text_of
 from adept.models.network.public_texts import encode_public
 from adept.models.training.reconstruction import word_f1
 from adept.rewriting.rewriter import Rewriter
+from adept.rewriting.unseen import unseen_line
 
 COARSE = 32  # codewords that tell topics apart, where the model has so few
 LEAST = 8  # texts
@@ -50,6 +52,20 @@ class Expectation:
             f"a rewrite keeps {topic}{self.words:.0%} of its words ({self.words_of_others:.0%} by chance), "
             f"estimated on {self.texts} public texts; other text may fare worse"
         )
+
+
+def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
+    """Return what to expect of a rewriter, in lines.
+
+    Args:
+        rewriter: what is to release; none of its records is read.
+        public: public texts of the user's own, whose fate is told alone.
+        packaged: whether the model is that of the package: then subjects are named that such a model had not read.
+    """
+    expected = expectation(rewriter, public)
+    lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
+    unread = unseen_line(rewriter) if packaged and public is None else None
+    return [*lines, unread] if unread else lines
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:

@@ -18,11 +18,12 @@ from adept.data.files import Record, read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.columns import ReleaseOptions
+from adept.release.facts import is_packaged, model_sha256
 from adept.release.ledger import Ledger
 from adept.release.secret import secret_key
 from adept.release.service import Budget, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.expectation import expectation
+from adept.rewriting.expectation import expected_lines
 from adept.rewriting.rewriter import Rewriter
 
 FORMATS = ("csv", "txt", "jsonl")
@@ -152,8 +153,8 @@ class Files:
         """Say what a release would be, as ``dry_run=true`` does: nothing is released."""
         rewriter, options = self._release_of(choices)
         statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
-        expected = expectation(rewriter)
-        return _in_words(statement) | {"expected": expected.line if expected else None}
+        packaged = is_packaged(rewriter.model, model_sha256(rewriter.model))
+        return _in_words(statement) | {"expected": expected_lines(rewriter, packaged=packaged)}
 
     def release(self, dropped: Dropped, choices: Choices, progress: Callable[[int], None]) -> dict[str, Any]:
         """Release a file, with its statement and its card."""

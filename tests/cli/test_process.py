@@ -1,5 +1,7 @@
 """What the operating system sees: one status for one kind of end, one line, whatever is closed, full or interrupted."""
 
+import gc
+import importlib
 import os
 import signal
 import subprocess
@@ -275,3 +277,19 @@ def test_help_lists_every_status_and_version_is_the_packages(adept: Run) -> None
     said = adept("--help").stdout
     assert all(f" {status}  " in said for status in (0, 1, 2, 70, 130))
     assert adept("--version").stdout == "adept 0.1.0\n"
+
+
+def test_garbage_is_collected_again_once_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not while it is imported; what was imported is not looked through from then on, and nothing is at the end."""
+    frozen, seen, load = gc.get_freeze_count(), [], importlib.import_module
+
+    def imported(name: str) -> Any:
+        seen.append(gc.isenabled())
+        return load(name)
+
+    monkeypatch.setattr(importlib, "import_module", imported)
+    monkeypatch.setattr(
+        rewrite, "main", lambda: 40 + (seen[0] is False and gc.isenabled() and gc.get_freeze_count() > frozen)
+    )
+    ended = forked.run("rewrite", "input=a.txt", "output=b.txt", program=lambda: main() + (not gc.isenabled()))
+    assert ended.returncode == 42

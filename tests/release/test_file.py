@@ -4,8 +4,11 @@ import hashlib
 import json
 import math
 import os
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tiny import tiny_config
@@ -23,6 +26,7 @@ from adept.mechanisms import (
     SqrtNLaplace,
 )
 from adept.models.network.autoencoder import TrainingData
+from adept.release import facts
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
 from adept.rewriting.loading import check_release
@@ -110,6 +114,28 @@ def test_the_originals_statement_gives_the_true_epsilon_beside_the_claimed_one(
     assert statement["epsilon"] == pytest.approx(8 * 8**0.5)
     assert statement["holds"] is False
     assert "false" in statement["statement"]
+
+
+def test_a_release_digests_its_weights_and_its_codebook_once(
+    rewriter: Rewriter, labelled_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read by the terms of a release that may be resumed, and by its statement."""
+    calls: Counter[str] = Counter()
+
+    def counted(name: str, digest: Callable[..., Any]) -> Callable[..., Any]:
+        def digested(*given: Any) -> Any:
+            calls[name] += 1
+            return digest(*given)
+
+        return digested
+
+    for name in ("model_sha256", "codebook_facts"):
+        monkeypatch.setattr(facts, name, counted(name, getattr(facts, name)))
+    statement = release_file(
+        rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions(), key=b"k" * 32
+    )
+    assert calls == {"model_sha256": 1, "codebook_facts": 1}
+    assert statement.model_sha256 == facts.model_sha256(rewriter.model)
 
 
 def test_no_privacy_is_stated_as_inf(tiny_run: Path, labelled_file: Path, tmp_path: Path) -> None:

@@ -6,43 +6,46 @@ point of the line stands for the text in whose interval it lies. Points at rando
 
 To make K evenly spread points the K numbers is wasteful: half of them would write again what others write, most of the rest texts
 that are too rare to matter. A text needs one number, and the best code numbers the K likeliest texts. So numbers come in *bands*:
-those of one band write texts whose intervals are about as wide, within a factor of SPAN, and a number stands for the first of
-ATTEMPTS points whose text is of its band. The points of one attempt are evenly spread, one in each cell of the line, at a place in
+those of one band write texts that are about as likely, within a factor of SPAN, and a number stands for the first of ATTEMPTS
+points whose text is of its band. In each band the line is divided so that many points write a text of it
+(``adept.models.language_model.bands``). The points of one attempt are evenly spread, one in each cell of the line, at a place in
 it and in an order that public hashes choose; so that
 
-- every number has a text, and numbers drawn at random write texts about as likely as those that K numbers pay for;
+- nearly every number has a text, and numbers drawn at random write texts about as likely as those that K numbers pay for;
 - to find the number of a text is to look, attempt by attempt, whether the point of its cell lies in its interval, and whether the
   number that the cell belongs to has passed over all its earlier points;
 - what ``number`` finds, ``write`` writes as that text: both use the same points.
 
-If texts of a band have a share a of all probability, a number takes 1/a attempts, and a text of probability p is that of n p / a of
-the band's n numbers: as if it were 1/a times as likely. On real text a is about 1/20.
+If the texts of a band have a share a of all probability, a text of probability p is that of about n p / a of the band's n numbers:
+as if it were 1/a times as likely. On real text a is about 1/10.
 
 All of it is integers: both directions use the same intervals, to the last unit.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import shake_256
 from typing import NamedTuple
 
 import numpy as np
 
-from adept.models.language_model.intervals import BITS, WHOLE, WIDTH, Span, narrowed
+from adept.models.language_model.bands import Limits, Sized
+from adept.models.language_model.common_prefixes import common_prefixes
+from adept.models.language_model.intervals import BITS, ONE, WIDTH
 from adept.models.language_model.mixture import LanguageModel
-from adept.models.language_model.next_word import spans, unread
-from adept.models.language_model.ngrams import Whole
-from adept.models.language_model.point_reading import Point, read_text
+from adept.models.language_model.next_word import NONE
+from adept.models.language_model.point_reading import first_inside
+from adept.models.language_model.text_reading import Reading, Spelled, interval, reading
 from adept.models.language_model.vocabulary import MAX_WORDS, UNKNOWN_NUMBER
 
 TAIL = 512  # bits of a point beyond those of K, from which the model writes on
-NARROWEST = 1 << (3 * BITS)  # an interval narrower than this is not divided any more: the text ends
+NARROWEST = 4 * BITS  # bits of a point that are left at an interval that is not divided any more: the text ends
 PLAIN = 1 << 12  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
-SPAN, SHARE, ATTEMPTS = 64, 4, 16  # widest to narrowest interval of a band; of numbers one in SHARE is for wider ones
+SPAN, SHARE, ATTEMPTS = 64, 4, 12
 
 
 class Band(NamedTuple):
-    """``size`` numbers from ``first`` on that write texts with intervals of ``narrow`` <= width < ``wide``."""
+    """``size`` numbers from ``first`` on whose texts have a probability of ``narrow`` to ``wide`` units of 2^-precision."""
 
     first: int
     size: int
@@ -50,19 +53,33 @@ class Band(NamedTuple):
     wide: int
 
 
+class Interval(NamedTuple):
+    """Of a text: its interval in its band, and how wide one of its probability is, in units of 2^-precision."""
+
+    band: Band
+    low: int
+    width: int
+    probability: int
+
+
 class ArithmeticCode:
     """The code of one model with K = ``size`` numbers.
+
+    Args:
+        model: says what is likely.
+        size: K.
+        end_bits: what an end may cost, by the model: a text of a dearer one is no sentence and has no number.
 
     Raises:
         ValueError: ``size`` is below 1.
     """
 
-    def __init__(self, model: LanguageModel, size: int) -> None:
-        self.model, self.size = model, size
+    def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
+        self.model, self.size, self._least_end = model, size, ONE >> end_bits
         self.precision = -(-(size.bit_length() + TAIL) // 8) * 8
         self.bands = _bands(size, self.line)
-        self._first = unread(model.tables)
-        spans(model.tables, self._first, np.zeros(0, dtype=np.int64))
+        self._limits_of_bands = np.array([self._limits(band) for band in self.bands])
+        self._common = common_prefixes(model)
 
     @property
     def bits(self) -> float:
@@ -78,81 +95,104 @@ class ArithmeticCode:
         """The words of a number's text, at most MAX_WORDS of them."""
         band = next(band for band in self.bands if number < band.first + band.size)
         place = number - band.first
-        return self.text_at(self._point(band, place, self._attempt(band, place)))[0]
+        attempt, words = self._first_inside(band, place, ATTEMPTS)
+        return words if attempt < ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
         """What the model writes at ``count`` points that are spread over the line; of K <= PLAIN points, what K numbers write."""
         line = Band(0, count, 0, self.line)
-        return (self.text_at(self._point(line, place, 0))[0] for place in range(count))
+        return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
-    def text_at(self, point: int) -> tuple[list[str], int]:
-        """The words of a point's text and the width of its interval."""
-        (numbers, spelled), width = self.read(point, NARROWEST)
-        model = self.model
-        words = [
-            model.spelling.word(letters) if number == UNKNOWN_NUMBER else model.vocabulary.words[number]
-            for number, letters in zip(numbers.tolist(), spelled.tolist(), strict=True)
-        ]
-        return [word for word in words if word], width  # no word without letters
+    def text_at(self, point: int) -> list[str]:
+        """The words that the model writes at a point, of whatever band."""
+        return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
-    def read(self, point: int, narrow: int) -> tuple[tuple[Whole, Whole], int]:
-        """Read the words at a point, as numbers, and the width of their interval; where that is below ``narrow``, the text ends."""
-        state = np.array([point >> (self.precision - WIDTH), WHOLE.width, WHOLE.depth])
-        bits = np.frombuffer(point.to_bytes(self.precision // 8, "big"), dtype=np.uint8)
-        reader = Point(bits, state, *self._depth_and_width(narrow))
-        words = read_text(self.model.tables, self.model.spelling.tables, reader, self._first, MAX_WORDS)
-        _, width, depth = state.tolist()
-        return words, width << self.precision >> (WIDTH + depth)
+    def reading(self) -> Reading:
+        """Room to read the texts near to a record one after the other."""
+        return reading(self.model.tables, MAX_WORDS + 1)
 
-    def _depth_and_width(self, width: int) -> tuple[int, int]:
-        """The width of an interval in units of 2^-precision as that of an ``Interval``, rounded up."""
-        more = WIDTH - (width - 1).bit_length()
-        return self.precision - WIDTH + more, -((-width << WIDTH) >> (WIDTH - more))
+    def number(self, words: Sequence[str], last: Reading | None = None) -> int | None:
+        """A text's number; None if it has none.
 
-    def spans(self, words: Sequence[str]) -> Iterator[Span]:
-        """The shares of a text's words, of the spelling of unknown ones and of its end; an empty share for what cannot be spelled.
-
-        The longest texts need no end.
+        Args:
+            words: the text; the longest ones need no end.
+            last: the text that was read before.
         """
-        numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
-        shares = spans(self.model.tables, unread(self.model.tables), np.array(numbers)).tolist()
-        for number, (low, high), word in zip(numbers, shares, [*words, ""], strict=False):
-            yield low, high
-            if number == UNKNOWN_NUMBER:
-                yield from self.model.spelling.spans(word) or [(0, 0)]
+        found = self.interval(words, last)
+        return None if found is None else self._number_in(found.band, found.low, found.low + found.width)
 
-    def number(self, spans: Iterable[Span]) -> int | None:
-        """A number whose text has these shares; None if there is none."""
-        interval, narrow = WHOLE, self._depth_and_width(max(NARROWEST, self.bands[0].narrow))
-        for span in spans:
-            if span[0] == span[1]:
-                return None
-            interval = narrowed(interval, span)
-            if (interval.depth, -interval.width) > (narrow[0], -narrow[1]):
-                return None
-        scale = self.precision - WIDTH - interval.depth
-        low, width = interval.low << scale, interval.width << scale
-        band = next((band for band in self.bands if band.narrow <= width < band.wide), None)
-        return None if band is None else self._number_in(band, low, low + width)
+    def interval(self, words: Sequence[str], last: Reading | None = None) -> "Interval | None":
+        """A text's interval among those of its band; None if it is of no band, or cannot be spelled."""
+        numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
+        unknown = [word for word, number in zip(words, numbers, strict=False) if number == UNKNOWN_NUMBER]
+        spelled = [self.model.spelling.spans(word) for word in unknown]
+        if not all(spelled):
+            return None
+        shares = np.array([share for shares in spelled for share in shares or []], dtype=np.int64).reshape(-1, 2)
+        starts = np.cumsum([0, *(len(shares or []) for shares in spelled)])
+        read, known = last or self.reading(), Spelled(shares, starts)
+        limits, narrowest = self._limits_of_bands, self._narrowest
+        band, steps, own, text = interval(
+            self.model.tables, self._common, read, np.array(numbers), known, limits, narrowest
+        )
+        if band == NONE:
+            return None
+        low = 0
+        for begins, more in steps.tolist():
+            low = low + begins << more
+        return Interval(self.bands[band], low << self._scale(own), self._line_width(own), self._line_width(text))
+
+    def _line_width(self, interval: Sized) -> int:
+        """The width of an interval, in units of 2^-precision."""
+        return int(interval[0]) << self._scale(interval)
+
+    def _scale(self, interval: Sized) -> int:
+        return self.precision - WIDTH - int(interval[1])
+
+    @property
+    def _narrowest(self) -> int:
+        """The depth of an interval that is not divided any more."""
+        return self.precision - NARROWEST
+
+    def _limits(self, band: Band) -> Limits:
+        """What texts of a band are like, as ``adept.models.language_model.bands`` reads it."""
+        narrow, wide = self._width_and_depth(max(band.narrow, 1 << NARROWEST)), self._width_and_depth(band.wide)
+        return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
+
+    def _width_and_depth(self, width: int) -> tuple[int, int]:
+        """The width of an interval in units of 2^-precision as its width and depth, rounded up."""
+        more = WIDTH - (width - 1).bit_length()
+        return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 
     def _number_in(self, band: Band, low: int, high: int) -> int | None:
         first, last = low * band.size >> self.precision, (high - 1) * band.size >> self.precision
         cells = dict.fromkeys((min(first + 1, last), first, last))
         for attempt in range(ATTEMPTS):
             for place in ((cell - _turn(band, attempt)) % band.size for cell in cells):
-                earlier = (self._is_inside(band, place, before) for before in range(attempt))
-                if low <= self._point(band, place, attempt) < high and not any(earlier):
+                inside = low <= self._point(band, place, attempt) < high
+                if inside and (not attempt or self._first_inside(band, place, attempt)[0] == attempt):
                     return band.first + place
         return None
 
-    def _attempt(self, band: Band, place: int) -> int:
-        """The first attempt at which a number of a band has a text of that band; the first of all if there is none."""
-        return next((attempt for attempt in range(ATTEMPTS) if self._is_inside(band, place, attempt)), 0)
+    def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
+        """The first of some attempts at which a number's text is of its band, and that text; their number if there is none."""
+        if not band.narrow:
+            return 0, self.text_at(self._point(band, place, 0))
+        return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
-    def _is_inside(self, band: Band, place: int, attempt: int) -> bool:
-        """Whether the text of a number's point at an attempt is of its band."""
-        _, width = self.read(self._point(band, place, attempt), max(band.narrow, NARROWEST))
-        return band.narrow <= width < band.wide
+    def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
+        """The first of some points whose text is of a band with these limits, and the last text that was read."""
+        model, size = self.model, self.precision // 8
+        bits = np.frombuffer(b"".join(point.to_bytes(size, "big") for point in points), np.uint8).reshape(-1, size)
+        tables, spelling = model.tables, model.spelling
+        found, numbers, spelled = first_inside(
+            tables, spelling.tables, self._common, bits, limits, self._narrowest, MAX_WORDS
+        )
+        words = [
+            spelling.word(letters) if number == UNKNOWN_NUMBER else model.vocabulary.words[number]
+            for number, letters in zip(numbers.tolist(), spelled.tolist(), strict=True)
+        ]
+        return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
         """The point of a number of a band at an attempt, in units of 2^-precision: somewhere in a cell of its own."""
@@ -168,7 +208,7 @@ def _turn(band: Band, attempt: int) -> int:
 
 
 def _bands(size: int, whole: int) -> list[Band]:
-    """The bands of ``size`` numbers: first that of texts of 1 to 1/SPAN cells, then wider ones, a SHARE of the rest for each."""
+    """The bands of ``size`` numbers: first texts of a probability of 1 to 1/SPAN of 1/size, then likelier ones."""
     if size <= PLAIN:
         return [Band(0, size, 0, whole + 1)]
     bands, left, wide = [], size, whole // size

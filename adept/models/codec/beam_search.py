@@ -2,8 +2,10 @@
 
 Word by word, the record's next word is kept or left out, and before a word that is kept the likeliest word may be inserted. A
 word left out adds its weight to the distance, an inserted word a part of its weight, and every word that is kept or inserted
-costs the bits that the model asks for it. Every text found is a complete text of the model's language, since it is closed by an
-end that is paid for. The beam keeps, for every number of bits, the few texts nearest to the record that cost no more.
+costs the bits that the model asks for it. Where words are left out or inserted, at a *seam*, what follows may be no sentence: each
+bit that the next word costs more there than in the record adds to the distance too. Every text found is a complete text of the
+model's language, since it is closed by an end that is paid for. The beam keeps, for every number of bits, the few texts nearest to
+the record that cost no more.
 
 The steps are machine code, and nothing is remembered from one record to the next.
 """
@@ -14,29 +16,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adept.models.language_model.compiled import compiled
+from adept.models.language_model.compiled import compiled, uncounted
 from adept.models.language_model.intervals import BITS
 from adept.models.language_model.mixture import SEEN, LanguageModel, ModelTables
-from adept.models.language_model.next_word import Next, append, copied, look, read, span, unread
+from adept.models.language_model.next_word import NONE, Next, append, at, look, read, span, unread
+from adept.models.language_model.ngram_reading import CONTEXT
 from adept.models.language_model.ngrams import LIKELIEST, Whole
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
 UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
-KEPT = 2, 4  # texts kept for each whole number of bits, below MANY_BITS and above
+KEPT = 2, 8  # texts kept for each whole number of bits, below MANY_BITS and above
 MANY_BITS = 26.0
 ANYWHERE = 1 << 40  # further away than any text
 UNPAYABLE = 1 << 20  # UNITs: more than any budget
 
-COST, DISTANCE, WINDOW, TEXT, WORD, INSERTED, COLUMNS = 0, 1, 2, 2 + SEEN, 3 + SEEN, 4 + SEEN, 5 + SEEN
-NONE = -1
+COST, DISTANCE, WINDOW = range(3)
+TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + SEEN, WINDOW + SEEN + 5)
 
 Weigh = Callable[[str], int]
 
 
 class Found(NamedTuple):
-    """A text, its distance from the record, and what it costs in UNITs."""
+    """A text, its distance from the record, the part of it that seams add, and what the text costs in UNITs."""
 
     distance: int
+    seams: int
     cost: int
     words: tuple[str, ...]
 
@@ -48,11 +52,11 @@ class BeamSearch:
         model: says what is likely; the search is quick with one that reads the last words alone.
         weigh: the weight of a record's word that is left out.
         weigh_added: the weight of an inserted word.
+        seam: what a bit adds that a word costs more than in the record, behind words that are left out or inserted.
     """
 
-    def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh) -> None:
-        self.model, self.weigh = model, weigh
-        self._room = unread(model.tables)
+    def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh, seam: int = 0) -> None:
+        self.model, self.weigh, self.seam = model, weigh, seam
         self._added = np.array([*map(weigh_added, model.vocabulary.words)])
 
     def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
@@ -61,11 +65,11 @@ class BeamSearch:
         numbers = np.array(vocabulary.encode(words))
         spelled = np.array([*map(self._spelling_cost, words, numbers.tolist()), 0])
         left_out = np.array([*map(self.weigh, words), 0])
-        beam, texts = _search(
-            self.model.tables, self._room, numbers, spelled, left_out, self._added, int(bits * UNIT), within, kept
-        )
-        for distance, cost, text in beam[:, [DISTANCE, COST, TEXT]].tolist():
-            yield Found(distance, cost, tuple(_words_of(texts, text, words, vocabulary.words)))
+        most = int(bits * UNIT)
+        beam, texts = _search(self.model.tables, numbers, spelled, left_out, self._added, self.seam, most, within, kept)
+        spoken = _spoken(texts.tolist(), words, vocabulary.words)
+        for distance, seams, cost, text in beam[:, [DISTANCE, SEAMS, COST, TEXT]].tolist():
+            yield Found(distance, seams, cost, spoken[text])
 
     def _spelling_cost(self, word: str, number: int) -> int:
         """What the letters of a word cost that the vocabulary lacks."""
@@ -75,24 +79,27 @@ class BeamSearch:
         return UNPAYABLE if spans is None else sum(_cost(high - low) for low, high in spans)
 
 
-def _words_of(texts: Whole, text: int, record: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
-    """The words of a text, without its end."""
-    words: list[str] = []
-    while text != NONE:
-        text, place, inserted = texts[text].tolist()
-        words += [record[place]] if place < len(record) else []
-        words += [vocabulary[inserted]] if inserted != NONE else []
-    return words[::-1]
+def _spoken(
+    texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """The words of each text, without its end, and behind them those of no text, NONE."""
+    spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
+    for text, (before, place, inserted) in enumerate(texts):
+        words = spoken[before]
+        if inserted != NONE:
+            words += (vocabulary[inserted],)
+        spoken[text] = (*words, record[place]) if place < len(record) else words
+    return spoken
 
 
 @compiled
 def _search(
     tables: ModelTables,
-    room: Next,
     numbers: Whole,
     spelled: Whole,
     left_out: Whole,
     added: Whole,
+    seam: int,
     most: int,
     within: int,
     kept: int,
@@ -101,37 +108,66 @@ def _search(
 
     Args:
         tables: the model.
-        room: for the distributions of next words; it is copied.
         numbers: the record's words and an end (L,).
         spelled: what their letters cost, in UNITs (L,).
         left_out: what leaving each of them out adds to the distance (L,).
         added: what each word of the vocabulary adds that is inserted (V,).
+        seam: what a bit adds that a word costs more than in the record, behind words that are left out or inserted.
         most: UNITs that a text may cost.
         within: distance that a text must not reach.
         kept: texts for each whole number of bits.
     """
-    after, buckets = copied(room), most // UNIT + 1
-    beam = np.zeros((1, COLUMNS), np.int64)
-    beam[0, WINDOW:TEXT], beam[0, TEXT] = len(tables.class_of) - 1, NONE
-    texts, written = np.empty(((len(numbers) + 1) * kept * buckets, 3), np.int64), 0
+    after, counts = at(unread(tables, 1), 0), np.empty(most // UNIT + 1, np.int64)
+    widest = kept * len(counts)
+    beam, states = np.empty((3 * widest, COLUMNS), np.int64), np.empty((3 * widest, COLUMNS), np.int64)
+    steps, order = np.empty((widest, 4), np.int64), np.empty(3 * widest, np.int64)
+    texts, written, count = np.empty(((len(numbers) + 1) * widest, 3), np.int64), 0, 1
+    beam[0], beam[0, WINDOW:TEXT], beam[0, TEXT] = 0, len(tables.class_of) - 1, NONE
+    usual = _costs(tables, after, beam[0, WINDOW:TEXT], numbers)
     for place in range(len(numbers)):
-        last = place == len(numbers) - 1
-        steps = _steps(tables, after, beam, numbers[place])
-        states = _extended(beam, steps, numbers[place], spelled[place], left_out[place], added, most)
-        states = _nearest(states, within)
-        beam = states if last else states[_kept(states, buckets, kept)]
-        for row in range(len(beam)):
-            if beam[row, WORD] != NONE:
-                texts[written, 0], texts[written, 1], texts[written, 2] = beam[row, TEXT], place, beam[row, INSERTED]
-                beam[row, TEXT] = written
-                written += 1
-    return beam, texts
+        word = numbers[place]
+        _look_ahead(tables, after, beam[:count], word, steps)
+        count = _extend(
+            beam[:count], steps, word, spelled[place], left_out[place], added, usual[place], seam, most, states
+        )
+        count = _sort(states[:count], within, order)
+        if word != END_NUMBER:
+            count = _thin_out(states, order[:count], counts, kept)
+        written = _go_on(beam, states, order[:count], place, texts, written)
+    return beam[:count], texts[:written]
 
 
-@compiled
-def _extended(beam: Whole, steps: Whole, word: int, spelled: int, left_out: int, added: Whole, most: int) -> Whole:
-    """The states after one more word of the record: left out (but for an end), appended at once, or after an inserted one."""
-    states, count = np.empty((3 * len(beam), COLUMNS), np.int64), 0
+@uncounted
+def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, written: int) -> int:
+    """Make chosen states the beam, and write down the text of each that has one more word; return how many texts are written."""
+    for row in range(len(order)):
+        state = beam[row]
+        _set(state, states[order[row]])
+        if state[WORD] != NONE:
+            texts[written, 0], texts[written, 1], texts[written, 2] = state[TEXT], place, state[INSERTED]
+            state[TEXT] = written
+            written += 1
+    return written
+
+
+@uncounted
+def _extend(
+    beam: Whole,
+    steps: Whole,
+    word: int,
+    spelled: int,
+    left_out: int,
+    added: Whole,
+    usual: int,
+    seam: int,
+    most: int,
+    states: Whole,
+) -> int:
+    """Write down the states after one more word of the record, and return how many they are.
+
+    A word is left out (but for an end), appended at once, or after an inserted one.
+    """
+    count = 0
     for row in range(len(beam)):
         own, likely, first, second = steps[row]
         if word != END_NUMBER:
@@ -145,19 +181,38 @@ def _extended(beam: Whole, steps: Whole, word: int, spelled: int, left_out: int,
             state = states[count]
             _set(state, beam[row])
             state[COST] += spelled + cost
+            if state[WORD] == NONE or inserted != NONE:
+                more = seam * max(cost - usual, 0) // UNIT
+                state[SEAMS] += more
+                state[DISTANCE] += more
             if inserted != NONE:
                 state[DISTANCE] += added[inserted]
                 append(state[WINDOW:TEXT], inserted)
             append(state[WINDOW:TEXT], word)
             state[WORD], state[INSERTED] = word, inserted
             count += 1
-    return states[:count]
+    return count
 
 
 @compiled
-def _nearest(states: Whole, within: int) -> Whole:
-    """The states nearer than ``within``, by distance and then by cost: put in one by one, as they come nearly in order."""
-    order, count = np.empty(len(states), np.int64), 0
+def _costs(tables: ModelTables, after: Next, window: Whole, words: Whole) -> Whole:
+    """What each of a text's words costs, in UNITs, without its letters."""
+    costs = np.empty(len(words), np.int64)
+    _set(after.window, window)
+    look(tables, after)
+    for place, word in enumerate(words):
+        costs[place] = _cost_of(tables, after, word)
+        read(tables, after, word)
+    return costs
+
+
+@uncounted
+def _sort(states: Whole, within: int, order: Whole) -> int:
+    """Order the states nearer than ``within`` by distance and then by cost, and return how many there are.
+
+    They are put in one by one, as they come nearly in order.
+    """
+    count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:
             continue
@@ -167,24 +222,23 @@ def _nearest(states: Whole, within: int) -> Whole:
             place -= 1
         order[place] = row
         count += 1
-    return states[order[:count]]
+    return count
 
 
-@compiled
+@uncounted
 def _is_nearer(one: Whole, other: Whole) -> bool:
     return one[DISTANCE] < other[DISTANCE] or (one[DISTANCE] == other[DISTANCE] and one[COST] < other[COST])
 
 
-@compiled
+@uncounted
 def _set(to: Whole, numbers: Whole) -> None:
     for place in range(len(to)):
         to[place] = numbers[place]
 
 
-@compiled
-def _steps(tables: ModelTables, after: Next, beam: Whole, word: int) -> Whole:
-    """For each state (B, 4): what a word costs, the word to insert, what that costs, and what the word costs after it."""
-    steps = np.empty((len(beam), 4), np.int64)
+@uncounted
+def _look_ahead(tables: ModelTables, after: Next, beam: Whole, word: int, steps: Whole) -> None:
+    """Write down for each state: what a word costs, the word to insert, what that costs, and what the word costs after it."""
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
@@ -199,10 +253,9 @@ def _steps(tables: ModelTables, after: Next, beam: Whole, word: int) -> Whole:
             steps[row, 2] = _cost_of(tables, after, likely)
             read(tables, after, likely)
             steps[row, 3] = _cost_of(tables, after, word)
-    return steps
 
 
-@compiled
+@uncounted
 def _twin(beam: Whole, row: int) -> int:
     """The first state with the last words of this one."""
     for other in range(row):
@@ -211,31 +264,36 @@ def _twin(beam: Whole, row: int) -> int:
     return row
 
 
-@compiled
-def _kept(states: Whole, buckets: int, kept: int) -> Whole:
-    """For each whole number of bits the first ``kept`` states that cost no more; of two with the same last words, the first."""
-    counts, chosen, count = np.zeros(buckets, np.int64), np.empty(len(states), np.int64), 0
-    for row in range(len(states)):
+@uncounted
+def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
+    """Keep for each whole number of bits the first ``kept`` states that cost no more; of two with the same last words, the first.
+
+    Those kept come first in ``order`` then; return how many these are.
+    """
+    counts[:], count = 0, 0
+    for row in order:
         bucket = states[row, COST] // UNIT
-        if counts[bucket] >= kept:
+        if counts[bucket] >= kept or _has_twin(states, order[:count], row, bucket):
             continue
-        twin = False
-        for other in chosen[:count]:
-            if states[other, COST] // UNIT == bucket and _same(states[other], states[row]):
-                twin = True
-                break
-        if twin:
-            continue
-        chosen[count] = row
+        order[count] = row
         count += 1
-        for dearer in range(bucket, buckets):
+        for dearer in range(bucket, len(counts)):
             counts[dearer] += 1
             if counts[dearer] > kept:
                 break  # and so are all that cost more
-    return chosen[:count]
+    return count
 
 
-@compiled
+@uncounted
+def _has_twin(states: Whole, chosen: Whole, row: int, bucket: int) -> bool:
+    """Whether one of some states that costs as many whole bits has the same last words."""
+    for other in chosen:  # noqa: SIM110 - machine code has no generators
+        if states[other, COST] // UNIT == bucket and _same(states[other], states[row]):
+            return True
+    return False
+
+
+@uncounted
 def _same(one: Whole, other: Whole) -> bool:
     """Whether two states have the same last words."""
     for place in range(WINDOW, TEXT):  # noqa: SIM110 - machine code has no generators
@@ -244,21 +302,21 @@ def _same(one: Whole, other: Whole) -> bool:
     return True
 
 
-@compiled
+@uncounted
 def _likeliest(tables: ModelTables, after: Next) -> int:
     """The word most often seen after a window, in its longest known end; NONE where there was none."""
-    known = after.contexts[0, -1]
-    word = tables.words.contexts[after.contexts[0, known - 1] if known else -1, LIKELIEST]
+    known = after.contexts[0, -1, CONTEXT]
+    word = tables.words.contexts[after.contexts[0, known - 1, CONTEXT] if known else -1, LIKELIEST]
     return word if word < len(tables.in_class) else NONE
 
 
-@compiled
+@uncounted
 def _cost_of(tables: ModelTables, after: Next, word: int) -> int:
     low, high = span(tables, after, word)
     return _cost(high - low)
 
 
-@compiled
+@uncounted
 def _cost(share: int) -> int:
     """The bits of a share out of ONE, in UNITs."""
     return round(UNIT * (BITS - math.log2(share)))

@@ -37,8 +37,10 @@ from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.inverted_file import grouped
 from adept.models.codec.meaning import MeaningIndex, Meanings
 from adept.models.codec.nearest_text import ADDED, LARGEST_LISTED, ListedTexts, NearestTextIndex, Words, WordWeights
+from adept.models.language_model.intervals import BITS
 from adept.models.language_model.mixture import LanguageModel
 from adept.models.language_model.vocabulary import MAX_WORDS
+from adept.models.language_model.word_lstm import LARGE, SMALL
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import PUNCTUATION
 
@@ -47,7 +49,9 @@ LISTED = 1 << 24  # numbers from which on a list wins little and costs time
 MANY, MANY_SENTENCES = 2, 64  # times as many numbers as whole texts, and as sentences, make a search worth while
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
-SAVED = 4.0  # bits that the network may save a text, which the search does not count
+SEAM = 3_000  # of broad text: what a bit adds to the distance that a word costs more behind a gap than in its record
+LEAST_END, OF_END = 6, 5  # of broad text: bits that an end may cost, and that it may cost one in so many of all
+SAVED = {SMALL: 4.0, LARGE: 10.0}  # bits that a network may save a text, which the search does not count
 TRIES = 50  # texts found by the search whose number is looked for
 FIRST, SPOKEN = 1 << 14, range(4, 17)  # sentences that are utterances, not listed, and how many words these have
 HOLDERS = 3  # sentences that hold a word of any of them
@@ -172,7 +176,7 @@ class Codec:
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN)
         model = LanguageModel.of(rows, seed=seed)
         if read:
-            model = model.with_network(rows[:read], seed=seed, report=partial(report, "network"))
+            model = model.with_network(rows[:read], size=LARGE, seed=seed, report=partial(report, "network"))
         numbers = [number for row in rows[FIRST:] for number in model.vocabulary.encode(row)]
         weigh = WordWeights.of(different)
         listed = ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
@@ -214,18 +218,18 @@ class Codec:
         """The number of a text that is nearer to a record than that at a place, its ``distance`` away; None if there is none."""
         if not sized.searches or tuple(sized.index[place]) == record:
             return None
-        code = sized.code
+        last = sized.code.reading()
         for words in chain([record], self._near(record, sized, distance)):
-            number = code.number(code.spans(words))
+            number = sized.code.number(words, last)
             if number is not None:
                 return sized.first + number
         return None
 
     def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
         """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
-        bits = sized.code.bits + SAVED * bool(sized.model.lstm)
+        bits = sized.code.bits + (SAVED[sized.model.lstm.size] if sized.model.lstm else 0)
         found = sized.search.near(record, bits=bits, within=distance)
-        yield from islice(sized.index.nearer(record, (text.words for text in found), distance), TRIES)
+        yield from islice(sized.index.nearer(record, ((text.words, text.seams) for text in found), distance), TRIES)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
@@ -272,7 +276,8 @@ class _Sized:
         )
         many = MANY_SENTENCES if codec.lexicon else MANY
         self.searches = size > self.first * (many if len(self.listed) else 1)
-        self.weigh = codec.weigh
+        self.weigh, self.seam = codec.weigh, SEAM * bool(codec.lexicon)
+        self.end_bits = max(LEAST_END, self.coded.bit_length() // OF_END) if codec.lexicon else BITS
         if size > self.first:
             self._prepare()
         if not self.first:
@@ -283,7 +288,7 @@ class _Sized:
         """The code of the numbers behind the first ones."""
         from adept.models.codec.arithmetic_code import ArithmeticCode
 
-        return ArithmeticCode(self.model, self.coded)
+        return ArithmeticCode(self.model, self.coded, end_bits=self.end_bits)
 
     @cached_property
     def search(self) -> "BeamSearch":
@@ -291,7 +296,7 @@ class _Sized:
         from adept.models.codec.beam_search import BeamSearch
 
         left_out, put_in = (partial(_times, self.weigh, factor) for factor in reversed(ADDED))
-        return BeamSearch(self.model.without_network(), weigh=left_out, weigh_added=put_in)
+        return BeamSearch(self.model.without_network(), weigh=left_out, weigh_added=put_in, seam=self.seam)
 
     def _prepare(self) -> None:
         """Make every table and all machine code that a record or a number may need."""
@@ -301,7 +306,7 @@ class _Sized:
             words = self.code.write(self.coded // 2)
             if self.searches:
                 spelled = [*words, self.model.spelling.alphabet[:2]]
-                self.code.number(self.code.spans(spelled))
+                self.code.number(spelled)
                 next(self.search.near(spelled, bits=self.code.bits), None)
 
     def _find_candidates(self, weigh: WordWeights, size: int) -> None:
@@ -310,7 +315,7 @@ class _Sized:
         self.searches = size > pool
         written: dict[int, Words] = {}
         for place, words in enumerate(self.code.spread(pool)):
-            number = place if pool == size else self.code.number(self.code.spans(words))
+            number = place if pool == size else self.code.number(words)
             if number is not None:
                 written[number] = tuple(words)
         written = written or {0: tuple(self.write(0))}

@@ -24,7 +24,7 @@ from adept.models.language_model.mixture import CLASS_ORDER, ORDER, LanguageMode
 from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
 from adept.models.language_model.unknown_words import LETTER_ORDER, UnknownWords
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
-from adept.models.language_model.word_lstm import WordLstm, shapes
+from adept.models.language_model.word_lstm import LARGE, SMALL, Size, WordLstm, shapes
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE
 from adept.models.untrusted_files import corrupt, read_json, read_tables
@@ -37,6 +37,7 @@ ROWS = "rows"  # the training text by numbers of utterances, where something is 
 ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 MOST = 1 << 30  # of any count
 MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
+SIZES = {SMALL: True, LARGE: "large"}  # what a description says of its network
 MOST_HELD_OUT, MOST_LISTED, MOST_SEED = 10_000, 1 << 19, (1 << 63) - 1
 MOST_LIKELY = (MAX_WORDS + 1) * MOST_LISTED
 
@@ -62,7 +63,7 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "utterances": [" ".join(words) for words in codec.utterances],
     }
     if model.lstm:
-        description["lstm"] = True
+        description["lstm"] = SIZES[model.lstm.size]
     if len(codec.listed):
         description["likely"] = len(codec.listed.flat)
         if codec.listed.words != vocabulary.words:  # listed texts came from another model
@@ -108,7 +109,7 @@ def load_learned(codec: Codec, path: Path) -> Codec:
         ModelError: the file is damaged, or of another codec.
     """
     vocabulary, unlearned = codec.model.vocabulary, codec.unlearned
-    arrays = _network_shapes(vocabulary) if unlearned and unlearned.network else {}
+    arrays = _network_shapes(vocabulary, SMALL) if unlearned and unlearned.network else {}
     tables = {name: table.numpy() for name, table in read_tables(path, {}, {**arrays, LIKELY: (None,)}).items()}
     flat = tables[LIKELY]
     if len(flat) > MOST_LIKELY or (len(flat) and not _are_texts(flat, size=len(vocabulary.words))):
@@ -123,8 +124,8 @@ def _network(codec: Codec) -> dict[str, NDArray[Any]]:
     return {LSTM + name: array for name, array in weights.items()}
 
 
-def _network_shapes(vocabulary: Vocabulary) -> dict[str, tuple[int | None, ...]]:
-    weights = shapes(len(vocabulary.words), vocabulary.classes[-1] + 1)
+def _network_shapes(vocabulary: Vocabulary, size: Size) -> dict[str, tuple[int | None, ...]]:
+    weights = shapes(len(vocabulary.words), vocabulary.classes[-1] + 1, size)
     return {LSTM + name: shape for name, shape in weights.items()}
 
 
@@ -171,7 +172,8 @@ def _lexicon(digest: object, path: Path) -> Lexicon:
 
 def _checked_tables(path: Path, stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     """Return the tables of a description, once it is certain that their numbers are those of n-grams, texts and utterances."""
-    arrays = _network_shapes(vocabulary) if stored.get("lstm") else {}
+    sizes = [size for size, name in SIZES.items() if name == stored.get("lstm")]
+    arrays = _network_shapes(vocabulary, sizes[0]) if sizes else {}
     if LIKELY in stored:
         arrays[LIKELY] = (stored[LIKELY],)
     if "lexicon" in stored:
@@ -221,7 +223,7 @@ def _wrong(stored: dict[str, Any]) -> str:
         and len(set(alphabet)) == len(alphabet) <= MOST_LETTERS
         and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
-        "lstm": isinstance(stored.get("lstm", False), bool),
+        "lstm": stored.get("lstm", False) in (False, *SIZES.values()),
         "listed_words": _are_vocabulary(stored.get("listed_words", [END, UNKNOWN])),
         LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MOST_LIKELY,
         "unlearned": _is_unlearned(stored.get("unlearned", {"network": False, "listed": 0, "seed": 0})),

@@ -21,10 +21,10 @@ from torch import Tensor
 
 from adept.models.language_model.intervals import ONE
 from adept.models.language_model.mixture import CLASS_ORDER, ORDER, SEEN, LanguageModel
-from adept.models.language_model.next_word import know_ends
+from adept.models.language_model.ngram_reading import ALL, CONTEXT, know_ends
 from adept.models.language_model.ngrams import REST, START, SUM, SYMBOL, Ngrams
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN
-from adept.models.language_model.word_lstm import STATES, UNIT
+from adept.models.language_model.word_lstm import UNIT
 
 FIRST_BITS, STEP = 14.0, 3.0  # what texts may cost at first, and by how much that grows until many were found
 ENOUGH, MARGIN = 64, 1.05  # of the texts asked for, one in ENOUGH are many; how many more are aimed at
@@ -116,7 +116,7 @@ class _Search:
                     del waiting[length + 1]
 
     def _begin(self, count: int) -> Prefixes:
-        nothing = torch.zeros(count, STATES)
+        nothing = torch.zeros(count, self.next.states)
         return Prefixes(torch.zeros((count, 0), dtype=torch.int64), torch.zeros(count), nothing, nothing)
 
     def _taken(self, waiting: list[Prefixes]) -> Prefixes:
@@ -187,6 +187,7 @@ class NextWords:
         counts = torch.tensor(vocabulary.counts, dtype=torch.float32)
         self.in_class = counts / torch.zeros(model.classes.size).index_add_(0, self.of_word, counts)[self.of_word]
         weights = model.lstm.weights if model.lstm else {}
+        self.states = model.lstm.size.states if model.lstm else 0
         self.weights = {name: torch.from_numpy(table.astype(np.float32) / UNIT) for name, table in weights.items()}
 
     def shares(self, words: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -228,10 +229,10 @@ class _DenseNgrams:
     def __call__(self, contexts: Tensor) -> Tensor:
         """The distributions (B, V) after contexts (B, n - 1)."""
         different, index = torch.unique(contexts, dim=0, return_inverse=True)
-        table, known = np.tile(self.alone, (len(different), 1)), np.zeros(self.order, dtype=np.int64)
+        table, known = np.tile(self.alone, (len(different), 1)), np.zeros((self.order, ALL + 1), np.int64)
         for row, context in zip(table, different.numpy(), strict=True):
             know_ends(self.tables, context, known)
-            for end in known[: known[-1]].tolist():
+            for end in known[: known[-1, CONTEXT], CONTEXT].tolist():
                 symbols, shares, rest = self._followers(end)
                 row *= rest
                 row[symbols] += shares

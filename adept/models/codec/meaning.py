@@ -12,7 +12,7 @@ nearly the same as a record are compared in both.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ SHORTLIST = 64  # texts that are compared by their words
 SCRAP = 3  # words below which what is left of a record of twice as many is no sentence
 TOGETHER = 256  # records whose products are computed together
 HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
-PART = 1 << 14  # texts whose sums are computed together
+PART = 1 << 11  # texts whose sums are computed together, near the processor
 
 Codes = NDArray[np.int8]
 
@@ -43,13 +43,13 @@ class Meanings:
 
     def __init__(self, lexicon: Lexicon, weigh: WordWeights) -> None:
         self.lexicon, self.weigh = lexicon, weigh
-        rarity = [(FINE + weigh(word) ** 2 // FINE) // HUNDREDTHS for word in lexicon.words]  # 1 + ln(texts / holders)
-        self._vectors = np.array(rarity, dtype=np.float32)[:, None] * lexicon.vectors
+        weights = np.fromiter(map(weigh, lexicon.words), dtype=np.int64, count=len(lexicon.words))
+        self._rarity = ((FINE + weights**2 // FINE) // HUNDREDTHS).astype(np.float32)  # 1 + ln(texts / holders)
 
     @property
     def dim(self) -> int:
         """The dimensions d of a meaning."""
-        return int(self._vectors.shape[1])
+        return int(self.lexicon.vectors.shape[1])
 
     def of(self, texts: Iterable[Iterable[str]]) -> Codes:
         """Return the meanings (N, d) of texts, given as words; zeros where the lexicon has none of them."""
@@ -66,18 +66,35 @@ class Meanings:
         starts = np.concatenate([[0], np.cumsum(inside)[texts.ends]])
         return self._of_places(places[inside], starts)
 
+    def of_held(self, table: sparse.csr_array, words: Iterable[str]) -> Codes:
+        """Return the meanings (N, d) of texts, by a table of ones that says which of them (N) hold which words (W)."""
+        return self._sums(table, self.vectors(words))
+
     def _of_places(self, columns: NDArray[np.int32], starts: NDArray[Any]) -> Codes:
         """The meanings of texts that hold the words columns[starts[i] : starts[i + 1]], each of them counted once."""
-        shape = len(starts) - 1, len(self._vectors)
+        used = np.bincount(columns, minlength=len(self._rarity)) > 0
+        vectors, columns = self._times_rarity(np.flatnonzero(used)), (np.cumsum(used, dtype=np.int32) - 1)[columns]
+        shape = len(starts) - 1, len(vectors)
         table = sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, starts), shape=shape)
         table.sum_duplicates()
         table.data[:] = 1
-        found = np.empty((shape[0], self.dim), dtype=np.int8)
+        return self._sums(table, vectors)
+
+    def _sums(self, table: sparse.csr_array, vectors: NDArray[np.float32]) -> Codes:
+        """The meanings of texts that hold words (N, W) with vectors (W, d)."""
+        found = np.empty((table.shape[0], self.dim), dtype=np.int8)
         for begin in range(0, len(found), PART):
-            sums = table[begin : begin + PART] @ self._vectors
-            lengths = np.sqrt(np.square(sums, dtype=np.float64).sum(axis=1, keepdims=True))
-            found[begin : begin + PART] = np.rint(LENGTH * sums / np.maximum(lengths, 1))
+            found[begin : begin + PART] = _at_length(table[begin : begin + PART] @ vectors)
         return found
+
+    def vectors(self, words: Iterable[str]) -> NDArray[np.float32]:
+        """The vectors (W, d) that words add to a text's meaning; zeros for those that the lexicon lacks."""
+        places = np.array([self.lexicon.places.get(word, -1) for word in words], dtype=np.int64)
+        return np.where(places[:, None] < 0, np.float32(0), self._times_rarity(places))
+
+    def _times_rarity(self, places: NDArray[Any]) -> NDArray[np.float32]:
+        """The vectors (W, d) of the words at some places of the lexicon, each times how rare the word is."""
+        return np.asarray(self._rarity[places, None] * self.lexicon.vectors[places])
 
 
 class MeaningIndex(TextTable):
@@ -89,10 +106,12 @@ class MeaningIndex(TextTable):
         more: texts behind them.
     """
 
+    _one = np.int8  # few products are made of the table
+
     def __init__(self, texts: Sequence[Sequence[str]], meanings: Meanings, more: ListedTexts | None = None) -> None:
         super().__init__(texts, meanings.weigh, more)
         self.meanings = meanings
-        table = np.concatenate([meanings.of(texts), meanings.of_listed(self.more)])
+        table = meanings.of_held(self._table, self._columns)
         self._file = InvertedFile(table, joined(table, self.more.groups))
         self._lengths = np.concatenate([[len(text) for text in texts], np.diff(self.more.ends, prepend=-1) - 1])
         # of each text's words, as if a record lacked them all
@@ -112,16 +131,21 @@ class MeaningIndex(TextTable):
                 least = row.min()
                 yield int(places[row == least].min()), int(least)
 
-    def nearer(self, record: Words, texts: Iterable[Words], distance: int) -> Iterator[Words]:
-        """Those of the SHORTLIST first texts that are nearer to a record than ``distance``, the nearest first; no scraps."""
-        some = list(islice((text for text in texts if len(text) >= _fewest(record)), SHORTLIST))
-        meaning, *others = self.meanings.of([record, *some]).astype(np.float32)
-        weight = np.array(self._weight(set(record)))
-        apart = [
-            (self.weigh.distance(record, text) + int(_apart(weight, meaning @ other)), place)
-            for place, (text, other) in enumerate(zip(some, others, strict=True))
-        ]
-        return (some[place] for found, place in sorted(apart) if found < distance)
+    def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
+        """Those of the SHORTLIST first texts that are nearer to a record than ``distance``, the nearest first; no scraps.
+
+        To each text belongs what its seams add (``adept.models.codec.beam_search``).
+        """
+        pairs = [(record, 0), *islice((pair for pair in texts if len(pair[0]) >= _fewest(record)), SHORTLIST)]
+        rows, seams = [text for text, _ in pairs], np.array([seams for _, seams in pairs])
+        names = {word: column for column, word in enumerate(dict.fromkeys(chain(*rows)))}
+        holds = np.zeros((len(rows), len(names)), dtype=np.int64)
+        holds[np.repeat(np.arange(len(rows)), [*map(len, rows)]), [names[word] for row in rows for word in row]] = 1
+        weights, wanted = np.array([*map(self.weigh, names)], dtype=np.int64), holds[0]
+        by_words = ADDED[1] * ((wanted > holds) @ weights) + ADDED[0] * ((wanted < holds) @ weights)
+        meanings = _at_length(holds.astype(np.float32) @ self.meanings.vectors(names))
+        apart = by_words + seams + _apart(np.array(self._weight(set(record))), meanings @ meanings[0])
+        return (rows[place] for place in np.argsort(apart, kind="stable").tolist() if place and apart[place] < distance)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """By how much the words of each text (B, S) take it away from or towards its record, whose words are given."""
@@ -133,6 +157,16 @@ class MeaningIndex(TextTable):
         rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
         sums = np.concatenate([[0], np.cumsum(shared[rows, table.indices])])
         return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
+
+
+def _at_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Sums of vectors (N, d) as meanings: at LENGTH, and whole numbers. Sums of squares stay below 2^53, so they are exact."""
+    wide = sums.astype(np.float64)
+    lengths = np.sqrt(np.einsum("nd,nd->n", wide, wide))
+    factors = (LENGTH / np.maximum(lengths, 1)).astype(np.float32)
+    scaled: NDArray[np.float32] = sums * factors[:, None]
+    np.rint(scaled, out=scaled)
+    return scaled
 
 
 def _fewest(record: Sequence[str]) -> int:

@@ -105,6 +105,10 @@ class TextTable:
         more: texts behind them.
     """
 
+    _one: type[np.integer[Any]] = (
+        np.int32
+    )  # says which texts hold which words; as wide as weights it is multiplied at once
+
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
         self._columns: dict[str, int] = {}
@@ -118,14 +122,12 @@ class TextTable:
         columns = [np.array([self._columns[word] for text in self.texts for word in text], dtype=np.int32)]
         lengths = [np.array([len(text) for text in self.texts], dtype=np.int32)]
         if len(self.more):
-            inside = self.more.flat != 0
-            columns.append(
-                np.array([self._columns[word] for word in self.more.words], dtype=np.int32)[self.more.flat[inside]]
-            )
+            of_word = np.array([self._columns[word] for word in self.more.words], dtype=np.int32)
+            columns.append(of_word[self.more.flat[self.more.flat != 0]])
             lengths.append(np.diff(self.more.ends, prepend=-1).astype(np.int32) - 1)
-        flat, starts = np.concatenate(columns), np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        flat, starts = np.concatenate(columns), np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int32)
         shape = len(starts) - 1, len(self._weights)
-        table = sparse.csr_array((np.ones(len(flat), dtype=np.int32), flat, starts), shape=shape)
+        table = sparse.csr_array((np.ones(len(flat), dtype=self._one), flat, starts), shape=shape)
         table.sum_duplicates()
         table.data[:] = 1
         return table
@@ -154,9 +156,9 @@ class NearestTextIndex(TextTable):
             pairs = Counter(pairwise(("", *record, "")))
             yield max(equal, key=lambda place: (Counter(pairwise(("", *self[place], ""))) & pairs).total()), distance
 
-    def nearer(self, record: Words, texts: Iterable[Words], distance: int) -> Iterator[Words]:
+    def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
         """Those of some texts that are nearer to a record than ``distance``, in their order, which is about that of distance."""
-        return (text for text in texts if self.weigh.distance(record, text) < distance)
+        return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
         """The least distance of any text from a record of these words, and the first texts that are so near.

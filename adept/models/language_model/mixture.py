@@ -20,12 +20,15 @@ from adept.models.language_model.intervals import ONE
 from adept.models.language_model.ngrams import Ngrams, NgramTables, Whole, in_few_bits
 from adept.models.language_model.unknown_words import UnknownWords
 from adept.models.language_model.vocabulary import LEAST_SEEN, Vocabulary, in_texts
-from adept.models.language_model.word_lstm import NO_NETWORK, NetworkTables, WordLstm
+from adept.models.language_model.word_lstm import LARGE, NO_NETWORK, SMALL, NetworkTables, Size, WordLstm
 
 ORDER, CLASS_ORDER = 4, 5
 SEEN = max(ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
 SHARES_WITHOUT = (ONE - 3 * ONE // 10, 3 * ONE // 10, 0)  # of words, classes and the network in the mixture
-SHARES = (ONE - ONE // 2 - 3 * ONE // 20, 3 * ONE // 20, ONE // 2)
+SHARES = {
+    SMALL: (ONE - ONE // 2 - 3 * ONE // 20, 3 * ONE // 20, ONE // 2),
+    LARGE: (ONE - 3 * ONE // 4 - 3 * ONE // 40, 3 * ONE // 40, 3 * ONE // 4),
+}
 
 
 class ModelTables(NamedTuple):
@@ -75,7 +78,7 @@ class LanguageModel:
     ) -> None:
         self.vocabulary, self.words, self.classes, self.spelling, self.lstm = vocabulary, words, classes, spelling, lstm
         self.spells = spells
-        self.shares = SHARES if lstm else SHARES_WITHOUT
+        self.shares = SHARES[lstm.size] if lstm else SHARES_WITHOUT
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
@@ -96,19 +99,25 @@ class LanguageModel:
         )
 
     def with_network(
-        self, texts: Sequence[Sequence[str]], *, seed: int = 0, report: Callable[[float], None] = lambda share: None
+        self,
+        texts: Sequence[Sequence[str]],
+        *,
+        size: Size = SMALL,
+        seed: int = 0,
+        report: Callable[[float], None] = lambda share: None,
     ) -> "LanguageModel":
         """Return the same model with a network that has read texts, which must be public: it may learn one by heart.
 
         Args:
             texts: what the model was learned from.
-            seed: of the network.
+            size: of the network.
+            seed: of its first weights and of the order of texts.
             report: gets the share of the work that is done.
         """
         from adept.models.language_model.word_lstm_training import learn_word_lstm  # learning alone needs PyTorch
 
         rows = [self.vocabulary.encode(text) for text in texts]
-        lstm = learn_word_lstm(rows, self.vocabulary, seed=seed, report=report)
+        lstm = learn_word_lstm(rows, self.vocabulary, seed=seed, size=size, report=report)
         return self.with_lstm(lstm)
 
     def with_lstm(self, lstm: WordLstm) -> "LanguageModel":

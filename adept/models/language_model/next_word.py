@@ -11,51 +11,109 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adept.models.language_model.compiled import compiled
+from adept.models.language_model.compiled import compiled, uncounted
 from adept.models.language_model.intervals import BITS, ONE
 from adept.models.language_model.mixture import SEEN, ModelTables
-from adept.models.language_model.ngrams import KEY, REST, START, SUM, NgramTables, Whole
+from adept.models.language_model.ngram_reading import ALL, around, below, know_ends, narrow, widen
+from adept.models.language_model.ngrams import Whole
 from adept.models.language_model.word_lstm import (
     FINE,
-    INPUTS,
     RANGE,
     SIGMOID,
-    STATES,
     TANH,
     UNIT,
+    Falling,
     Matrix,
     NetworkTables,
 )
 
 
 class Next(NamedTuple):
-    """The distribution after a text, in arrays that change when it is read on.
+    """The distributions after R texts, in arrays that change when a text is read on; ``at`` is one of them, without R.
 
     Attributes:
-        window: the text's last words (SEEN,), V before its first one.
-        contexts: the numbers of the window's known ends, as words and as classes, and how many there are (2, SEEN + 1).
-        seen: what the network reads: the last word's embedding, the state, and UNIT (E + H + 1,).
-        cell: its cells (H,).
-        asked: what it asks of the next word, and UNIT (E + 1,).
-        weights: its weights of classes, and of one class's words, summed up (2, the largest number of them + 1).
-        unknown: F of UNKNOWN and of the word after it, where the model does not spell (2,).
+        window: each text's last words (R, SEEN), V before its first one.
+        classes: their classes (R, SEEN).
+        prefix: the number of the text among the common ones, NONE if it is not one of them (R, 1).
+        contexts: the known ends of the window, the shortest first, as words and as classes (R, 2, SEEN + 1, 7), and behind them how
+            many there are.
+        seen: what the network reads: the last word's embedding, the state, and UNIT (R, E + H + 1).
+        cell: its cells (R, H).
+        asked: what it asks of the next word, and UNIT (R, E + 1).
+        of_class: its weights of classes, summed up (R, C + 1).
+        of_word: and of one class's words (R, 1 + the largest number of them).
+        unknown: F of UNKNOWN and of the word after it, where the model does not spell (R, 2).
     """
 
     window: Whole
+    classes: Whole
+    prefix: Whole
     contexts: Whole
     seen: Whole
     cell: Whole
     asked: Whole
-    weights: Whole
+    of_class: Whole
+    of_word: Whole
     unknown: Whole
 
 
-def unread(tables: ModelTables) -> Next:
-    """Room for a distribution: nothing was read yet, not even that a text starts."""
-    inputs, states = INPUTS, STATES
-    most = max(len(tables.first), 1 + tables.largest_class)
-    shapes = (SEEN,), (2, SEEN + 1), (inputs + states + 1,), (states,), (inputs + 1,), (2, most), (2,)
-    return Next(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
+NONE = -1
+
+
+@compiled
+def unread(tables: ModelTables, texts: int) -> Next:
+    """Room for distributions: nothing was read yet, not even that a text starts."""
+    inputs, states = _size(tables.network)
+    return Next(
+        np.empty((texts, SEEN), np.int64),
+        np.empty((texts, SEEN), np.int64),
+        np.full((texts, 1), NONE),
+        np.empty((texts, 2, SEEN + 1, ALL + 1), np.int64),
+        np.empty((texts, inputs + states + 1), np.int64),
+        np.empty((texts, states), np.int64),
+        np.empty((texts, inputs + 1), np.int64),
+        np.empty((texts, len(tables.first)), np.int64),
+        np.empty((texts, 1 + tables.largest_class), np.int64),
+        np.empty((texts, 2), np.int64),
+    )
+
+
+@compiled
+def at(rows: Next, text: int) -> Next:
+    """One of several distributions: what changes it, changes them."""
+    return Next(
+        rows.window[text],
+        rows.classes[text],
+        rows.prefix[text],
+        rows.contexts[text],
+        rows.seen[text],
+        rows.cell[text],
+        rows.asked[text],
+        rows.of_class[text],
+        rows.of_word[text],
+        rows.unknown[text],
+    )
+
+
+@uncounted
+def put(after: Next, other: Next) -> None:
+    """Make a distribution the same as another one."""
+    _put(after.window, other.window)
+    _put(after.prefix, other.prefix)
+    for kind in range(2):
+        for end in range(SEEN + 1):
+            _put(after.contexts[kind, end], other.contexts[kind, end])
+    _put(after.seen, other.seen)
+    _put(after.cell, other.cell)
+    _put(after.asked, other.asked)
+    _put(after.of_class, other.of_class)
+    _put(after.unknown, other.unknown)
+
+
+@uncounted
+def _put(to: Whole, numbers: Whole) -> None:
+    for place in range(len(to)):
+        to[place] = numbers[place]
 
 
 @compiled
@@ -68,28 +126,14 @@ def start(tables: ModelTables, after: Next) -> None:
     look(tables, after)
 
 
-@compiled
-def copied(after: Next) -> Next:
-    """The same distribution, to be read on by itself."""
-    return Next(
-        after.window.copy(),
-        after.contexts.copy(),
-        after.seen.copy(),
-        after.cell.copy(),
-        after.asked.copy(),
-        after.weights.copy(),
-        after.unknown.copy(),
-    )
-
-
-@compiled
+@uncounted
 def read(tables: ModelTables, after: Next, word: int) -> None:
     """Go on to the distribution after one more word."""
     append(after.window, word)
     look(tables, after)
 
 
-@compiled
+@uncounted
 def append(window: Whole, word: int) -> None:
     """Put a word behind the last ones, of which the oldest is dropped."""
     for place in range(len(window) - 1):
@@ -97,198 +141,187 @@ def append(window: Whole, word: int) -> None:
     window[-1] = word
 
 
-@compiled
+@uncounted
 def span(tables: ModelTables, after: Next, word: int) -> tuple[int, int]:
     """A word's share."""
     own = tables.class_of[word]
-    low, high = _begin_of_class(tables, after, own), _begin_of_class(tables, after, own + 1)
+    low, high = around(tables.classes, after.contexts[1], own)
     _look_into_class(tables, after, own)
-    return _edge(tables, after, own, low, high, word), _edge(tables, after, own, low, high, word + 1)
+    begins, ends = around(tables.words, after.contexts[0], word)
+    return _edge(tables, after, own, low, high, word, begins), _edge(tables, after, own, low, high, word + 1, ends)
 
 
-@compiled
+@uncounted
 def find(tables: ModelTables, after: Next, point: int) -> tuple[int, int, int]:
-    """The word whose share holds a point of [0, ONE), and its share: first its class, then the word."""
+    """The word whose share holds a point of [0, ONE), and its share: first its class, then the word.
+
+    What a symbol's followers are looked for among becomes narrower with every symbol that was tried.
+    """
+    words, classes = after.contexts[0], after.contexts[1]
     own, beyond = 0, len(tables.first) - 1
     while beyond - own > 1:
         middle = (own + beyond) // 2
-        edge = _begin_of_class(tables, after, middle)
-        if _edge(tables, after, middle, edge, edge, tables.first[middle]) <= point:
-            own = middle
-        else:
-            beyond = middle
-    low, high = _begin_of_class(tables, after, own), _begin_of_class(tables, after, own + 1)
+        edge, first = below(tables.classes, classes, middle), tables.first[middle]
+        low_enough = _edge(tables, after, middle, edge, edge, first, below(tables.words, words, first)) <= point
+        own, beyond = (middle, beyond) if low_enough else (own, middle)
+        narrow(words, low_enough)
+        narrow(classes, low_enough)
+    low, high = around(tables.classes, classes, own)
     _look_into_class(tables, after, own)
     word, beyond = tables.first[own], tables.first[own + 1]
     while beyond - word > 1:
         middle = (word + beyond) // 2
-        if _edge(tables, after, own, low, high, middle) <= point:
-            word = middle
-        else:
-            beyond = middle
-    return word, _edge(tables, after, own, low, high, word), _edge(tables, after, own, low, high, word + 1)
+        low_enough = _edge(tables, after, own, low, high, middle, below(tables.words, words, middle)) <= point
+        word, beyond = (middle, beyond) if low_enough else (word, middle)
+        narrow(words, low_enough)
+    begins, ends = around(tables.words, words, word)
+    widen(tables.words, words)
+    widen(tables.classes, classes)
+    begins, ends = (
+        _edge(tables, after, own, low, high, word, begins),
+        _edge(tables, after, own, low, high, word + 1, ends),
+    )
+    return word, begins, ends
 
 
-@compiled
-def spans(tables: ModelTables, after: Next, words: Whole) -> Whole:
-    """The shares (L, 2) of a text's words (L,), one after the other; read on to the distribution after them."""
-    shares = np.empty((len(words), 2), np.int64)
-    start(tables, after)
-    for place, word in enumerate(words):
-        shares[place, 0], shares[place, 1] = span(tables, after, word)
-        read(tables, after, word)
-    return shares
-
-
-@compiled
+@uncounted
 def look(tables: ModelTables, after: Next) -> None:
     """Find what the tables know of the window, and what the network says after its last word."""
+    for place in range(SEEN):
+        after.classes[place] = tables.class_of[after.window[place]]
     know_ends(tables.words, after.window, after.contexts[0])
-    know_ends(tables.classes, tables.class_of[after.window], after.contexts[1])
+    know_ends(tables.classes, after.classes, after.contexts[1])
     if tables.shares[2]:
         _read_by_network(tables.network, after)
     if not tables.spells:
+        low, high = around(tables.classes, after.contexts[1], tables.class_of[1])
+        by_words = around(tables.words, after.contexts[0], 1)
         for edge in range(2):
-            low, high = _begin_of_class(tables, after, 1 + edge), _begin_of_class(tables, after, 2)
-            after.unknown[edge] = _mixed(tables, after, 1, low, high, 1 + edge)
+            after.unknown[edge] = _mixed(tables, after, 1, low, high, 1 + edge, by_words[edge])
 
 
-@compiled
-def _edge(tables: ModelTables, after: Next, own: int, low: int, high: int, word: int) -> int:
-    """F at a word of a class, or at the first word behind it, strictly increasing; the class lies in [low, high) by n-grams."""
-    edge, size = _mixed(tables, after, own, low, high, word), len(tables.class_of) - 1
+@uncounted
+def _edge(tables: ModelTables, after: Next, own: int, low: int, high: int, word: int, by_words: int) -> int:
+    """F at a word of a class, or at the first word behind it, strictly increasing.
+
+    The class lies in [low, high) by n-grams of classes; ``by_words`` is F by n-grams of words.
+    """
+    edge, size = _mixed(tables, after, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
         edge = (edge - (unknown if word > 1 else 0)) * ONE // (ONE - unknown)  # shared by the others
     return (edge * (ONE - size) >> BITS) + word
 
 
-@compiled
-def _mixed(tables: ModelTables, after: Next, own: int, low: int, high: int, word: int) -> int:
+@uncounted
+def _mixed(tables: ModelTables, after: Next, own: int, low: int, high: int, word: int, by_words: int) -> int:
     of_words, of_classes, of_network = tables.shares
     first, last = tables.first[own], tables.first[own + 1]
-    mixed = of_words * below(tables.words, after.contexts[0], word)
-    mixed += of_classes * (low + ((high - low) * (ONE if word == last else tables.in_class[word]) >> BITS))
+    mixed = of_words * by_words + of_classes * (
+        low + ((high - low) * (ONE if word == last else tables.in_class[word]) >> BITS)
+    )
     if of_network:
-        (of_class, of_word), classes = after.weights, len(tables.first) - 1
+        of_class, of_word, classes = after.of_class, after.of_word, len(tables.first) - 1
         begins, ends = ONE * of_class[own] // of_class[classes], ONE * of_class[own + 1] // of_class[classes]
         inside = ONE * of_word[word - first] // of_word[last - first] if word > first else 0
         mixed += of_network * (begins + ((ends - begins) * inside >> BITS))
     return mixed >> BITS
 
 
-@compiled
-def _begin_of_class(tables: ModelTables, after: Next, own: int) -> int:
-    """Where a class begins, by n-grams of classes."""
-    return below(tables.classes, after.contexts[1], own)
-
-
-@compiled
-def know_ends(tables: NgramTables, window: Whole, contexts: Whole) -> None:
-    """Write the numbers of the known ends of a window, the shortest first, and how many there are."""
-    size, parent, known = len(tables.alone) - 1, 0, 0
-    for length in range(1, len(tables.levels)):
-        begins, ends = tables.levels[length - 1], tables.levels[length]
-        key = parent * (size + 1) + window[-length]
-        found = first_at_least(tables.contexts, begins, ends, key)
-        if found == ends or tables.contexts[found, KEY] != key:
-            break
-        contexts[known], parent = found, found - begins
-        known += 1
-    contexts[-1] = known
-
-
-@compiled
-def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
-    """F of a symbol by n-grams: the recursion from what is seen after anything to the longest known context."""
-    value = tables.alone[symbol]
-    for context in contexts[: contexts[-1]]:
-        begins, ends, rest = (
-            tables.contexts[context, START],
-            tables.contexts[context + 1, START],
-            tables.contexts[context, REST],
-        )
-        before = tables.followers[begins, SUM]
-        counted = tables.followers[first_at_least(tables.followers, begins, ends, symbol), SUM] - before
-        value = (counted * ONE + rest * value) // (tables.followers[ends, SUM] - before + rest)
-    return value
-
-
-@compiled
-def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """The first of some rows whose first number is not below what is wanted; their end where all are."""
-    while begins < ends:
-        middle = (begins + ends) // 2
-        if rows[middle, 0] < wanted:
-            begins = middle + 1
-        else:
-            ends = middle
-    return begins
+@uncounted
+def _size(tables: NetworkTables) -> tuple[int, int]:
+    """The numbers of an embedding and of the state."""
+    return tables.query.shape[1], len(tables.query) - 1
 
 
 @compiled
 def _read_by_network(tables: NetworkTables, after: Next) -> None:
     """Read the window's last word: the state, what is asked by it, and the weights of classes."""
-    for row in range(INPUTS):
+    inputs, states = _size(tables)
+    for row in range(inputs):
         after.seen[row] = tables.embedding[after.window[-1], row]
-    gates = np.zeros(4 * STATES, np.int64)
+    gates = np.zeros(4 * states, np.int64)
     _add_product(after.seen, tables.gates, gates)
-    for unit in range(STATES):
+    for unit in range(states):
         taken, kept, shown = (
             _curve(tables.curves[SIGMOID], gates[unit]),
-            _curve(tables.curves[SIGMOID], gates[STATES + unit]),
-            _curve(tables.curves[SIGMOID], gates[3 * STATES + unit]),
+            _curve(tables.curves[SIGMOID], gates[states + unit]),
+            _curve(tables.curves[SIGMOID], gates[3 * states + unit]),
         )
-        new = _curve(tables.curves[TANH], gates[2 * STATES + unit])
+        new = _curve(tables.curves[TANH], gates[2 * states + unit])
         after.cell[unit] = (kept * after.cell[unit] + taken * new) >> FINE
-        after.seen[INPUTS + unit] = (shown * _curve(tables.curves[TANH], after.cell[unit] << FINE)) >> FINE
-    asked = np.zeros(INPUTS, np.int64)
-    _add_product(after.seen[INPUTS:], tables.query, asked)
-    for row in range(INPUTS):
-        after.asked[row] = _scaled(asked[row])
-    scores = np.zeros(tables.of_class.shape[1], np.int64)
-    _add_product(after.asked, tables.of_class, scores)
-    _sum_up(tables.fall, scores, after.weights[0])
+        after.seen[inputs + unit] = (shown * _curve(tables.curves[TANH], after.cell[unit] << FINE)) >> FINE
+    _ask(tables, after)
 
 
-@compiled
+@uncounted
+def _ask(tables: NetworkTables, after: Next) -> None:
+    """Find out what is asked by a state, and the weights of classes."""
+    asked, of_class = after.asked[:-1], after.of_class
+    asked[:], of_class[:] = 0, 0
+    _add_product(after.seen[len(after.seen) - len(tables.query) :], tables.query, asked)
+    for row in range(len(asked)):
+        asked[row] = _scaled(asked[row])
+    _add_product(after.asked, tables.of_class, of_class[1:])
+    _sum_up(tables.fall, of_class)
+
+
+@uncounted
 def _look_into_class(tables: ModelTables, after: Next, own: int) -> None:
     """The network's weights of the words of a class."""
     if tables.shares[2]:
         words = tables.network.embedding[tables.first[own] : tables.first[own + 1]]
-        scores = np.zeros(len(words), np.int64)
         for word in range(len(words)):
-            weights = words[word]
+            weights, score = words[word], np.int64(0)
             for place in range(len(weights)):
-                scores[word] += np.int64(np.int32(after.asked[place])) * np.int64(weights[place])
-        _sum_up(tables.network.fall, scores, after.weights[1])
+                score += np.int64(np.int32(after.asked[place])) * np.int64(weights[place])
+            after.of_word[word + 1] = score
+        _sum_up(tables.network.fall, after.of_word[: len(words) + 1])
 
 
-@compiled
+@uncounted
 def _add_product(vector: Whole, matrix: Matrix, sums: Whole) -> None:
-    """Add the product of a vector (N,) and a matrix (N, M) to sums (M,)."""
-    for row in range(len(vector)):
+    """Add the product of a vector (N,) and a matrix (N, M) to sums (M,): four rows at a time, as sums are read and written then."""
+    fours = len(vector) // 4 * 4
+    for row in range(0, fours, 4):
+        a, b, c, d = (
+            np.int32(vector[row]),
+            np.int32(vector[row + 1]),
+            np.int32(vector[row + 2]),
+            np.int32(vector[row + 3]),
+        )
+        of_a, of_b, of_c, of_d = matrix[row], matrix[row + 1], matrix[row + 2], matrix[row + 3]
+        for column in range(len(sums)):  # of at most 32 bits each: one instruction
+            sums[column] += (
+                np.int64(a) * np.int64(of_a[column])
+                + np.int64(b) * np.int64(of_b[column])
+                + np.int64(c) * np.int64(of_c[column])
+                + np.int64(d) * np.int64(of_d[column])
+            )
+    for row in range(fours, len(vector)):
         factor, weights = np.int32(vector[row]), matrix[row]
         for column in range(len(sums)):
-            sums[column] += np.int64(factor) * np.int64(weights[column])  # of 32 bits each: one instruction
+            sums[column] += np.int64(factor) * np.int64(weights[column])
 
 
-@compiled
-def _sum_up(fall: Whole, scores: Whole, sums: Whole) -> None:
-    """The weights of a softmax of scores, summed up before each of them."""
-    best = scores.max()
+@uncounted
+def _sum_up(fall: Falling, sums: Whole) -> None:
+    """Put the weights of a softmax, summed up before each score and behind the last, for any first number and the scores."""
+    best = sums[1]
+    for score in sums[2:]:
+        best = max(best, score)
     sums[0] = 0
-    for place in range(len(scores)):
-        sums[place + 1] = sums[place] + fall[min(_scaled(best) - _scaled(scores[place]), len(fall) - 1)]
+    for place in range(1, len(sums)):
+        sums[place] = sums[place - 1] + fall[min(_scaled(best) - _scaled(sums[place]), len(fall) - 1)]
 
 
-@compiled
+@uncounted
 def _scaled(product: int) -> int:
     """A sum of products of two numbers in units of 2^-FINE, in those units again, rounded down."""
     return product >> FINE
 
 
-@compiled
-def _curve(curve: Whole, product: int) -> int:
+@uncounted
+def _curve(curve: Matrix, product: int) -> int:
     """A curve at a sum of products, and at its end beyond it."""
     return curve[min(max(_scaled(product) + RANGE, 0), len(curve) - 1)]

@@ -24,9 +24,10 @@ from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
 THOUSAND = 1000  # discounts are in thousandths
 MOST_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
 DISCOUNTS = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
+PACKED = 63  # bits of columns that are sorted as one
 MOST_BITS = 32  # of a sum of counts: ONE times it is a number of 62 bits
 
-KEY, START, REST, LIKELIEST = range(4)  # columns of contexts
+KEY, START, REST, LIKELIEST, LONGER = range(5)  # columns of contexts
 SYMBOL, SUM = range(2)  # and of what follows them
 
 Context = tuple[int, ...]
@@ -39,10 +40,11 @@ class NgramTables(NamedTuple):
     Attributes:
         alone: F of each symbol where nothing is known of the context (V + 1,).
         levels: the first context of each length, and C (n,).
-        contexts: of each context four numbers (C + 1, 4). KEY: the place, among the contexts that are one shorter, of what is left
+        contexts: of each context five numbers (C + 1, 5). KEY: the place, among the contexts that are one shorter, of what is left
             of it without its oldest symbol, times V + 1, plus that symbol; it increases among contexts of one length. START: where
             its followers begin. REST: what was taken off their counts. LIKELIEST: the symbol above UNKNOWN's that was seen most
-            often, V where there is none. The last row is the end of all followers, and the likeliest symbol after anything.
+            often, V where there is none. LONGER: where those contexts begin of which it is what is left. The last row is the end of
+            all, and has the likeliest symbol after anything.
         followers: SYMBOL, what was seen after each context, in increasing order, and SUM, the discounted counts before it, summed
             up (M + 1, 2).
     """
@@ -95,13 +97,18 @@ class Ngrams:
         rest = in_few_bits(np.bincount(owner, off, len(keys)).astype(np.int64), much)
         likeliest = self._likeliest(symbols, counts + off, owner, len(keys))
         ever = self._likeliest(alone.symbols, alone.counts + alone.off, np.zeros_like(alone.symbols), 1)
-        starts = np.cumsum([0, *lengths])
+        levels = np.cumsum([0, *(len(level.keys) for level in longer)])
+        columns = (
+            np.append(keys, 0),
+            np.cumsum([0, *lengths]),
+            np.append(np.maximum(rest, 1), 0),
+            np.append(likeliest, ever),
+            self._longer(keys, levels),
+        )
         return NgramTables(
             self._alone(alone),
-            np.cumsum([0, *(len(level.keys) for level in longer)]),
-            np.column_stack(
-                [np.append(keys, 0), starts, np.append(np.maximum(rest, 1), 0), np.append(likeliest, ever)]
-            ),
+            levels,
+            np.column_stack(columns),
             np.column_stack([np.append(symbols, 0), np.concatenate([[0], sums])]),
         )
 
@@ -116,12 +123,27 @@ class Ngrams:
         below = np.concatenate([[0], sums])[np.searchsorted(level.symbols, symbols)]
         return np.asarray((below * ONE + rest * flat) // (sums[-1] + rest))
 
+    def _longer(self, keys: Whole, levels: Whole) -> Whole:
+        """Where the contexts begin, of each context, that have one symbol more; contexts of a length follow those they end with."""
+        parents = [
+            begins + keys[level:end] // (self.size + 1)
+            for begins, level, end in zip(levels, levels[1:], levels[2:], strict=False)
+        ]
+        below = np.bincount(np.concatenate([_NOTHING.keys, *parents]), minlength=len(keys) + 1)
+        return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
+
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """The symbol above UNKNOWN's that was seen most often after each context, the first of equals; V where there is none."""
+        """The symbol above UNKNOWN's that was seen most often after each context, the first of equals; V where there is none.
+
+        Symbols are in the order of their contexts, and increase after each of them.
+        """
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
-        order = words[np.lexsort([symbols[words], -counts[words], owner[words]])]
-        first = order[_begins(owner[order, None])]
-        found[owner[first]] = symbols[first]
+        if len(words):
+            begins = _begins(owner[None, words])
+            most = np.maximum.reduceat(counts[words], np.flatnonzero(begins))[np.cumsum(begins) - 1]
+            often = words[counts[words] == most]
+            first = often[_begins(owner[None, often])]
+            found[owner[first]] = symbols[first]
         return found
 
 
@@ -151,44 +173,52 @@ def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) ->
 
     A context that begins with the start has nothing before it to be different in: its raw counts go down with it.
     """
-    levels = []
-    columns: Whole = rows.astype(np.int64)
-    seen: Whole = counts.astype(np.int64)
-    while columns.shape[1]:
-        order = np.lexsort([columns[:, -1], *columns[:, :-1].T])
-        columns, seen = columns[order], seen[order]
+    # What follows, then the context from its oldest symbol on: column by column in memory, too.
+    columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
+    order = np.lexsort(_packed(columns, size=size))  # a file's rows may be equal, and keep their order then
+    columns, seen = columns[:, order], counts.astype(np.int64)[order]
+    levels = [_level(columns, seen, size=size)]
+    while len(columns) > 1:
+        once = np.where(columns[2] == size, seen, 1) if len(columns) > 2 else np.ones_like(seen)
+        columns, seen = _summed(np.delete(columns, 1, axis=0), once, size=size)
         levels.append(_level(columns, seen, size=size))
-        inner = columns[:, 1:]
-        once = np.where(columns[:, 1] == size, seen, 1) if inner.shape[1] > 1 else np.ones_like(seen)
-        columns, seen = _summed(inner, once)
     return levels[::-1]
 
 
 def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
-    """The level of different n-grams (M, n), ordered by their contexts read backwards, then by what follows."""
-    contexts = columns[:, :-1]
-    starts = np.flatnonzero(_begins(contexts))
-    different = contexts[starts]
-    below = np.cumsum(_begins(different[:, 1:])) - 1
-    oldest = different[:, 0] if different.shape[1] else np.full(len(different), size)
+    """The level of n-grams (n, M), ordered by their contexts read backwards, then by what follows."""
+    starts = np.flatnonzero(_begins(columns[1:]))
+    different = columns[1:, starts]
+    below = np.cumsum(_begins(different[1:])) - 1
+    oldest = different[0] if len(different) else np.full(len(starts), size)
     off = np.array(_discounts(counts))[np.minimum(counts, 3)]
-    lengths = np.diff(np.append(starts, len(columns)))
-    return _Level(below * (size + 1) + oldest, lengths, columns[:, -1], THOUSAND * counts - off, off)
+    lengths = np.diff(np.append(starts, len(counts)))
+    return _Level(below * (size + 1) + oldest, lengths, columns[0], THOUSAND * counts - off, off)
 
 
-def _summed(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
-    """The different rows, and the sums of their counts."""
-    if not columns.shape[1]:
-        return columns, counts
-    order = np.lexsort(columns.T)
-    starts = np.flatnonzero(_begins(columns[order]))
-    return columns[order][starts], np.add.reduceat(counts[order], starts) if len(starts) else counts
+def _summed(columns: Whole, counts: Whole, *, size: int) -> tuple[Whole, Whole]:
+    """The different n-grams (n, M), ordered as those of a level, and the sums of their counts."""
+    keys = _packed(columns, size=size)
+    order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys)
+    columns, counts = columns[:, order], counts[order]
+    starts = np.flatnonzero(_begins(columns))
+    return columns[:, starts], np.add.reduceat(counts, starts) if len(starts) else counts
 
 
-def _begins(rows: Whole) -> NDArray[np.bool_]:
-    """Which rows are different from the one before them; the first is."""
-    begins = np.ones(len(rows), dtype=bool)
-    begins[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+def _packed(columns: Whole, *, size: int) -> list[Whole]:
+    """Columns (n, M) of numbers up to ``size`` as fewer ones that order the rows alike, by the last one first: quicker to sort."""
+    bits = size.bit_length()
+    together = max(1, PACKED // bits)
+    parts = (columns[begin : begin + together] for begin in range(0, len(columns), together))
+    return [np.asarray(sum(column << bits * place for place, column in enumerate(part))) for part in parts]
+
+
+def _begins(columns: Whole) -> NDArray[np.bool_]:
+    """Which rows of some columns (n, M) are different from the one before them; the first is."""
+    begins = np.zeros(columns.shape[1], dtype=bool)
+    begins[:1] = True
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
     return begins
 
 

@@ -23,30 +23,41 @@ RANGE = 8 * UNIT  # from its negative on the curves are tabulated
 FALL = 12 * UNIT  # scores further below the largest count as this far
 PEAK = 1 << 15  # the weight of the largest score: ONE times those of 200,000 words is a number of 63 bits
 
-Matrix = NDArray[np.int32]
-Integers = NDArray[np.int64]
-INPUTS, STATES = 64, 128  # E and H
+Matrix = NDArray[np.int16]
+Falling = NDArray[np.uint16]
 SIGMOID, TANH = 0, 1
 
 
-def shapes(words: int, classes: int) -> dict[str, tuple[int, ...]]:
+class Size(NamedTuple):
+    """Numbers of an embedding, E, and of the state, H."""
+
+    inputs: int
+    states: int
+
+
+SMALL, LARGE = Size(64, 128), Size(96, 256)  # for the texts of a domain, and for broad text
+
+
+def shapes(words: int, classes: int, size: Size) -> dict[str, tuple[int, ...]]:
     """The names and shapes of the weights, of V words in C classes."""
+    inputs, states = size
     return {
-        "embedding": (words + 1, INPUTS),
-        "from_input": (INPUTS, 4 * STATES),
-        "from_state": (STATES, 4 * STATES),
-        "gates": (4 * STATES,),
-        "query": (STATES, INPUTS),
-        "query_offset": (INPUTS,),
-        "of_class": (INPUTS, classes),
+        "embedding": (words + 1, inputs),
+        "from_input": (inputs, 4 * states),
+        "from_state": (states, 4 * states),
+        "gates": (4 * states,),
+        "query": (states, inputs),
+        "query_offset": (inputs,),
+        "of_class": (inputs, classes),
         "class_offset": (classes,),
         "word_offset": (words,),
     }
 
 
 class NetworkTables(NamedTuple):
-    """The weights, in 32 bits, and the curves. The last row of a matrix, and the last number of an embedding, is
-    what is added: it is multiplied by UNIT.
+    """The weights and the curves, in 16 bits: a processor's caches hold them, and reading a word is to wait for memory mostly.
+
+    The last row of a matrix, and the last number of an embedding, is what is added: it is multiplied by UNIT.
 
     Attributes:
         embedding: of each word, and of the start of a text; behind it the word's offset (V + 1, E + 1).
@@ -61,8 +72,8 @@ class NetworkTables(NamedTuple):
     gates: Matrix
     query: Matrix
     of_class: Matrix
-    curves: Integers
-    fall: Integers
+    curves: Matrix
+    fall: Falling
 
 
 class WordLstm:
@@ -79,12 +90,18 @@ class WordLstm:
     def __reduce__(self) -> tuple[Any, ...]:
         return WordLstm, (self.weights, self.first)
 
+    @property
+    def size(self) -> Size:
+        """Its size, by its weights."""
+        states, inputs = self.weights["query"].shape
+        return Size(inputs, states)
+
     @cached_property
     def tables(self) -> NetworkTables:
         """All of it in arrays; made when it is first asked for."""
-        weights = {name: table.astype(np.int32) for name, table in self.weights.items()}
+        weights = self.weights
         return NetworkTables(
-            np.column_stack([weights["embedding"], np.append(weights["word_offset"], np.int32(0))]),
+            np.column_stack([weights["embedding"], np.append(weights["word_offset"], np.int16(0))]),
             np.vstack([weights["from_input"], weights["from_state"], weights["gates"]]),
             np.vstack([weights["query"], weights["query_offset"]]),
             np.vstack([weights["of_class"], weights["class_offset"]]),
@@ -92,15 +109,15 @@ class WordLstm:
         )
 
 
-_NO_WEIGHTS = np.zeros((STATES + 1, INPUTS), dtype=np.int32)
-_NO_CURVES = np.zeros((2, 1), dtype=np.int64)
-NO_NETWORK = NetworkTables(_NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_CURVES, _NO_CURVES[0])
+_NO_WEIGHTS = np.zeros((1, 1), dtype=np.int16)
+_NO_CURVES, _NO_FALL = np.zeros((2, 1), dtype=np.int16), np.zeros(1, dtype=np.uint16)
+NO_NETWORK = NetworkTables(_NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_CURVES, _NO_FALL)
 
 
 @cache
-def _curves() -> tuple[Integers, Integers]:
+def _curves() -> tuple[Matrix, Falling]:
     """The tables of the activation functions, and of what scores below the largest count."""
     places = np.arange(-RANGE, RANGE) / UNIT
     curves = np.stack([1 / (1 + np.exp(-places)), np.tanh(places)])
-    fall = np.rint(PEAK * np.exp(-np.arange(FALL) / UNIT)).astype(np.int64) + 1
-    return np.rint(UNIT * curves).astype(np.int64), fall
+    fall = np.rint(PEAK * np.exp(-np.arange(FALL) / UNIT)).astype(np.uint16) + np.uint16(1)
+    return np.rint(UNIT * curves).astype(np.int16), fall

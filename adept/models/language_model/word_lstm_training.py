@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from adept.models.language_model.vocabulary import Vocabulary
-from adept.models.language_model.word_lstm import INPUTS, LARGEST, STATES, UNIT, WordLstm
+from adept.models.language_model.word_lstm import LARGEST, SMALL, UNIT, Size, WordLstm
 
 DROPOUT, LITTLE = 0.3, 0.1  # of texts that are read often, and of so many that they are not
 BATCH, RATE, DECAY, LARGEST_STEP = 32, 1e-2, 1e-2, 1.0
@@ -26,6 +26,7 @@ def learn_word_lstm(
     vocabulary: Vocabulary,
     *,
     seed: int,
+    size: Size = SMALL,
     report: Callable[[float], None] = lambda share: None,
 ) -> WordLstm:
     """Return a network trained on texts; with fewer than a thousand of them n-grams alone do as well.
@@ -34,12 +35,13 @@ def learn_word_lstm(
         rows: texts as numbers of the vocabulary, each closed by its end. They must be public: a network may learn one by heart.
         vocabulary: the words.
         seed: of the first weights, the batches and dropout.
+        size: of the network.
         report: gets the share of the work that is done.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         epochs = min(MOST_EPOCHS, max(LEAST_EPOCHS, round(UPDATES * BATCH / len(rows))))
-        network = _Network(vocabulary, dropout=DROPOUT if epochs > LEAST_EPOCHS else LITTLE)
+        network = _Network(vocabulary, size, dropout=DROPOUT if epochs > LEAST_EPOCHS else LITTLE)
         _fit(network, rows, epochs=epochs, seed=seed, report=report)
     return WordLstm(network.rounded(), vocabulary.first)
 
@@ -79,21 +81,22 @@ class _Network(nn.Module):
     classes: Tensor
     places: Tensor
 
-    def __init__(self, vocabulary: Vocabulary, *, dropout: float) -> None:
+    def __init__(self, vocabulary: Vocabulary, size: Size, *, dropout: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         words, classes = len(vocabulary.words), vocabulary.classes[-1] + 1
+        inputs, states = size
         self.register_buffer("classes", torch.tensor(vocabulary.classes))
         self.sizes = [last - first for first, last in pairwise(vocabulary.first)]
         self.register_buffer(
             "places", torch.cat([torch.arange(size) for size in self.sizes])
         )  # of words in their classes
-        self.embedding = nn.Parameter(0.1 * torch.randn(words + 1, INPUTS))
-        self.lstm = nn.LSTM(INPUTS, STATES)
+        self.embedding = nn.Parameter(0.1 * torch.randn(words + 1, inputs))
+        self.lstm = nn.LSTM(inputs, states)
         with torch.no_grad():
-            self.lstm.get_parameter("bias_ih_l0")[STATES : 2 * STATES] = REMEMBERING
-        self.query = nn.Linear(STATES, INPUTS)
-        self.of_class = nn.Linear(INPUTS, classes)
+            self.lstm.get_parameter("bias_ih_l0")[states : 2 * states] = REMEMBERING
+        self.query = nn.Linear(states, inputs)
+        self.of_class = nn.Linear(inputs, classes)
         self.word_offset = nn.Parameter(torch.zeros(words))
 
     def forward(self, rows: Sequence[Sequence[int]]) -> Tensor:

@@ -88,7 +88,9 @@ class Lexicon:
     @cached_property
     def sha256(self) -> str:
         """The digest of words and vectors."""
-        return hashlib.sha256("\n".join(self.words).encode() + self.vectors.tobytes()).hexdigest()
+        digest = hashlib.sha256("\n".join(self.words).encode())
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        return digest.hexdigest()
 
     @cached_property
     def places(self) -> dict[str, int]:

@@ -130,4 +130,8 @@ def check_writable(words: Any) -> None:
 
 def is_writable(word: str) -> bool:
     """May a token be written: part of a line, and not endless."""
-    return len(word) <= LONGEST_TOKEN and not any(unicodedata.category(character) in UNWRITABLE for character in word)
+    if len(word) > LONGEST_TOKEN:
+        return False
+    if word.isascii():  # most are: of these only control characters are not printable
+        return word.isprintable()
+    return not any(unicodedata.category(character) in UNWRITABLE for character in word)

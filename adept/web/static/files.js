@@ -48,11 +48,15 @@ function choices(epsilon) {
   };
 }
 
+function sentence(line) {
+  return `${line[0].toUpperCase()}${line.slice(1)}.`;
+}
+
 async function explain(epsilon) {
   tell();
   try {
     const said = await json(`/api/files/${key}/explain`, choices(epsilon));
-    element("explained").replaceChildren(...[said.expected && `At epsilon ${said.epsilon}, ${said.expected}.`, said.statement].filter(Boolean).map(text => made("p", text)));
+    element("explained").replaceChildren(...[...said.expected.map(sentence), said.statement].map(text => made("p", text)));
   } catch (error) { tell(error); }
 }
 

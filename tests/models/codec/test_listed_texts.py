@@ -11,6 +11,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 import torch
+from distributions import after
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
@@ -24,10 +25,9 @@ from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.codec.listed_texts import NextWords, likeliest
 from adept.models.codec.nearest_text import EQUALS, ListedTexts, NearestTextIndex, WordWeights
 from adept.models.codec.training import CodecConfig, learn_codec
-from adept.models.language_model.intervals import BITS, ONE
+from adept.models.language_model.intervals import ONE
 from adept.models.language_model.mixture import LanguageModel
-from adept.models.language_model.next_word import span, spans, unread
-from adept.models.language_model.word_lstm import STATES
+from adept.models.language_model.next_word import span
 
 COUNT = 20_000
 
@@ -45,7 +45,10 @@ def codec(texts: list[str]) -> Codec:
 
 def bits_of(model: LanguageModel, words: Sequence[str]) -> float:
     """What a text costs, by the whole numbers of the code."""
-    return sum(BITS - math.log2(high - low) for low, high in ArithmeticCode(model, 1 << 20).spans(words))
+    code = ArithmeticCode(model, 2)
+    found = code.interval(words)
+    assert found
+    return code.precision - math.log2(found.probability)
 
 
 @pytest.mark.parametrize("network", [True, False])
@@ -55,14 +58,13 @@ def test_many_texts_are_foreseen_at_once_as_each_is_by_itself(codec: Codec, netw
     foreseen, rows = NextWords(model), [model.vocabulary.encode(words) for words in codec.utterances[:12]]
     length = min(map(len, rows)) - 1
     assert length > 2
-    state = torch.zeros(len(rows), STATES), torch.zeros(len(rows), STATES)
+    state = torch.zeros(len(rows), foreseen.states), torch.zeros(len(rows), foreseen.states)
     for place in range(length + 1):
         begun = torch.tensor([row[:place] for row in rows], dtype=torch.int64).reshape(len(rows), place)
         shares, state = foreseen.shares(begun, state)
-        after = unread(model.tables)
         for number, row in enumerate(rows):
-            spans(model.tables, after, np.array(row[:place], dtype=np.int64))
-            shares_of = [span(model.tables, after, word) for word in range(shares.shape[1])]
+            state_of = after(model, row[:place])
+            shares_of = [span(model.tables, state_of, word) for word in range(shares.shape[1])]
             exact = torch.tensor([(high - low) / ONE for low, high in shares_of])
             assert float((shares[number] - exact).abs().sum()) < 0.02
     assert torch.allclose(shares.sum(dim=1), torch.ones(len(rows)), atol=1e-4)
@@ -81,9 +83,7 @@ def test_the_likely_texts_are_all_that_are_so_likely(codec: Codec) -> None:
     drawn = [code.text_at(rng.getrandbits(code.precision)) for _ in range(1_000)]
     known = set(model.vocabulary.words)
     likely = {
-        tuple(words)
-        for words, width in drawn
-        if words and code.precision - math.log2(width) < costs[-1] - 0.1 and known.issuperset(words)
+        tuple(words) for words in drawn if words and known.issuperset(words) and bits_of(model, words) < costs[-1] - 0.1
     }
     assert len(likely) > 100
     assert len(likely & listed) > 0.8 * len(likely)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sparse
 from safetensors.torch import load_file, save_file
 
 from adept.data import air_travel
@@ -82,6 +83,14 @@ def test_listed_texts_mean_what_they_mean_as_words(meanings: Meanings, rows: lis
     assert (meanings.of_listed(as_listed(rows)) == meanings.of(rows)).all()
 
 
+def test_held_texts_mean_what_they_mean_as_words(meanings: Meanings) -> None:
+    """Whether the lexicon has their words or not, and however often one stands in a text."""
+    rows = [words_of(text) for text in ("to boston to boston", "zqxjv", "zqxjv to denver", "fares")]
+    words = sorted({word for row in rows for word in row})
+    held = sparse.csr_array(np.array([[word in row for word in words] for row in rows], dtype=np.int8))
+    assert (meanings.of_held(held, words) == meanings.of(rows)).all()
+
+
 def test_the_nearest_text_is_the_nearest_of_its_shortlist(meanings: Meanings, rows: list[Words]) -> None:
     """By the definition, over a shortlist that is found by sorting all products."""
     held, records = rows[:700], [*rows[700:760], (), ("zqxjv",)]
@@ -131,13 +140,21 @@ def test_what_a_search_found_is_tried_nearest_first(meanings: Meanings, rows: li
     index = MeaningIndex(rows[:50], meanings)
     distances = [by_definition(meanings, record, text) for text in others]
     limit = sorted(distances)[10]
-    found = list(index.nearer(record, others, limit))
+    plain = [(text, 0) for text in others]
+    found = list(index.nearer(record, plain, limit))
     nearer = sorted((distance, place) for place, distance in enumerate(distances) if distance < limit)
     assert found == [others[place] for _, place in nearer if len(others[place]) >= least_words(record)]
-    assert {len(text) for text in index.nearer(("boston",), others, 10**9)} >= {
+    seams = [(text, 10**6 * (text == found[0])) for text in others]
+    assert list(index.nearer(record, seams, limit)) == found[1:]
+    assert {len(text) for text in index.nearer(("boston",), plain, 10**9)} >= {
         1,
         2,
     }  # of one word no sentence is asked
+
+
+def test_what_reads_badly_is_further_away_in_broad_text_alone(codec: Codec, texts: list[str]) -> None:
+    assert codec._sized(2**40).search.seam == codecs.SEAM > 0
+    assert Codec.of(texts[:50], public=False)._sized(2**40).search.seam == 0
 
 
 @pytest.mark.parametrize("size", [150, 1000, 2**14, 2**40])

@@ -5,18 +5,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numba.core import config
+from numba.core.errors import TypingError
 
 from adept.models.language_model import compiled as machine
 
 SCRIPT = """
-from adept.models.language_model.intervals import WHOLE
-from adept.models.language_model.point_reading import narrow_to, Point
+from adept.models.language_model.bands import narrow
+from adept.models.language_model.intervals import WIDTH
 import numpy as np
-point = Point(np.zeros(8, dtype=np.uint8), np.array([0, WHOLE.width, WHOLE.depth]), 0, 1)
-narrow_to(point, 0, 1 << 20)
-print(point.state.tolist(), sum(narrow_to.stats.cache_hits.values()), sum(narrow_to.stats.cache_misses.values()))
+interval = np.array([1 << WIDTH, 0])
+narrow(interval, 0, 1 << 20)
+print(interval.tolist(), sum(narrow.stats.cache_hits.values()), sum(narrow.stats.cache_misses.values()))
 """
 
 
@@ -29,13 +31,13 @@ def run(cache: Path) -> list[str]:
 
 def test_the_second_process_finds_what_the_first_one_made(tmp_path: Path) -> None:
     first, second = run(tmp_path), run(tmp_path)
-    assert first[0] == second[0] == f"[0, {1 << 32}, 10]"
+    assert first[0] == second[0] == f"[{1 << 32}, 10]"
     assert (first[1:], second[1:]) == (["0", "1"], ["1", "0"])
 
 
 def test_where_nothing_can_be_written_it_is_made_every_time(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert run(tmp_path / "file")[0] == f"[0, {1 << 32}, 10]"
+    assert run(tmp_path / "file")[0] == f"[{1 << 32}, 10]"
 
 
 def test_other_sources_have_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +56,13 @@ def test_other_users_of_the_compiler_keep_their_directory() -> None:
     before = config.CACHE_DIR
     machine.compiled(lambda number: number)
     assert before == config.CACHE_DIR
+
+
+def test_what_does_not_count_holds_no_array_afterwards_and_makes_none() -> None:
+    numbers = np.arange(3)
+    before = sys.getrefcount(numbers)
+    assert machine.uncounted(lambda numbers: numbers[1:].sum())(numbers) == 3
+    assert sys.getrefcount(numbers) == before
+    for made in (lambda numbers: numbers[1:], lambda numbers: np.zeros(len(numbers)).sum()):
+        with pytest.raises(TypingError):
+            machine.uncounted(made)(numbers)

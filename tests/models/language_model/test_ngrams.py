@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adept.models.language_model.next_word import below, know_ends
+from adept.models.language_model import ngrams as rooms
+from adept.models.language_model.ngram_reading import ALL, CONTEXT, below, know_ends
 from adept.models.language_model.ngrams import LIKELIEST, MOST_BITS, ONE, REST, SUM, Ngrams
 
 SENTENCES = [[1, 2, 3, 0], [1, 2, 4, 0], [1, 5, 3, 0], [1, 2, 3, 0], [2, 3, 0]]
@@ -27,8 +28,8 @@ def shares(ngrams: Ngrams, context: tuple[int, ...]) -> list[int]:
 
 
 def known_ends(ngrams: Ngrams, context: tuple[int, ...]) -> NDArray[np.int64]:
-    """The numbers of a context's known ends, and how many there are."""
-    known = np.zeros(len(ngrams.tables.levels), dtype=np.int64)
+    """A context's known ends, and how many there are."""
+    known = np.zeros((len(ngrams.tables.levels), ALL + 1), dtype=np.int64)
     know_ends(ngrams.tables, np.array(context, dtype=np.int64), known)
     return known
 
@@ -42,9 +43,16 @@ def test_every_context_has_a_distribution_function(ngrams: Ngrams, context: tupl
 def test_what_followed_a_context_is_likely_after_it(ngrams: Ngrams) -> None:
     after = shares(ngrams, (1, 2))
     assert after[3] > after[4] > after[5]
-    *known, count = known_ends(ngrams, (1, 2))
-    assert ngrams.tables.contexts[known[count - 1], LIKELIEST] == 3
+    known = known_ends(ngrams, (1, 2))
+    longest = known[known[-1, CONTEXT] - 1, CONTEXT]
+    assert ngrams.tables.contexts[longest, LIKELIEST] == 3
     assert ngrams.tables.contexts[-1, LIKELIEST] == 2  # 2 and 3 follow two symbols each: the first of equals
+
+
+def test_every_context_that_was_seen_is_found(ngrams: Ngrams) -> None:
+    for *context, _ in ngrams.rows.tolist():
+        assert known_ends(ngrams, tuple(context))[-1, CONTEXT] == len(context)
+    assert known_ends(ngrams, (4, 2))[-1, CONTEXT] == 1
 
 
 def test_an_unknown_context_is_read_by_its_end(ngrams: Ngrams) -> None:
@@ -53,6 +61,17 @@ def test_an_unknown_context_is_read_by_its_end(ngrams: Ngrams) -> None:
 
 def test_a_unigram_model_without_text_is_uniform() -> None:
     assert shares(Ngrams.of([], order=2, size=4), (4,)) == [ONE // 4] * 4
+
+
+@pytest.mark.parametrize("bits", [1, 3, 6, 9])
+def test_tables_do_not_depend_on_how_many_columns_are_sorted_as_one(
+    ngrams: Ngrams, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many symbols as fit: of large alphabets fewer do."""
+    monkeypatch.setattr(rooms, "PACKED", bits)
+    again = Ngrams(ngrams.rows[::-1], ngrams.counts[::-1], size=ngrams.size)
+    for one, other in zip(ngrams.tables, again.tables, strict=True):
+        assert np.array_equal(one, other)
 
 
 def test_rare_ngrams_can_be_forgotten() -> None:

@@ -7,13 +7,14 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from adept.models.language_model.intervals import WHOLE, WIDTH, Interval, Span, narrowed
-from adept.models.language_model.point_reading import Point, read_spelled
+from adept.models.language_model.intervals import BITS, WIDTH, Span
+from adept.models.language_model.point_reading import beginning, read_spelled
 from adept.models.language_model.unknown_words import MAX_LETTERS, UnknownWords
 
 KNOWN = ["", "\x00", "show", "me", "flights", "to", "boston", "please"]
 LEARNED = ["show", "flights", "boston", "kyzburg", "wegotov", "kyzbotov"]
 BYTES = 256  # of a point
+WHOLE = 0, 1 << WIDTH, WIDTH  # an interval: where it begins and how wide it is, in units of 2^-(the third number)
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +26,22 @@ def bits(spans: list[Span]) -> float:
     return sum(30 - math.log2(high - low) for low, high in spans)
 
 
-def read(spelling: UnknownWords, interval: Interval, rng: random.Random) -> str:
+def narrowed(interval: tuple[int, int, int], span: Span) -> tuple[int, int, int]:
+    """A share of an interval, which is as wide in its units as the whole line is."""
+    low, width, depth = interval
+    begin, end = width * span[0] >> BITS, width * span[1] >> BITS
+    more = WIDTH - (end - begin - 1).bit_length()
+    return low + begin << more, end - begin << more, depth + more
+
+
+def read(spelling: UnknownWords, interval: tuple[int, int, int], rng: random.Random) -> str:
     """What is read at a random point of an interval."""
-    place = (interval.low << 8 * BYTES) + rng.randrange(interval.width << 8 * BYTES) >> WIDTH + interval.depth
+    low, width, depth = interval
+    place = (low << 8 * BYTES) + rng.randrange(width << 8 * BYTES) >> depth
     bits = np.frombuffer(place.to_bytes(BYTES, "big"), dtype=np.uint8)
-    state = np.array([place >> (8 * BYTES - WIDTH), WHOLE.width, WHOLE.depth])
     letters = np.zeros(MAX_LETTERS, dtype=np.int64)
-    read_spelled(spelling.tables, Point(bits, state, 8 * BYTES - 4 * WIDTH, 1), letters)
+    deepest = 8 * BYTES - 4 * WIDTH
+    read_spelled(spelling.tables, beginning(bits, np.array([1, deepest, 1, 0]), deepest), letters)
     return spelling.word(letters.tolist())
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from distributions import after
 from safetensors.torch import load_file, save_file
 
 from adept.errors import ModelError
@@ -18,9 +19,9 @@ from adept.models.codec.files import TABLES, load_codec, save_codec
 from adept.models.language_model import word_lstm, word_lstm_training
 from adept.models.language_model.intervals import ONE
 from adept.models.language_model.mixture import LanguageModel
-from adept.models.language_model.next_word import Next, find, read, span, spans, unread
+from adept.models.language_model.next_word import Next, find, read, span
 from adept.models.language_model.vocabulary import Vocabulary
-from adept.models.language_model.word_lstm import FALL, INPUTS, PEAK, RANGE, UNIT, WordLstm, shapes
+from adept.models.language_model.word_lstm import FALL, LARGE, PEAK, RANGE, SMALL, UNIT, Size, WordLstm, shapes
 from adept.models.language_model.word_lstm_training import learn_word_lstm
 
 CITIES = ["boston", "denver", "dallas", "oakland"]
@@ -53,19 +54,12 @@ def codec(model: LanguageModel) -> Codec:
     return Codec(model, made.weigh, made.utterances)
 
 
-def with_any_weights(model: LanguageModel, *, seed: int = 0) -> LanguageModel:
+def with_any_weights(model: LanguageModel, *, seed: int = 0, size: Size = SMALL) -> LanguageModel:
     """A network with weights of all sizes that 16 bits hold, as a stranger's may be."""
     rng = np.random.default_rng(seed)
-    sizes = shapes(len(model.vocabulary.words), model.classes.size)
+    sizes = shapes(len(model.vocabulary.words), model.classes.size, size)
     weights = {name: rng.integers(-(2**15), 2**15, size=shape).astype(np.int16) for name, shape in sizes.items()}
     return model.with_lstm(WordLstm(weights, model.vocabulary.first))
-
-
-def after(model: LanguageModel, numbers: list[int]) -> Next:
-    """The distribution after some words."""
-    found = unread(model.tables)
-    spans(model.tables, found, np.array(numbers, dtype=np.int64))
-    return found
 
 
 def exactly(network: WordLstm, hidden: list[int], cell: list[int], word: int) -> tuple[list[int], list[int]]:
@@ -98,9 +92,9 @@ def sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
-@pytest.mark.parametrize("learned", [True, False])
-def test_states_are_those_of_exact_integers_in_any_order(model: LanguageModel, learned: bool) -> None:
-    model = model if learned else with_any_weights(model)
+@pytest.mark.parametrize("size", [None, SMALL, LARGE], ids=["learned", "small", "large"])
+def test_states_are_those_of_exact_integers_in_any_order(model: LanguageModel, size: Size | None) -> None:
+    model = with_any_weights(model, size=size) if size else model
     assert model.lstm is not None
     state = after(model, [])
     for word in (5, 3, 1, 7, 5, 0):
@@ -110,7 +104,7 @@ def test_states_are_those_of_exact_integers_in_any_order(model: LanguageModel, l
 
 
 def _state(of: Next) -> tuple[list[int], list[int]]:
-    return of.seen[INPUTS:-1].tolist(), of.cell.tolist()
+    return of.seen[len(of.asked) - 1 : -1].tolist(), of.cell.tolist()
 
 
 def test_tables_of_the_curves_are_those_of_another_implementation() -> None:

@@ -1,0 +1,87 @@
+"""How the line is divided among the texts of a band, in machine code.
+
+A *band* holds the texts whose probability lies between two limits and that end as sentences do. Where the line is divided as the
+model divides it, few points write a text of a given band: most texts end too early or too late. So in a band it is divided in two
+steps: first whether the text ends, then by which other word it goes on, each word by its probability among the others. An end has
+no share where the text would not be of the band. Where it would, its share is the model's among all ways to a text of the band: if
+the text may grow by b more bits, other ways have a probability of about b / GROWTH together. So texts of a band are about as
+likely as the model says, and a quarter of all points write one.
+
+Both directions of the code find these shares in the same numbers, so that they agree.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.models.language_model.compiled import compiled, uncounted
+from adept.models.language_model.intervals import BITS, ONE, WIDTH
+
+Sized = NDArray[np.int64]  # the width of an interval and its depth
+Limits = NDArray[
+    np.int64
+]  # those of the narrowest interval of a band and of the narrowest one too wide, and an end's least share
+
+GROWTH = 64  # a text's probability lies between 2^-b and 2^-(b + 1), whatever b, with probability 1 / GROWTH, about
+
+
+@compiled
+def whole_line() -> Sized:
+    """The width and the depth of the line."""
+    return np.array([1 << WIDTH, 0])
+
+
+@uncounted
+def narrow(interval: Sized, low: int, high: int) -> tuple[int, int]:
+    """Go on to a share of an interval: where it begins there, and by how many bits that is refined then."""
+    begins, width, more = _share(interval[0], low, high)
+    interval[0], interval[1] = width, interval[1] + more
+    return begins, more
+
+
+@uncounted
+def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
+    """Where a share of an interval begins, its width, and its bits of depth beyond the interval's."""
+    begins, ends, more = width * low >> BITS, width * high >> BITS, 0
+    while ends - begins << more <= 1 << (WIDTH - 1):
+        more += 1
+    return begins, ends - begins << more, more
+
+
+@uncounted
+def is_of(band: Limits, width: int, depth: int) -> bool:
+    """Whether a text of this probability is of a band."""
+    return narrower(width, depth, band[2], band[3]) and not is_too_narrow(band, width, depth)
+
+
+@uncounted
+def is_too_narrow(band: Limits, width: int, depth: int) -> bool:
+    """Whether no text that begins so is of a band, or of a likelier one."""
+    return narrower(width, depth, band[0], band[1])
+
+
+@uncounted
+def narrower(width: int, depth: int, other_width: int, other_depth: int) -> bool:
+    """Whether an interval is narrower than another one."""
+    return depth > other_depth or (depth == other_depth and width < other_width)
+
+
+@uncounted
+def end_share(band: Limits, text: Sized, own: int) -> int:
+    """The share of an end in a band, out of ONE, after words of this probability; by the model it is ``own``."""
+    _, width, more = _share(text[0], 0, own)
+    if own < band[4] or not is_of(band, width, text[1] + more):
+        return 0
+    growth = (1 + band[1] - text[1]) * ONE // GROWTH
+    return int(max(own, own * ONE // (own + growth)))
+
+
+@uncounted
+def goes_on(own: int, edge: int) -> int:
+    """F(word) among the words but the end, out of ONE: strictly increasing, as F(word), an ``edge`` from ``own`` on, is."""
+    return (edge - own << BITS) // (ONE - own)
+
+
+@uncounted
+def edge_below(own: int, place: int) -> int:
+    """The largest number out of ONE that ``goes_on`` does not take beyond a place: the inverse."""
+    return own + (((place + 1) * (ONE - own) - 1) >> BITS)
