@@ -46,7 +46,7 @@ from adept.models.tokenizer.pipeline import PUNCTUATION
 
 OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
 LISTED = 1 << 24  # numbers from which on a list wins little and costs time
-MANY, MANY_SENTENCES = 2, 64  # times as many numbers as whole texts, and as sentences, make a search worth while
+MANY = 2  # times as many numbers as whole texts make a search worth while
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 SEAM = 3_000  # of broad text: what a bit adds to the distance that a word costs more behind a gap than in its record
@@ -199,7 +199,7 @@ class Codec:
     def used(self, size: int) -> int:
         """How many of the first ``size`` numbers describe records: not those behind sentences that no search reaches."""
         whole = len(self.utterances) + len(self.listed)
-        return whole if self.lexicon and whole < size <= MANY_SENTENCES * whole else size
+        return whole if self.lexicon and whole < size <= MANY * whole else size
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
@@ -274,8 +274,7 @@ class _Sized:
             if codec.lexicon
             else NearestTextIndex(self.utterances, codec.weigh, self.listed)
         )
-        many = MANY_SENTENCES if codec.lexicon else MANY
-        self.searches = size > self.first * (many if len(self.listed) else 1)
+        self.searches = size > self.first * (MANY if len(self.listed) else 1)
         self.weigh, self.seam = codec.weigh, SEAM * bool(codec.lexicon)
         self.end_bits = max(LEAST_END, self.coded.bit_length() // OF_END) if codec.lexicon else BITS
         if size > self.first:

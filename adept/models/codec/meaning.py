@@ -113,7 +113,7 @@ class MeaningIndex(TextTable):
         self.meanings = meanings
         table = meanings.of_held(self._table, self._columns)
         self._file = InvertedFile(table, joined(table, self.more.groups))
-        self._lengths = np.concatenate([[len(text) for text in texts], np.diff(self.more.ends, prepend=-1) - 1])
+        self._lengths = np.concatenate([np.array([*map(_length, texts)], dtype=np.int64), _lengths(self.more)])
         # of each text's words, as if a record lacked them all
         self._of_words = self._table @ (ADDED[0] * self._weights)
 
@@ -136,7 +136,8 @@ class MeaningIndex(TextTable):
 
         To each text belongs what its seams add (``adept.models.codec.beam_search``).
         """
-        pairs = [(record, 0), *islice((pair for pair in texts if len(pair[0]) >= _fewest(record)), SHORTLIST)]
+        fewest = _fewest(record)
+        pairs = [(record, 0), *islice((pair for pair in texts if _length(pair[0]) >= fewest), SHORTLIST)]
         rows, seams = [text for text, _ in pairs], np.array([seams for _, seams in pairs])
         names = {word: column for column, word in enumerate(dict.fromkeys(chain(*rows)))}
         holds = np.zeros((len(rows), len(names)), dtype=np.int64)
@@ -171,7 +172,23 @@ def _at_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _fewest(record: Sequence[str]) -> int:
     """How many words a text has at least that is no scrap beside a record."""
-    return min(len(record) // 2, SCRAP)
+    return min(_length(record) // 2, SCRAP)
+
+
+def _length(words: Sequence[str]) -> int:
+    """How many words there are; marks between them do not count."""
+    return sum(map(_is_spoken, words))
+
+
+def _lengths(texts: ListedTexts) -> NDArray[np.int64]:
+    """How many words each listed text has; marks do not count."""
+    spoken = np.array([number > 0 and _is_spoken(word) for number, word in enumerate(texts.words)], dtype=bool)
+    counted = np.cumsum(spoken[texts.flat])[texts.ends] if len(texts) else texts.ends
+    return np.diff(counted, prepend=0)
+
+
+def _is_spoken(word: str) -> bool:
+    return any(map(str.isalnum, word))
 
 
 def _apart(weights: NDArray[np.int64], products: Any) -> Any:

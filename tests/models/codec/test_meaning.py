@@ -50,8 +50,12 @@ def as_listed(rows: Sequence[Words]) -> ListedTexts:
     return ListedTexts(words, np.array([places[word] for row in rows for word in (*row, "")], dtype=np.int16))
 
 
+def length(words: Words) -> int:
+    return sum(word not in {",", "?", "!", "."} for word in words)
+
+
 def least_words(record: Words) -> int:
-    return min(len(record) // 2, meaning.SCRAP)
+    return min(length(record) // 2, meaning.SCRAP)
 
 
 def by_definition(meanings: Meanings, record: Words, text: Words) -> int:
@@ -101,7 +105,7 @@ def test_the_nearest_text_is_the_nearest_of_its_shortlist(meanings: Meanings, ro
         surely = [place for place, product in enumerate(row) if product > least_product]
         assert row[number] >= least_product
         assert distance == by_definition(meanings, record, index[number])
-        said = [held[place] for place in surely if len(held[place]) >= least_words(record)]
+        said = [held[place] for place in surely if length(held[place]) >= least_words(record)]
         assert all(by_definition(meanings, record, text) >= distance for text in said)
 
 
@@ -113,6 +117,15 @@ def test_a_long_record_is_not_answered_by_a_scrap(meanings: Meanings) -> None:
         for text in ("cheapest fares", "what are the cheapest fares", "what are the cheapest fares today")
     ]
     assert [held[number] for number, _ in index.nearest(asked)] == [held[0], held[0], held[1]]
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_mark_makes_no_sentence_of_a_scrap(meanings: Meanings, listed: bool) -> None:
+    held = [words_of(text) for text in ("who flies to boston", "cheapest fares ?", "cheapest fares .")]
+    index = MeaningIndex([] if listed else held, meanings, as_listed(held) if listed else None)
+    record = words_of("what are the cheapest fares today")
+    assert [held[number] for number, _ in index.nearest([record, held[1]])] == [held[0], held[1]]
+    assert list(index.nearer(record, [(text, 0) for text in held[1:]], 1 << 40)) == []
 
 
 def test_the_nearest_does_not_depend_on_the_batch(meanings: Meanings, rows: list[Words]) -> None:
@@ -143,7 +156,7 @@ def test_what_a_search_found_is_tried_nearest_first(meanings: Meanings, rows: li
     plain = [(text, 0) for text in others]
     found = list(index.nearer(record, plain, limit))
     nearer = sorted((distance, place) for place, distance in enumerate(distances) if distance < limit)
-    assert found == [others[place] for _, place in nearer if len(others[place]) >= least_words(record)]
+    assert found == [others[place] for _, place in nearer if length(others[place]) >= least_words(record)]
     seams = [(text, 10**6 * (text == found[0])) for text in others]
     assert list(index.nearer(record, seams, limit)) == found[1:]
     assert {len(text) for text in index.nearer(("boston",), plain, 10**9)} >= {
