@@ -130,16 +130,19 @@ def test_few_examples_and_names_stand_before_codewords_and_sentences_as_they_wer
     assert not np.array_equal(many.codec.listed.flat[:1000], model.codec.listed.flat[:1000])
 
 
-def test_numbers_that_no_record_is_described_by_are_left_out(packaged: tuple[Autoencoder, Tokenizer]) -> None:
-    """Between the sentences and a search around a record: its own number comes out more often, and others are sentences."""
+def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder, Tokenizer]) -> None:
+    """Many sentences where the budget pays for few thousand, all sentences but no more, until a search around a record is worth while."""
     model, tokenizer = packaged
     assert model.codec
     whole = len(model.codec.utterances) + len(model.codec.listed)
-    for epsilon, expected in ((12.0, None), (16.0, whole), (18.0, whole), (24.0, None)):
+    budgets = ((4.0, None), (10.0, 8192), (11.0, 8192), (12.0, None), (16.0, whole), (17.0, None), (24.0, None))
+    for epsilon, expected in budgets:
         mechanism = Rewriter(model, tokenizer, mechanism=Description(epsilon=epsilon)).mechanism
         assert mechanism.symbols()[0].size == (expected or Description(epsilon=epsilon).count)
-    joint = JointResponse(mechanism=Description(epsilon=18.0), labels=("a", "b"))
-    assert Rewriter(model, tokenizer, mechanism=joint).mechanism.symbols()[0].size == whole
+    for epsilon, fewer in ((11.5, None), (16.5, whole)):
+        joint = JointResponse(mechanism=Description(epsilon=epsilon), labels=("a", "b"))
+        used = Rewriter(model, tokenizer, mechanism=joint).mechanism.symbols()[0].size
+        assert used == (fewer or joint.text.count)
     set_by_hand = Description(epsilon=16.0, size=500_000)
     assert Rewriter(model, tokenizer, mechanism=set_by_hand).mechanism.symbols()[0].size == 500_000
 

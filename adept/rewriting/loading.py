@@ -96,7 +96,7 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
             return mechanism.over_broad_text(model.codebooks)
     if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
         wanted = most or mechanism.count
-        used = model.codec.used(wanted)
+        used = model.codec.used(wanted, joint=most is not None)
         return mechanism if used == wanted else replace(mechanism, size=used)
     return mechanism.with_codewords(model.codebooks, most=most)
 

@@ -47,6 +47,7 @@ from adept.models.tokenizer.pipeline import PUNCTUATION
 OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
 LISTED = 1 << 24  # numbers from which on a list wins little and costs time
 MANY = 2  # times as many numbers as whole texts make a search worth while
+SENTENCES, FEW = 1 << 13, 1 << 11  # of broad text: a record is described by one of so many, where a budget pays for more than FEW
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 SEAM = 3_000  # of broad text: what a bit adds to the distance that a word costs more behind a gap than in its record
@@ -196,10 +197,22 @@ class Codec:
         listed = _listed(model, self.utterances, count=self.unlearned.listed, report=partial(report, "list of texts"))
         return Codec(model, self.weigh, self.utterances, self.held_out, listed)
 
-    def used(self, size: int) -> int:
-        """How many of the first ``size`` numbers describe records: not those behind sentences that no search reaches."""
+    def used(self, size: int, *, joint: bool = False) -> int:
+        """How many numbers describe records at a budget that pays for ``size`` of them.
+
+        Of broad text not those behind sentences that no search reaches; and not fewer than SENTENCES, since a classifier of many
+        rewrites gains more from nearer sentences than it loses by the noise on each.
+
+        Args:
+            size: how many descriptions tell most of a record.
+            joint: whether a label stands in the same symbol, which more descriptions would make less certain.
+        """
         whole = len(self.utterances) + len(self.listed)
-        return whole if self.lexicon and whole < size <= MANY * whole else size
+        if not self.lexicon:
+            return size
+        if whole < size <= MANY * whole:
+            return whole
+        return SENTENCES if FEW < size < SENTENCES <= whole and not joint else size
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
