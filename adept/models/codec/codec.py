@@ -47,7 +47,10 @@ from adept.models.tokenizer.pipeline import PUNCTUATION
 OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
 LISTED = 1 << 24  # numbers from which on a list wins little and costs time
 MANY = 2  # times as many numbers as whole texts make a search worth while
-SENTENCES, FEW = 1 << 13, 1 << 11  # of broad text: a record is described by one of so many, where a budget pays for more than FEW
+SENTENCES, FEW = (
+    1 << 13,
+    1 << 11,
+)  # of broad text: a record is described by one of so many, where a budget pays for more than FEW
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 SEAM = 3_000  # of broad text: what a bit adds to the distance that a word costs more behind a gap than in its record

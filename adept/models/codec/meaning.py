@@ -28,6 +28,7 @@ SHORTLIST = 64  # texts that are compared by their words
 SCRAP = 3  # words below which what is left of a record of twice as many is no sentence
 TOGETHER = 256  # records whose products are computed together
 HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
+MARKS = frozenset(',;:!?()[]."')  # that are words of a text, but say nothing
 PART = 1 << 11  # texts whose sums are computed together, near the processor
 
 Codes = NDArray[np.int8]
@@ -188,7 +189,7 @@ def _lengths(texts: ListedTexts) -> NDArray[np.int64]:
 
 
 def _is_spoken(word: str) -> bool:
-    return any(map(str.isalnum, word))
+    return word not in MARKS
 
 
 def _apart(weights: NDArray[np.int64], products: Any) -> Any:
