@@ -98,7 +98,13 @@ def measure(model_dir: str, directories: list[str], out: Path) -> None:
             print(epsilon, name, found.line, flush=True)
         for who, rewriter, part in (("not read", unseen, held), ("read", packaged, held), ("others", packaged, rest)):
             print(epsilon, f"{who}:", survives(rewriter, part).line, flush=True)
-    out.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
+    lists = re.sub(
+        r"\[\s+(.*?)\s+\]",
+        lambda found: f"[{' '.join(found[1].split())}]",
+        json.dumps(table, indent=1),
+        flags=re.DOTALL,
+    )
+    out.write_text(lists + "\n", "utf-8")
 
 
 def survives(rewriter: Rewriter, texts: list[str]) -> Expectation:
