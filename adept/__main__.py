@@ -13,10 +13,10 @@ from adept.cli.process import (
     collect_no_garbage,
     guarded,
     ignore_signals,
-    keep_modules,
     keep_streams,
     leave_garbage,
     leave_on_signals,
+    resume_collection,
 )
 from adept.cli.removed import check_removed
 
@@ -88,7 +88,7 @@ def run(command: str, arguments: list[str]) -> int:
     check_options(command, arguments)
     sys.argv = [sys.argv[0], *arguments]
     module = importlib.import_module(f"adept.cli.{command}")
-    keep_modules()
+    resume_collection()
     return int(module.main())
 
 

@@ -131,7 +131,7 @@ def test_few_examples_and_names_stand_before_codewords_and_sentences_as_they_wer
 
 
 def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder, Tokenizer]) -> None:
-    """Many sentences where the budget pays for few thousand, all sentences but no more, until a search around a record is worth while."""
+    """At least 8,192 sentences from epsilon 10 on; all sentences, but no more, until a search around a record is worth while."""
     model, tokenizer = packaged
     assert model.codec
     whole = len(model.codec.utterances) + len(model.codec.listed)

@@ -103,19 +103,19 @@ class Interruptible:
 
 
 def collect_no_garbage() -> None:
-    """While modules are imported next to nothing is garbage; to look through them time and again took a quarter of a start."""
+    """Importing leaves almost no garbage, and to look for it took a quarter of the start."""
     gc.disable()
 
 
-def keep_modules() -> None:
-    """From here on garbage is collected again, but not looked for among what was imported, which stays."""
+def resume_collection() -> None:
+    """Collect garbage again, but do not look for it among what was imported, which stays."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def leave_garbage() -> None:
-    """When a command is done, everything goes with its process, and is not looked through before."""
+    """The process is about to end: skip the last collection."""
     gc.disable()
     gc.freeze()
 

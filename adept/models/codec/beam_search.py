@@ -19,7 +19,7 @@ import numpy as np
 from adept.models.language_model.compiled import compiled, uncounted
 from adept.models.language_model.intervals import BITS
 from adept.models.language_model.mixture import SEEN, LanguageModel, ModelTables
-from adept.models.language_model.next_word import NONE, Next, append, at, look, read, span, unread
+from adept.models.language_model.next_word import NONE, Next, append, at, copy_into, look, read, span, unread
 from adept.models.language_model.ngram_reading import CONTEXT
 from adept.models.language_model.ngrams import LIKELIEST, Whole
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
@@ -49,14 +49,14 @@ class BeamSearch:
     """Searches texts near to records.
 
     Args:
-        model: says what is likely; the search is quick with one that reads the last words alone.
+        model: says what is likely, by its n-grams alone: a text is known by its last words here.
         weigh: the weight of a record's word that is left out.
         weigh_added: the weight of an inserted word.
         seam: what a bit adds that a word costs more than in the record, behind words that are left out or inserted.
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh, seam: int = 0) -> None:
-        self.model, self.weigh, self.seam = model, weigh, seam
+        self.model, self.weigh, self.seam = model.without_network(), weigh, seam
         self._added = np.array([*map(weigh_added, model.vocabulary.words)])
 
     def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
@@ -142,7 +142,7 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
     """Make chosen states the beam, and write down the text of each that has one more word; return how many texts are written."""
     for row in range(len(order)):
         state = beam[row]
-        _set(state, states[order[row]])
+        copy_into(state, states[order[row]])
         if state[WORD] != NONE:
             texts[written, 0], texts[written, 1], texts[written, 2] = state[TEXT], place, state[INSERTED]
             state[TEXT] = written
@@ -171,7 +171,7 @@ def _extend(
     for row in range(len(beam)):
         own, likely, first, second = steps[row]
         if word != END_NUMBER:
-            _set(states[count], beam[row])
+            copy_into(states[count], beam[row])
             states[count, DISTANCE] += left_out
             states[count, WORD] = NONE
             count += 1
@@ -179,7 +179,7 @@ def _extend(
             if beam[row, COST] + spelled + cost > most:
                 continue
             state = states[count]
-            _set(state, beam[row])
+            copy_into(state, beam[row])
             state[COST] += spelled + cost
             if state[WORD] == NONE or inserted != NONE:
                 more = seam * max(cost - usual, 0) // UNIT
@@ -198,7 +198,7 @@ def _extend(
 def _costs(tables: ModelTables, after: Next, window: Whole, words: Whole) -> Whole:
     """What each of a text's words costs, in UNITs, without its letters."""
     costs = np.empty(len(words), np.int64)
-    _set(after.window, window)
+    copy_into(after.window, window)
     look(tables, after)
     for place, word in enumerate(words):
         costs[place] = _cost_of(tables, after, word)
@@ -231,20 +231,14 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 
 @uncounted
-def _set(to: Whole, numbers: Whole) -> None:
-    for place in range(len(to)):
-        to[place] = numbers[place]
-
-
-@uncounted
 def _look_ahead(tables: ModelTables, after: Next, beam: Whole, word: int, steps: Whole) -> None:
     """Write down for each state: what a word costs, the word to insert, what that costs, and what the word costs after it."""
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
-            _set(steps[row], steps[twin])
+            copy_into(steps[row], steps[twin])
             continue
-        _set(after.window, beam[row, WINDOW:TEXT])
+        copy_into(after.window, beam[row, WINDOW:TEXT])
         look(tables, after)
         likely = _likeliest(tables, after)
         steps[row, 0], steps[row, 1] = _cost_of(tables, after, word), likely

@@ -53,8 +53,8 @@ SENTENCES, FEW = (
 )  # of broad text: a record is described by one of so many, where a budget pays for more than FEW
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
-SEAM = 3_000  # of broad text: what a bit adds to the distance that a word costs more behind a gap than in its record
-LEAST_END, OF_END = 6, 5  # of broad text: bits that an end may cost, and that it may cost one in so many of all
+SEAM = 3_000  # of broad text: distance added for each bit by which the word after a gap costs more than it does in the record
+LEAST_END, END_PART = 6, 5  # of broad text: an end may cost a fifth of the bits of K, but always 6
 SAVED = {SMALL: 4.0, LARGE: 10.0}  # bits that a network may save a text, which the search does not count
 TRIES = 50  # texts found by the search whose number is looked for
 FIRST, SPOKEN = 1 << 14, range(4, 17)  # sentences that are utterances, not listed, and how many words these have
@@ -201,13 +201,13 @@ class Codec:
         return Codec(model, self.weigh, self.utterances, self.held_out, listed)
 
     def used(self, size: int, *, joint: bool = False) -> int:
-        """How many numbers describe records at a budget that pays for ``size`` of them.
+        """How many numbers to use at a budget for which ``size`` is best: more or fewer, for broad text.
 
-        Of broad text not those behind sentences that no search reaches; and not fewer than SENTENCES, since a classifier of many
+        Not those behind sentences that no search reaches; and not fewer than SENTENCES, since a classifier of many
         rewrites gains more from nearer sentences than it loses by the noise on each.
 
         Args:
-            size: how many descriptions tell most of a record.
+            size: the number of descriptions that is best for the budget alone.
             joint: whether a label stands in the same symbol, which more descriptions would make less certain.
         """
         whole = len(self.utterances) + len(self.listed)
@@ -292,7 +292,7 @@ class _Sized:
         )
         self.searches = size > self.first * (MANY if len(self.listed) else 1)
         self.weigh, self.seam = codec.weigh, SEAM * bool(codec.lexicon)
-        self.end_bits = max(LEAST_END, self.coded.bit_length() // OF_END) if codec.lexicon else BITS
+        self.end_bits = max(LEAST_END, self.coded.bit_length() // END_PART) if codec.lexicon else BITS
         if size > self.first:
             self._prepare()
         if not self.first:
@@ -311,7 +311,7 @@ class _Sized:
         from adept.models.codec.beam_search import BeamSearch
 
         left_out, put_in = (partial(_times, self.weigh, factor) for factor in reversed(ADDED))
-        return BeamSearch(self.model.without_network(), weigh=left_out, weigh_added=put_in, seam=self.seam)
+        return BeamSearch(self.model, weigh=left_out, weigh_added=put_in, seam=self.seam)
 
     def _prepare(self) -> None:
         """Make every table and all machine code that a record or a number may need."""
@@ -320,9 +320,9 @@ class _Sized:
         with making():
             words = self.code.write(self.coded // 2)
             if self.searches:
-                spelled = [*words, self.model.spelling.alphabet[:2]]
-                self.code.number(spelled)
-                next(self.search.near(spelled, bits=self.code.bits), None)
+                self.model.spelling.spans(self.model.spelling.alphabet[:2])
+                self.code.number(words)
+                next(self.search.near(words, bits=self.code.bits), None)
 
     def _find_candidates(self, weigh: WordWeights, size: int) -> None:
         """Index the texts of some numbers, where there are no utterances."""

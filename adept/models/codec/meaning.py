@@ -25,10 +25,10 @@ from adept.models.tokenizer.lexicon import Lexicon
 
 MEANING = 2  # what a cosine of 0 adds to the distance, in weights of all of the record's words
 SHORTLIST = 64  # texts that are compared by their words
-SCRAP = 3  # words below which what is left of a record of twice as many is no sentence
+SCRAP = 3  # a text with fewer words than this, and than half of its record, is not taken for a sentence
 TOGETHER = 256  # records whose products are computed together
 HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
-MARKS = frozenset(',;:!?()[]."')  # that are words of a text, but say nothing
+SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 PART = 1 << 11  # texts whose sums are computed together, near the processor
 
 Codes = NDArray[np.int8]
@@ -119,7 +119,7 @@ class MeaningIndex(TextTable):
         self._of_words = self._table @ (ADDED[0] * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield the number of each record's nearest text, the first of equals, and its distance; a scrap is as far as no text."""
+        """Yield the number of each record's nearest text, the first of equals, and its distance; scraps are further than none."""
         for begin in range(0, len(records), TOGETHER):
             some = records[begin : begin + TOGETHER]
             wanted = [set(record) for record in some]
@@ -189,7 +189,7 @@ def _lengths(texts: ListedTexts) -> NDArray[np.int64]:
 
 
 def _is_spoken(word: str) -> bool:
-    return word not in MARKS
+    return word not in SILENT_MARKS
 
 
 def _apart(weights: NDArray[np.int64], products: Any) -> Any:

@@ -15,7 +15,7 @@ from adept.models.language_model.ngram_reading import first_at_least
 from adept.models.language_model.ngrams import Context, Whole
 from adept.models.language_model.vocabulary import END_NUMBER
 
-COMMON = 2048  # prefixes at most, the empty one among them
+COMMON, NUMBERS = 2048, 1 << 22  # prefixes at most, the empty one among them, and numbers of all their distributions
 
 
 class Prefixes(NamedTuple):
@@ -35,22 +35,23 @@ def common_prefixes(model: LanguageModel) -> Prefixes:
     """The commonest prefixes of the texts that a model was learned from."""
     numbers: dict[Context, int] = {(): 0}
     keys = []
-    for prefix in sorted(_commonest(model), key=lambda words: (len(words), words)):
+    one = sum(part.size for part in unread(model.tables, 1))
+    for prefix in sorted(_commonest(model, min(COMMON, NUMBERS // one)), key=lambda words: (len(words), words)):
         keys.append(numbers[prefix[:-1]] * len(model.tables.class_of) + prefix[-1])
         numbers[prefix] = len(numbers)
     table = np.array(keys, dtype=np.int64).reshape(-1, 1)
     return Prefixes(table, _distributions(model.tables, table))
 
 
-def _commonest(model: LanguageModel) -> set[Context]:
-    """Prefixes and all that they begin with."""
+def _commonest(model: LanguageModel, most: int) -> set[Context]:
+    """Prefixes and all that they begin with, fewer than ``most``."""
     rows, counts, before = model.words.rows, model.words.counts, model.words.size
     starts = np.flatnonzero((rows[:, 0] == before) & (rows[:, -1] != END_NUMBER))
     often = starts[np.argsort(-counts[starts], kind="stable")]
     found: set[Context] = set()
     for number in often:
         prefix = tuple(word for word in rows[number].tolist() if word != before)
-        if len(found) + len(prefix) >= COMMON:
+        if len(found) + len(prefix) >= most:
             break
         found.update(prefix[: end + 1] for end in range(len(prefix)))
     return found

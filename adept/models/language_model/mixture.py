@@ -12,7 +12,7 @@ Everything is integers. A share is an interval [low, high) inside [0, ONE), neve
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from adept.models.language_model.ngrams import Ngrams, NgramTables, Whole, in_fe
 from adept.models.language_model.unknown_words import UnknownWords
 from adept.models.language_model.vocabulary import LEAST_SEEN, Vocabulary, in_texts
 from adept.models.language_model.word_lstm import LARGE, NO_NETWORK, SMALL, NetworkTables, Size, WordLstm
+
+if TYPE_CHECKING:
+    from adept.models.language_model.common_prefixes import Prefixes
 
 ORDER, CLASS_ORDER = 4, 5
 SEEN = max(ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
@@ -135,6 +138,13 @@ class LanguageModel:
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.vocabulary, self.words, self.classes, self.spelling, self.lstm)
         return partial(LanguageModel, spells=self.spells), parts
+
+    @cached_property
+    def prefixes(self) -> "Prefixes":
+        """The distributions after the commonest prefixes of texts; made when they are first asked for."""
+        from adept.models.language_model.common_prefixes import common_prefixes  # machine code, slow to import
+
+        return common_prefixes(self)
 
     @cached_property
     def tables(self) -> ModelTables:

@@ -14,7 +14,7 @@ import numpy as np
 from adept.models.language_model.compiled import compiled, uncounted
 from adept.models.language_model.intervals import BITS, ONE
 from adept.models.language_model.mixture import SEEN, ModelTables
-from adept.models.language_model.ngram_reading import ALL, around, below, know_ends, narrow, widen
+from adept.models.language_model.ngram_reading import ALL, around, below, know_ends, narrow_search, widen_search
 from adept.models.language_model.ngrams import Whole
 from adept.models.language_model.word_lstm import (
     FINE,
@@ -80,7 +80,7 @@ def unread(tables: ModelTables, texts: int) -> Next:
 
 @compiled
 def at(rows: Next, text: int) -> Next:
-    """One of several distributions: what changes it, changes them."""
+    """One of several distributions, as views: what is written to it is written to them."""
     return Next(
         rows.window[text],
         rows.classes[text],
@@ -98,20 +98,21 @@ def at(rows: Next, text: int) -> Next:
 @uncounted
 def put(after: Next, other: Next) -> None:
     """Make a distribution the same as another one."""
-    _put(after.window, other.window)
-    _put(after.prefix, other.prefix)
+    copy_into(after.window, other.window)
+    copy_into(after.prefix, other.prefix)
     for kind in range(2):
         for end in range(SEEN + 1):
-            _put(after.contexts[kind, end], other.contexts[kind, end])
-    _put(after.seen, other.seen)
-    _put(after.cell, other.cell)
-    _put(after.asked, other.asked)
-    _put(after.of_class, other.of_class)
-    _put(after.unknown, other.unknown)
+            copy_into(after.contexts[kind, end], other.contexts[kind, end])
+    copy_into(after.seen, other.seen)
+    copy_into(after.cell, other.cell)
+    copy_into(after.asked, other.asked)
+    copy_into(after.of_class, other.of_class)
+    copy_into(after.unknown, other.unknown)
 
 
 @uncounted
-def _put(to: Whole, numbers: Whole) -> None:
+def copy_into(to: Whole, numbers: Whole) -> None:
+    """Write numbers into an array of their length."""
     for place in range(len(to)):
         to[place] = numbers[place]
 
@@ -164,8 +165,8 @@ def find(tables: ModelTables, after: Next, point: int) -> tuple[int, int, int]:
         edge, first = below(tables.classes, classes, middle), tables.first[middle]
         low_enough = _edge(tables, after, middle, edge, edge, first, below(tables.words, words, first)) <= point
         own, beyond = (middle, beyond) if low_enough else (own, middle)
-        narrow(words, low_enough)
-        narrow(classes, low_enough)
+        narrow_search(words, low_enough)
+        narrow_search(classes, low_enough)
     low, high = around(tables.classes, classes, own)
     _look_into_class(tables, after, own)
     word, beyond = tables.first[own], tables.first[own + 1]
@@ -173,10 +174,10 @@ def find(tables: ModelTables, after: Next, point: int) -> tuple[int, int, int]:
         middle = (word + beyond) // 2
         low_enough = _edge(tables, after, own, low, high, middle, below(tables.words, words, middle)) <= point
         word, beyond = (middle, beyond) if low_enough else (word, middle)
-        narrow(words, low_enough)
+        narrow_search(words, low_enough)
     begins, ends = around(tables.words, words, word)
-    widen(tables.words, words)
-    widen(tables.classes, classes)
+    widen_search(tables.words, words)
+    widen_search(tables.classes, classes)
     begins, ends = (
         _edge(tables, after, own, low, high, word, begins),
         _edge(tables, after, own, low, high, word + 1, ends),
@@ -194,6 +195,7 @@ def look(tables: ModelTables, after: Next) -> None:
     if tables.shares[2]:
         _read_by_network(tables.network, after)
     if not tables.spells:
+        _look_into_class(tables, after, tables.class_of[1])
         low, high = around(tables.classes, after.contexts[1], tables.class_of[1])
         by_words = around(tables.words, after.contexts[0], 1)
         for edge in range(2):

@@ -27,7 +27,7 @@ def know_ends(tables: NgramTables, window: Whole, contexts: Whole) -> None:
         begins, ends = tables.contexts[found, LONGER], tables.contexts[found + 1, LONGER]
         known += 1
     contexts[-1, CONTEXT] = known
-    widen(tables, contexts)
+    widen_search(tables, contexts)
     for end in contexts[:known]:
         end[BEFORE], end[TAKEN_OFF] = tables.followers[end[BEGINS], SUM], tables.contexts[end[CONTEXT], REST]
         end[ALL] = tables.followers[end[ENDS], SUM] - end[BEFORE] + end[TAKEN_OFF]
@@ -57,14 +57,14 @@ def around(tables: NgramTables, contexts: Whole, symbol: int) -> tuple[int, int]
 
 
 @uncounted
-def narrow(contexts: Whole, low_enough: bool) -> None:
+def narrow_search(contexts: Whole, low_enough: bool) -> None:
     """Go on with the followers from where a symbol was found, or with those before it."""
     for place in range(contexts[-1, CONTEXT]):
         contexts[place, BEGINS if low_enough else ENDS] = contexts[place, FOUND]
 
 
 @uncounted
-def widen(tables: NgramTables, contexts: Whole) -> None:
+def widen_search(tables: NgramTables, contexts: Whole) -> None:
     """Look for symbols among all followers again."""
     for place in range(contexts[-1, CONTEXT]):
         context = contexts[place, CONTEXT]

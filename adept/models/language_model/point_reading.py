@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from adept.models.language_model.bands import (
     Limits,
-    Sized,
+    WidthAndDepth,
     edge_below,
     end_share,
     goes_on,
@@ -48,8 +48,8 @@ class Point(NamedTuple):
 
     bits: NDArray[np.uint8]
     offset: Whole
-    interval: Sized
-    text: Sized
+    interval: WidthAndDepth
+    text: WidthAndDepth
     band: Limits
     narrowest: int
 

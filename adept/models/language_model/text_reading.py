@@ -6,7 +6,7 @@ import numpy as np
 
 from adept.models.language_model.bands import (
     Limits,
-    Sized,
+    WidthAndDepth,
     end_share,
     goes_on,
     is_of,
@@ -68,11 +68,11 @@ def reading(tables: ModelTables, most: int) -> Reading:
 @compiled
 def interval(
     tables: ModelTables, common: Prefixes, last: Reading, words: Whole, spelled: Spelled, bands: Whole, narrowest: int
-) -> tuple[int, Whole, Sized, Sized]:
+) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """A text's band, the steps (M, 2) to its interval in it, the width and depth of that, and those of its probability.
 
-    A step is where a share begins in its interval, and by how many bits that is refined then. There are none, and the band is NONE,
-    where the text is of no band.
+    A step is where a share begins in its interval, and by how many bits that is refined then. The band is NONE where the text is of
+    no band, or its interval is too narrow; there is nothing to do with the rest then.
 
     Args:
         tables: the model.
@@ -101,7 +101,7 @@ def _may_end(tables: ModelTables, last: Reading, words: Whole, band: Limits) -> 
 @compiled
 def _probability(
     tables: ModelTables, common: Prefixes, last: Reading, words: Whole, spelled: Spelled, band: Limits
-) -> Sized:
+) -> WidthAndDepth:
     """The width and the depth of a text's probability, or of one of its beginnings that is too narrow for a band."""
     text, unknown = whole_line(), 0
     for place in range(len(words)):
@@ -117,7 +117,9 @@ def _probability(
 
 
 @compiled
-def _steps(tables: ModelTables, last: Reading, words: Whole, spelled: Spelled, band: Limits) -> tuple[Whole, Sized]:
+def _steps(
+    tables: ModelTables, last: Reading, words: Whole, spelled: Spelled, band: Limits
+) -> tuple[Whole, WidthAndDepth]:
     """The steps to the interval of a text of a band, and its width and depth."""
     steps, taken = np.empty((2 * len(words) + len(spelled.shares), 2), np.int64), 0
     text, own, unknown = whole_line(), whole_line(), 0

@@ -25,6 +25,7 @@ from adept.models.codec.codec import SEAM, Codec, text_of, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.language_model.mixture import LanguageModel
 from adept.models.language_model.next_word import find, span
+from adept.models.language_model.unknown_words import UnknownWords
 from adept.models.language_model.vocabulary import END, UNKNOWN
 
 SIZES = [2, 37, 5_000, 600_000, 2**41, 2**120]
@@ -122,11 +123,36 @@ def test_more_numbers_say_more_and_at_last_everything(codec: Codec, others: list
 @pytest.mark.parametrize("size", [1, 2, 4_096, 4_097, 2**30, 2**120])
 def test_a_code_of_next_to_no_text_goes_both_ways(rows: list[tuple[str, ...]], size: int) -> None:
     model = LanguageModel.of(rows)
+    numbered = 0
     for code in (ArithmeticCode(model, size), ArithmeticCode(model.without_unknown_words(), size)):
         texts = [code.write(number) for number in {0, size // 2, size - 1}]
         for words in (*texts, [], ["a"], ["zz"], ["a"] * 40, ["a"] * 60, ["\u00e9"]):
             number = code.number(words)
             assert number is None or (0 <= number < size and code.write(number) == words[:40])
+            numbered += number is not None
+    assert numbered
+
+
+@pytest.mark.parametrize("words", [[""], ["show", "me", ""], ["", "show"]])
+def test_an_end_is_no_word_of_a_text(codec: Codec, words: list[str]) -> None:
+    assert ArithmeticCode(codec.model, 2**41).number(words) is None
+
+
+def test_a_codec_that_spells_nothing_describes_every_record() -> None:
+    """Private texts that share no word leave no letters; what is made before the first record must not need any."""
+    codec, size = Codec.of(["hello world you", "people are different", "nothing shared here"], public=False), 748_196
+    assert codec.model.spelling.alphabet == ""
+    assert all(0 <= number < size for number in codec.describe(["hello there", "", "zz"], size=size))
+
+
+def test_whatever_a_word_to_spell_needs_is_made_before_the_first_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the letters that are tried are a word of the vocabulary: else the first unknown word would take longer."""
+    codec, spelled = Codec.of(["ab cd", "ab cd", "ba dc ab", "ab dc"], public=True), []
+    letters, spans = codec.model.spelling.alphabet[:2], UnknownWords.spans
+    monkeypatch.setattr(UnknownWords, "spans", lambda self, word: spelled.append(word) or spans(self, word))
+    codec._sized(2**41)
+    assert letters in codec.model.vocabulary.numbers
+    assert letters in spelled
 
 
 def test_unknown_names_are_spelled(codec: Codec) -> None:
@@ -283,6 +309,18 @@ def test_behind_a_gap_or_an_inserted_word_counts_what_the_next_one_costs_more_th
     assert sum(a.words != b.words for a, b in zip(with_seams, without, strict=False)) > 5
 
 
+def test_a_search_reads_ngrams_alone(codec: Codec, others: list[str]) -> None:
+    """A network needs all words from the first on, of which a search keeps the last ones."""
+    model, rows = codec.model.without_network(), [*map(words_of, others)]
+    with_network = model.with_network(rows[:40])
+    found = [
+        [*BeamSearch(one, weigh=len, weigh_added=len).near(record, bits=40)]
+        for one in (model, with_network, with_network)
+        for record in rows[:5]
+    ]
+    assert found[:5] == found[5:10] == found[10:]
+
+
 def costs(model: LanguageModel, words: Sequence[str]) -> list[int]:
     """What each of a text's words costs, and its end."""
     numbers = model.vocabulary.encode(words)
@@ -304,7 +342,7 @@ def test_machine_code_holds_no_table_afterwards(codec: Codec, others: list[str])
     size = 2**41
     codec.write(codec.describe(others[:1], size=size), size=size)
     sized = codec._sized(size)
-    models, common = (sized.model.tables, sized.search.model.tables), sized.code._common
+    models, common = (sized.model.tables, sized.search.model.tables), sized.model.prefixes
     tables = [*common.after, common.keys, *(table for model in models for table in (*model.words, *model.classes))]
     before = [*map(sys.getrefcount, tables)]
     codec.write(codec.describe(others, size=size), size=size)

@@ -60,6 +60,20 @@ def test_after_a_common_prefix_and_after_others_the_distribution_is_what_reading
     assert 10 < stayed < sum(map(len, rows[:20])) / 2
 
 
+def test_common_prefixes_take_no_more_memory_than_they_may(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stranger's vocabulary may have a class for each word, and a distribution a number for each class."""
+    one = sum(part.size for part in unread(model.tables, 1))
+    monkeypatch.setattr(prefixes, "NUMBERS", 20 * one)
+    assert 10 < len(common_prefixes(model).after.prefix) <= 20
+    monkeypatch.setattr(prefixes, "NUMBERS", one // 2)
+    common, state = common_prefixes(model), at(unread(model.tables, 1), 0)
+    begin(common, state)
+    assert len(common.after.prefix) == 1
+    assert find(model.tables, state, ONE // 3) == find(model.tables, after(model, []), ONE // 3)
+
+
 def test_a_point_leaves_the_distribution_as_it_was(model: LanguageModel) -> None:
     """What a search for a word narrows is wide again for the next one."""
     state = after(model, model.vocabulary.encode(words_of("show me flights"))[:-1])
