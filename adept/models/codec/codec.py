@@ -291,7 +291,7 @@ class _Sized:
             else NearestTextIndex(self.utterances, codec.weigh, self.listed)
         )
         self.searches = size > self.first * (MANY if len(self.listed) else 1)
-        self.weigh, self.seam = codec.weigh, SEAM * bool(codec.lexicon)
+        self.seam = SEAM * bool(codec.lexicon)
         self.end_bits = max(LEAST_END, self.coded.bit_length() // END_PART) if codec.lexicon else BITS
         if size > self.first:
             self._prepare()
@@ -310,7 +310,7 @@ class _Sized:
         """The search for texts near to a record."""
         from adept.models.codec.beam_search import BeamSearch
 
-        left_out, put_in = (partial(_times, self.weigh, factor) for factor in reversed(ADDED))
+        left_out, put_in = (partial(_times, self.index.weigh, factor) for factor in reversed(ADDED))
         return BeamSearch(self.model, weigh=left_out, weigh_added=put_in, seam=self.seam)
 
     def _prepare(self) -> None:

@@ -8,7 +8,8 @@ which floating point holds exactly in whatever order it adds, so that the neares
 The distance of a text y from a record x adds two parts: the distance by words (``adept.models.codec.nearest_text``), and MEANING
 times the weight of all of x's words for what the cosine lacks to one. By words alone the nearest text is, where none holds the
 record's rare words, the one that says least; by meaning alone it is one that shares no word. The SHORTLIST texts that mean most
-nearly the same as a record are compared in both.
+nearly the same as a record are compared in both. Words that negate are common, and by rarity alone they would be left out first:
+"don't shuffle" would become "shuffle". In the distance by words they weigh NEGATED times as much.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +29,44 @@ SHORTLIST = 64  # texts that are compared by their words
 SCRAP = 3  # a text with fewer words than this, and than half of its record, is not taken for a sentence
 TOGETHER = 256  # records whose products are computed together
 HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
+NEGATED = 3
+VERBS = [
+    "do",
+    "does",
+    "did",
+    "is",
+    "are",
+    "was",
+    "were",
+    "has",
+    "have",
+    "had",
+    "could",
+    "would",
+    "should",
+    "must",
+    "need",
+    "might",
+]
+NEGATIONS = frozenset(
+    [
+        "not",
+        "no",
+        "never",
+        "without",
+        "nothing",
+        "nobody",
+        "none",
+        "neither",
+        "nor",
+        "cannot",
+        "can't",
+        "cant",
+        "won't",
+        "wont",
+    ]
+    + [verb + ending for verb in VERBS for ending in ("n't", "nt")]
+)
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 PART = 1 << 11  # texts whose sums are computed together, near the processor
 
@@ -110,7 +149,8 @@ class MeaningIndex(TextTable):
     _one = np.int8  # few products are made of the table
 
     def __init__(self, texts: Sequence[Sequence[str]], meanings: Meanings, more: ListedTexts | None = None) -> None:
-        super().__init__(texts, meanings.weigh, more)
+        times = dict.fromkeys(NEGATIONS, NEGATED)
+        super().__init__(texts, WordWeights(meanings.weigh.holders, meanings.weigh.texts, times), more)
         self.meanings = meanings
         table = meanings.of_held(self._table, self._columns)
         self._file = InvertedFile(table, joined(table, self.more.groups))

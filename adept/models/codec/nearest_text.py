@@ -9,7 +9,7 @@ nearest everywhere.
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -29,15 +29,22 @@ Words = tuple[str, ...]
 
 
 class WordWeights:
-    """The weights of words, by how many of the public texts hold them."""
+    """The weights of words, by how many of the public texts hold them.
 
-    def __init__(self, holders: Counter[str], texts: int) -> None:
-        self.holders, self.texts = holders, texts
+    Args:
+        holders: how many texts hold each word.
+        texts: how many there are.
+        times: words that weigh so many times as much as that.
+    """
+
+    def __init__(self, holders: Counter[str], texts: int, times: Mapping[str, int] | None = None) -> None:
+        self.holders, self.texts, self.times = holders, texts, dict(times or {})
         self._known = {word: self._of(count) for word, count in holders.items()}
         self._unknown = self._of(0)
+        self._known |= {word: factor * self(word) for word, factor in self.times.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return WordWeights, (self.holders, self.texts)
+        return WordWeights, (self.holders, self.texts, self.times)
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> "WordWeights":

@@ -1,5 +1,6 @@
 """Records are described by the public text that is nearest in meaning and in words."""
 
+import pickle
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,10 +61,11 @@ def least_words(record: Words) -> int:
 
 def by_definition(meanings: Meanings, record: Words, text: Words) -> int:
     """The distance as the module's docstring defines it, in Python's own whole numbers."""
+    weigh = WordWeights(meanings.weigh.holders, meanings.weigh.texts, dict.fromkeys(meaning.NEGATIONS, 3))
     vectors = meanings.of([record, text]).astype(int).tolist()
     product = sum(a * b for a, b in zip(*vectors, strict=True))
-    weight = ADDED[1] * sum(map(meanings.weigh, set(record)))
-    return meanings.weigh.distance(record, text) + meaning.MEANING * weight * (LENGTH**2 - product) // LENGTH**2
+    weight = ADDED[1] * sum(map(weigh, set(record)))
+    return weigh.distance(record, text) + meaning.MEANING * weight * (LENGTH**2 - product) // LENGTH**2
 
 
 def test_meanings_are_whole_numbers_of_one_length(meanings: Meanings, rows: list[Words]) -> None:
@@ -133,6 +135,24 @@ def test_the_nearest_does_not_depend_on_the_batch(meanings: Meanings, rows: list
     together = list(index.nearest(records))
     assert [next(index.nearest([record])) for record in records] == together
     assert list(index.nearest(records[::-1]))[::-1] == together
+
+
+def test_what_negates_weighs_more(meanings: Meanings) -> None:
+    """Of two texts that lack words of a record, the one that says the opposite is further away; copies of weights remember it."""
+    held = [words_of(text) for text in ("fly to boston please", "do not fly to boston")]
+    index, record = MeaningIndex(held, meanings), words_of("please do not fly to boston")
+    assert [number for number, _ in index.nearest([record])] == [1]
+    assert [*index.nearer(record, [(text, 0) for text in held], 1 << 40)] == held[::-1]
+    copied = pickle.loads(pickle.dumps(index.weigh))
+    assert index.weigh("not") == copied("not") == meaning.NEGATED * meanings.weigh("not")
+    assert {"don't", "dont", "isn't", "isnt", "can't", "cannot"} < meaning.NEGATIONS
+    assert not {"want", "now", "cancel"} & meaning.NEGATIONS
+
+
+def test_a_search_leaves_out_what_negates_at_the_same_price(codec: Codec) -> None:
+    weigh = codec._sized(2**41).search.weigh
+    assert weigh("not") == ADDED[1] * meaning.NEGATED * codec.weigh("not")
+    assert weigh("boston") == ADDED[1] * codec.weigh("boston")
 
 
 def test_meaning_and_words_are_both_needed(
