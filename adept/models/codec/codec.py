@@ -47,10 +47,8 @@ from adept.models.tokenizer.pipeline import PUNCTUATION
 OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
 LISTED = 1 << 24  # numbers from which on a list wins little and costs time
 MANY = 2  # times as many numbers as whole texts make a search worth while
-SENTENCES, FEW = (
-    1 << 13,
-    1 << 11,
-)  # of broad text: a record is described by one of so many, where a budget pays for more than FEW
+SENTENCES = 1 << 13  # of broad text that describe a record at least,
+FEW = 1 << 11  # where the budget pays for more numbers than these
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 SEAM = 3_000  # of broad text: distance added for each bit by which the word after a gap costs more than it does in the record
