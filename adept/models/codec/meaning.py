@@ -30,27 +30,12 @@ SCRAP = 3  # a text with fewer words than this, and than half of its record, is 
 TOGETHER = 256  # records whose products are computed together
 HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
 NEGATED = 3  # times as much weigh words that negate, among them these with n't or nt behind them
-VERBS = [
-    "do",
-    "does",
-    "did",
-    "is",
-    "are",
-    "was",
-    "were",
-    "has",
-    "have",
-    "had",
-    "could",
-    "would",
-    "should",
-    "must",
-    "need",
-]
-WITHOUT_VERB = ["not", "no", "never", "without", "nothing", "nobody", "none", "neither", "nor", "cannot"]
-NEGATIONS = frozenset(
-    [*WITHOUT_VERB, "can't", "cant", "won't", "wont", *(verb + end for verb in VERBS for end in ("n't", "nt"))]
-)
+AUXILIARIES = {"do", "does", "did", "is", "are", "was", "were", "has", "have", "had"}
+MODALS = {"could", "would", "should", "must", "need"}
+NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neither", "nor", "cannot"} | {
+    *("can't", "cant", "won't", "wont"),
+    *(verb + end for verb in AUXILIARIES | MODALS for end in ("n't", "nt")),
+}
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 PART = 1 << 11  # texts whose sums are computed together, near the processor
 
