@@ -138,9 +138,9 @@ def test_the_nearest_does_not_depend_on_the_batch(meanings: Meanings, rows: list
 
 
 def test_what_negates_weighs_more(meanings: Meanings) -> None:
-    """Of two texts that lack words of a record, the one that says the opposite is further away; copies of weights remember it."""
-    held = [words_of(text) for text in ("fly to boston please", "do not fly to boston")]
-    index, record = MeaningIndex(held, meanings), words_of("please do not fly to boston")
+    """The text that lacks two names is nearer than the one that says the opposite; copies of weights remember it."""
+    held = [words_of(text) for text in ("do fly to zqxjv and zqxjw", "do not fly to and")]
+    index, record = MeaningIndex(held, meanings), words_of("do not fly to zqxjv and zqxjw")
     assert [number for number, _ in index.nearest([record])] == [1]
     assert [*index.nearer(record, [(text, 0) for text in held], 1 << 40)] == held[::-1]
     copied = pickle.loads(pickle.dumps(index.weigh))
