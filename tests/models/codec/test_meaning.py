@@ -139,10 +139,12 @@ def test_the_nearest_does_not_depend_on_the_batch(meanings: Meanings, rows: list
 
 def test_what_negates_weighs_more(meanings: Meanings) -> None:
     """The text that lacks two names is nearer than the one that says the opposite; copies of weights remember it."""
-    held = [words_of(text) for text in ("do fly to zqxjv and zqxjw", "do not fly to and")]
-    index, record = MeaningIndex(held, meanings), words_of("do not fly to zqxjv and zqxjw")
+    opposite, nameless = (words_of(text) for text in ("do fly to zqxjv and zqxjw", "do not fly to and"))
+    index, record = MeaningIndex([opposite, nameless], meanings), words_of("do not fly to zqxjv and zqxjw")
+    assert meanings.weigh.distance(record, opposite) < meanings.weigh.distance(record, nameless)
+    assert index.weigh.distance(record, opposite) > index.weigh.distance(record, nameless)
     assert [number for number, _ in index.nearest([record])] == [1]
-    assert [*index.nearer(record, [(text, 0) for text in held], 1 << 40)] == held[::-1]
+    assert [*index.nearer(record, [(opposite, 0), (nameless, 0)], 1 << 40)] == [nameless, opposite]
     copied = pickle.loads(pickle.dumps(index.weigh))
     assert index.weigh("not") == copied("not") == meaning.NEGATED * meanings.weigh("not")
     assert {"don't", "dont", "isn't", "isnt", "can't", "cannot"} < meaning.NEGATIONS
