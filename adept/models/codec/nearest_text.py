@@ -112,9 +112,7 @@ class TextTable:
         more: texts behind them.
     """
 
-    _one: type[np.integer[Any]] = (
-        np.int32
-    )  # says which texts hold which words; as wide as weights it is multiplied at once
+    _one: type[np.integer[Any]] = np.int32  # stands where a text holds a word; as wide as weights, for quick products
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
