@@ -5,8 +5,8 @@ whole numbers. The words' vectors are those of a lexicon (``adept.models.tokeniz
 encoder makes of whole sentences. The product of two meanings is LENGTH^2 times their cosine: a sum of whole numbers below 2^24,
 which floating point holds exactly in whatever order it adds, so that the nearest is the nearest everywhere and in every batch.
 
-The distance of a text y from a record x adds two parts: the distance by words (``adept.models.codec.nearest_text``), and MEANING
-times the weight of all of x's words for what the cosine lacks to one. By words alone the nearest text is, where none holds the
+The distance of a text y from a record x adds two parts: the distance by words (``adept.models.codec.nearest_text``), and a multiple
+of the weight of all of x's words for what the cosine lacks to one: less where there are MANY texts, of which some share its words. By words alone the nearest text is, where none holds the
 record's rare words, the one that says least; by meaning alone it is one that shares no word. The SHORTLIST texts that mean most
 nearly the same as a record are compared in both. Words that negate are common, and by rarity alone they would be left out first:
 "don't shuffle" would become "shuffle". In the distance by words they weigh NEGATED times as much.
@@ -24,8 +24,9 @@ from adept.models.codec.inverted_file import LENGTH, InvertedFile, joined
 from adept.models.codec.nearest_text import ADDED, FINE, ListedTexts, TextTable, Words, WordWeights
 from adept.models.tokenizer.lexicon import Lexicon
 
-MEANING = 2  # what a cosine of 0 adds to the distance, in weights of all of the record's words
-SHORTLIST = 64  # texts that are compared by their words
+MEANING = 4, 1  # what a cosine of 0 adds to the distance, in halves of the weight of the record's words: of few texts, and of
+MANY = 1 << 15  # texts
+SHORTLIST = 128  # texts that are compared by their words
 SCRAP = 3  # a text with fewer words than this, and than half of its record, is not taken for a sentence
 TOGETHER = 256  # records whose products are computed together
 HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
@@ -121,6 +122,7 @@ class MeaningIndex(TextTable):
         times = dict.fromkeys(NEGATIONS, NEGATED)
         super().__init__(texts, WordWeights(meanings.weigh.holders, meanings.weigh.texts, times), more)
         self.meanings = meanings
+        self._halves = MEANING[len(texts) + len(self.more) >= MANY]
         table = meanings.of_held(self._table, self._columns)
         self._file = InvertedFile(table, joined(table, self.more.groups))
         self._lengths = np.concatenate([np.array([*map(_length, texts)], dtype=np.int64), _lengths(self.more)])
@@ -134,9 +136,9 @@ class MeaningIndex(TextTable):
             wanted = [set(record) for record in some]
             numbers, products = self._file.nearest(self.meanings.of(wanted).astype(np.float32), SHORTLIST)
             weights = np.array([self._weight(words) for words in wanted])[:, None]
-            distances = weights + self._by_words(wanted, numbers) + _apart(weights, products)
+            distances = weights + self._by_words(wanted, numbers) + self._apart(weights, products)
             scraps = self._lengths[numbers] < np.array([[_fewest(record)] for record in some])
-            distances = np.where(scraps, distances + (1 + MEANING) * weights, distances)
+            distances = np.where(scraps, distances + (1 + MEANING[0]) * weights, distances)
             for row, places in zip(distances, numbers, strict=True):
                 least = row.min()
                 yield int(places[row == least].min()), int(least)
@@ -155,8 +157,12 @@ class MeaningIndex(TextTable):
         weights, wanted = np.array([*map(self.weigh, names)], dtype=np.int64), holds[0]
         by_words = ADDED[1] * ((wanted > holds) @ weights) + ADDED[0] * ((wanted < holds) @ weights)
         meanings = _at_length(holds.astype(np.float32) @ self.meanings.vectors(names))
-        apart = by_words + seams + _apart(np.array(self._weight(set(record))), meanings @ meanings[0])
+        apart = by_words + seams + self._apart(np.array(self._weight(set(record))), meanings @ meanings[0])
         return (rows[place] for place in np.argsort(apart, kind="stable").tolist() if place and apart[place] < distance)
+
+    def _apart(self, weights: NDArray[np.int64], products: Any) -> Any:
+        """What meanings with these products are apart, for records whose words weigh so much."""
+        return self._halves * weights * (LENGTH**2 - np.asarray(products).astype(np.int64)) // (2 * LENGTH**2)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """By how much the words of each text (B, S) take it away from or towards its record, whose words are given."""
@@ -199,8 +205,3 @@ def _lengths(texts: ListedTexts) -> NDArray[np.int64]:
 
 def _is_spoken(word: str) -> bool:
     return word not in SILENT_MARKS
-
-
-def _apart(weights: NDArray[np.int64], products: Any) -> Any:
-    """What meanings with these products are apart, for records whose words weigh so much."""
-    return MEANING * weights * (LENGTH**2 - np.asarray(products).astype(np.int64)) // LENGTH**2

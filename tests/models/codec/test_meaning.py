@@ -59,13 +59,14 @@ def least_words(record: Words) -> int:
     return min(length(record) // 2, meaning.SCRAP)
 
 
-def by_definition(meanings: Meanings, record: Words, text: Words) -> int:
+def by_definition(meanings: Meanings, record: Words, text: Words, *, many: bool = False) -> int:
     """The distance as the module's docstring defines it, in Python's own whole numbers."""
     weigh = WordWeights(meanings.weigh.holders, meanings.weigh.texts, dict.fromkeys(meaning.NEGATIONS, 3))
     vectors = meanings.of([record, text]).astype(int).tolist()
     product = sum(a * b for a, b in zip(*vectors, strict=True))
     weight = ADDED[1] * sum(map(weigh, set(record)))
-    return weigh.distance(record, text) + meaning.MEANING * weight * (LENGTH**2 - product) // LENGTH**2
+    apart = weight * (LENGTH**2 - product)
+    return weigh.distance(record, text) + (apart // (2 * LENGTH**2) if many else 2 * apart // LENGTH**2)
 
 
 def test_meanings_are_whole_numbers_of_one_length(meanings: Meanings, rows: list[Words]) -> None:
@@ -163,11 +164,24 @@ def test_meaning_and_words_are_both_needed(
     """Without either part (the planted defects) other texts are nearest."""
     index, records = MeaningIndex(rows[:500], meanings), rows[500:600]
     both = list(index.nearest(records))
-    monkeypatch.setattr(meaning, "MEANING", 0)
+    monkeypatch.setattr(index, "_halves", 0)
     assert sum(a[0] != b[0] for a, b in zip(both, index.nearest(records), strict=True)) > 5
     monkeypatch.undo()
     monkeypatch.setattr(MeaningIndex, "_by_words", lambda self, wanted, numbers: np.zeros_like(numbers))
     assert sum(a[0] != b[0] for a, b in zip(both, index.nearest(records), strict=True)) > 5
+
+
+def test_among_many_texts_words_count_more(
+    meanings: Meanings, rows: list[Words], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning, "MANY", 500)
+    few, many = MeaningIndex(rows[:499], meanings), MeaningIndex(rows[:400], meanings, as_listed(rows[400:500]))
+    for index, are_many in ((few, False), (many, True)):
+        record, (number, distance) = rows[600], next(index.nearest([rows[600]]))
+        assert distance == by_definition(meanings, record, index[number], many=are_many)
+        said = [row for row in rows[:40] if length(row) >= least_words(record)]
+        found = list(index.nearer(record, [(row, 0) for row in said], 1 << 40))
+        assert found == sorted(said, key=lambda row: by_definition(meanings, record, row, many=are_many))
 
 
 def test_what_a_search_found_is_tried_nearest_first(meanings: Meanings, rows: list[Words]) -> None:
