@@ -15,7 +15,7 @@ from adept.models.codec.codec import text_of, words_of
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.public_texts import encode_public
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.rewriting.loading import load_model, packaged_directory
+from adept.rewriting.loading import best_exact, load_model, packaged_directory
 
 MEBIBYTE = 1 << 20
 DEVELOPMENT = Path(__file__).parents[2] / "shared" / "data"
@@ -131,18 +131,22 @@ def test_few_examples_and_names_stand_before_codewords_and_sentences_as_they_wer
 
 
 def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder, Tokenizer]) -> None:
-    """At least 8,192 sentences from epsilon 10 on; all sentences, but no more, until a search around a record is worth while."""
+    """All sentences, several of them heavy, until a search around a record is worth while."""
     model, tokenizer = packaged
     assert model.codec
     whole = len(model.codec.utterances) + len(model.codec.listed)
-    budgets = ((4.0, None), (10.0, 8192), (11.0, 8192), (12.0, None), (16.0, whole), (17.0, None), (24.0, None))
-    for epsilon, expected in budgets:
-        mechanism = Rewriter(model, tokenizer, mechanism=Description(epsilon=epsilon)).mechanism
-        assert mechanism.symbols()[0].size == (expected or Description(epsilon=epsilon).count)
+    budgets = ((4.0, None), (10.0, 86), (12.0, 15), (14.0, 3), (15.0, 1), (16.0, 1), (17.0, None), (24.0, None))
+    for epsilon, heavy in budgets:
+        rewriter = Rewriter(model, tokenizer, mechanism=Description(epsilon=epsilon))
+        expected = (whole, heavy) if heavy else (Description(epsilon=epsilon).count, 1)
+        assert rewriter.mechanism.symbols() == (expected,)
+        assert rewriter.encode(["wake me at seven", ""]).shape == (2, 2 * (heavy or 1))
+        assert len(rewriter.rewrite(["wake me at seven", ""])) == 2
     for epsilon, fewer in ((11.5, None), (16.5, whole)):
         joint = JointResponse(mechanism=Description(epsilon=epsilon), labels=("a", "b"))
         used = Rewriter(model, tokenizer, mechanism=joint).mechanism.symbols()[0].size
         assert used == (fewer or joint.text.count)
+    assert [best_exact(model, epsilon=epsilon) for epsilon in (8.9, 9.0)] == [LearnedCodebook, Description]
     set_by_hand = Description(epsilon=16.0, size=500_000)
     assert Rewriter(model, tokenizer, mechanism=set_by_hand).mechanism.symbols()[0].size == 500_000
 

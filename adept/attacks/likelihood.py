@@ -31,7 +31,7 @@ class Known:
     Attributes:
         mechanism: whose releases are attacked.
         views: of each candidate: its clipped latent (j, n), or for finite distributions what is heavy: codewords (j, t) of each
-            block, or the description (j, 2).
+            block, or the descriptions (j, 2 t).
         dim: of latents; 0 for descriptions.
     """
 
@@ -53,7 +53,7 @@ class Known:
 
 
 def known(mechanism: LocalRandomizer, encoded: Tensor) -> Known:
-    """Prepare candidates by what the mechanism reads of them: their latents (j, n), or their descriptions (j, 2)."""
+    """Prepare candidates by what the mechanism reads of them: their latents (j, n), or their descriptions (j, 2 t)."""
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
@@ -80,7 +80,8 @@ def _score(candidates: Known) -> Callable[[Tensor], Tensor]:
             return lambda z: torch.zeros(len(z), len(views))
         case Mechanism():
             return _additive(mechanism, views)
-    return lambda z: mechanism.epsilon * (z[:, None] == views[None]).all(dim=2).float()  # randomised response
+    own = views.reshape(len(views), -1, 2)
+    return lambda z: mechanism.epsilon * (z[:, None, None] == own).all(dim=3).any(dim=2).float()  # randomised response
 
 
 def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]:

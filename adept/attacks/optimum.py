@@ -51,5 +51,5 @@ def _distribution(candidates: Known) -> tuple[Tensor, float, float] | None:
         return None
     [heavy] = views
     if not candidates.dim:  # of descriptions only those that are some candidate's
-        heavy = torch.unique(heavy, dim=0, return_inverse=True)[1][:, None]
+        heavy = torch.unique(heavy.reshape(-1, 2), dim=0, return_inverse=True)[1].reshape(len(heavy), -1)
     return heavy, math.exp(mechanism.epsilon), float(symbols[0].size)

@@ -24,7 +24,7 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
     own, read = _encoded(rewriter, texts), _encoded(rewriter, written)
     if not candidates.dim:
         flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
-        return guess(candidates, read, prior=flat).best
+        return guess(candidates, read[:, :2], prior=flat).best  # the nearest of a sentence is itself
     unit = torch.nn.functional.normalize
     count = min(SHORTLIST, len(texts))
     shortlist = torch.cat([(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, ROWS)])

@@ -336,10 +336,10 @@ OF_RESPONSES: list[Question[Response]] = [
     ),
     Question(
         "kept numbers",
-        "Is the true number kept as often as declared?",
+        "Are a record's own numbers kept as often as declared?",
         0.05,
         discrete_distribution.kept,
-        "Sees a true number that comes out more or less often than declared.",
+        "Sees own numbers that come out more or less often than declared.",
     ),
     Question(
         "replaced numbers",

@@ -44,7 +44,7 @@ from adept.evaluation.classifiers import REVISIONS
 from adept.evaluation.quality import COLUMNS
 from adept.mechanisms.guarantee import json_number
 
-LAYOUT = 4  # of the directory, and what its releases stand for; a comparison of another one is refused
+LAYOUT = 5  # of the directory, and what its releases stand for; a comparison of another one is refused
 SETTINGS = "comparison.json"
 GROWING = (
     "mechanisms",

@@ -1,27 +1,33 @@
-r"""Randomised response over descriptions: the mechanism for text that was put into a number by a public codec.
+r"""Randomised response over descriptions: the mechanism for text that was put into numbers by a public codec.
 
-The claim: let a public codec map every record to a *description* d in {0, .., K-1}. The true d is released with probability
-e^eps / (e^eps + K - 1), otherwise one of the others, all equally likely. This is eps-LDP (pure) for any two records,
-and so is every text that is written from the released number.
+The claim: let a public codec map every record x to a set S(x) of exactly t *descriptions*, numbers of {0, .., K-1}; mostly t = 1.
+One number is released, each in S(x) with probability A / W and each other one with probability B / W, where A >= B are integers
+with A <= e^eps B, and W = t A + (K - t) B. This is eps-LDP (pure) for any two records, and so is every text that is written from
+the released number.
 
-The proof: let W = A + (K - 1) B with integers A <= e^eps B. Every output has probability A / W if it is the record's description,
-and B / W if it is not, whatever the record is; W is the same for all. So two records' probabilities of one output differ by a
-factor of at most A / B <= e^eps. The fallback leaves the true description out; with it, eps would be ln(1 + e^eps).
+The proof: that S(x) has exactly t different members is verified in integers for every record, so W is the same for all of them.
+So two records' probabilities of one number are A / W or B / W, and differ by a factor of at most A / B <= e^eps. (Subset
+selection: Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential privacy"; t = 1 is
+K-ary randomised response.) The numbers outside S(x) leave those inside out; if all K could be drawn again, eps would be larger.
 
 Nothing is asked of the codec but four things: describing is total (what it cannot describe gets a constant), it looks at one
-record at a time, K and codec are fixed without private data, and what randomness it has is its own. It may be a network, a
+record at a time, K, t and codec are fixed without private data, and what randomness it has is its own. It may be a network, a
 search, or wrong: that costs use, never privacy.
 
-The rule for K: the K that transmits most where descriptions are equally common, about (e^eps - 1) / (u - 1) with
+The rule for K, where t = 1: the K that transmits most where descriptions are equally common, about (e^eps - 1) / (u - 1) with
 u = eps e^eps / (e^eps - 1). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 - ln u nats, at every eps >= 2.
-A public model takes fewer where its codec describes no record by the others (``Codec.used``).
+
+A codec of *broad* text describes a record by whole sentences, and has more of them than that K up to eps 15. All are used there
+(``Codec.used``), and t are heavy, those nearest to the record, so many that one of them comes out with odds of about s = eps - LESS
+to one: t = K s / (e^eps + s), rounded, at least 1. What is released is a sentence near to the record as often as the budget allows, and which of them
+differs from record to record, so that a reader of many sees more words (``docs/decisions.md``, "Heavy sentences").
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from scipy.special import lambertw
 
@@ -32,11 +38,14 @@ from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 
 LARGEST_SIZE = 2**120
+LESS = 4.0  # of broad text: by how much the odds of a heavy sentence are below epsilon; they are never below one
+
+Described = int | Sequence[int]  # of one record: its description, or its t descriptions
 
 
 @dataclass(frozen=True, kw_only=True)
 class Description(SymbolRandomizer):
-    """Pure eps-LDP release of one integer in {0, .., K-1}, for any two records, in exact arithmetic.
+    """Pure eps-LDP release of one integer in {0, .., K-1}, for any two records, in exact arithmetic: this module's docstring.
 
     A sibling of ``Mechanism`` for finite alphabets: the same contract, with lists of integers for
     tensors of latents. No table is kept, so that K = 2^100 costs what K = 2 costs.
@@ -44,12 +53,14 @@ class Description(SymbolRandomizer):
     Attributes:
         epsilon: budget in nats, from 1e-3 to 600.
         size: K, from 2 to 2^120; by default ``best_size``, which reads the budget alone.
+        top: t, the descriptions that a record has, from 1 to K - 1; by default 1.
 
     Raises:
         ConfigurationError: a field is out of range.
     """
 
     size: int | None = None
+    top: int | None = None
     name: ClassVar[str] = "description"
     clip: ClassVar[str] = "sphere"  # of the latents of the model that is trained beside the codec
     serves: ClassVar[frozenset[str]] = frozenset({"l1", "l2", "sphere"})  # a codec comes with any model
@@ -59,6 +70,7 @@ class Description(SymbolRandomizer):
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
         check_integer(2, LARGEST_SIZE, size=self.size)
+        check_integer(1, self.count - 1, top=self.top)
 
     @property
     def count(self) -> int:
@@ -66,52 +78,74 @@ class Description(SymbolRandomizer):
         return self.size or best_size(self.epsilon)
 
     @property
+    def heavy(self) -> int:
+        """The number t of descriptions that a record has."""
+        return self.top or 1
+
+    @property
     def odds(self) -> tuple[int, int]:
-        """The integer weights (A, B) of the true description and of each other one."""
+        """The integer weights (A, B) of each of a record's own descriptions and of each other one."""
         return exact_odds(Fraction(self.epsilon))
 
     @property
     def keep_probability(self) -> Fraction:
-        """P(the true description is released) = A / W, exactly."""
+        """P(one of the record's own descriptions is released) = t A / W, exactly."""
         heavy, light = self.odds
-        return Fraction(heavy, heavy + (self.count - 1) * light)
+        return Fraction(self.heavy * heavy, self.heavy * heavy + (self.count - self.heavy) * light)
 
     def certificate(self, dim: int | None = None) -> list[Part]:
-        return [symbols_part("text", epsilon=Fraction(self.epsilon), size=self.count, top=1, odds=self.odds)]
+        return [symbols_part("text", epsilon=Fraction(self.epsilon), size=self.count, top=self.heavy, odds=self.odds)]
 
     def symbols(self, dim: int | None = None) -> tuple[Symbols, ...]:
-        """Return the one draw: K descriptions, one of them heavy."""
-        return (Symbols(self.count, 1),)
+        """Return the one draw: K descriptions, t of them heavy."""
+        return (Symbols(self.count, self.heavy),)
 
-    def privatize(self, descriptions: Sequence[int]) -> list[int]:
-        """Release each description: exact integers from the operating system's entropy, never seedable.
+    def privatize(self, descriptions: Sequence[Described]) -> list[int]:
+        """Release one number for each record: exact integers from the operating system's entropy, never seedable.
+
+        Args:
+            descriptions: of each record its description, or where t is more than one its t different ones, in any order.
 
         Raises:
-            ConfigurationError: a description is no integer in {0, .., K-1} (it is not repeated in the message).
+            ConfigurationError: a record's are not t different integers in {0, .., K-1} (they are not repeated in the message).
         """
-        return self.choose(descriptions, exact_ranks(len(descriptions), near=1, far=self.count - 1, odds=self.odds))
+        ranks = exact_ranks(len(descriptions), near=self.heavy, far=self.count - self.heavy, odds=self.odds)
+        return self.choose(descriptions, ranks)
 
     @property
     def own_symbol(self) -> str:
-        """The heavy symbol, in words."""
-        return "the record's own description"
+        """The heavy symbols, in words."""
+        return (
+            "the record's own description"
+            if self.heavy == 1
+            else f"one of the record's own {self.heavy:,} descriptions"
+        )
 
     def beside(self, labels: int) -> "Description":
         """Return this mechanism with ``joint_size`` descriptions, unless their number was set."""
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
-    def choose(self, descriptions: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the description that each rank means for each true one: rank 0 keeps it, the others reach every other one."""
-        self._check(descriptions)
-        return [(true + rank) % self.count for true, rank in zip(descriptions, ranks, strict=True)]
+    def over_broad_text(self, sentences: int) -> Self:
+        """Return this mechanism with so many sentences as descriptions, and as many heavy ones as are the rule there."""
+        odds = max(1.0, self.epsilon - LESS)
+        top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
+        return replace(self, size=sentences, top=top)
+
+    def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
+        """Return what each rank means for each record: a permutation of all numbers, its own ones first."""
+        rows = self._checked(descriptions)
+        return [
+            own[rank] if rank < self.heavy else _other(own, rank - self.heavy)
+            for own, rank in zip(rows, ranks, strict=True)
+        ]
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the same: descriptions are numbers."""
-        return self.choose(numbers, ranks)
+        """Return the same for records that are numbers: their descriptions are the number itself and those behind it."""
+        return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the description itself."""
-        return {number}
+        """Return the description itself, and with it those behind it where t are heavy; behind the last the first follow."""
+        return {(number + place) % self.count for place in range(self.heavy)}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
         """Return what one release guarantees; ``dim`` is there for the contract's sake and plays no part."""
@@ -119,16 +153,32 @@ class Description(SymbolRandomizer):
             epsilon=self.epsilon,
             exact=True,
             text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records: one number below "
-            f"{_size_in_words(self.count)}, which is the record's own {_often(self.keep_probability)} and any other one "
+            f"{_size_in_words(self.count)}, which is {self._own} {_often(self.keep_probability)} and any other one "
             "otherwise.",
         )
 
-    def _check(self, descriptions: Sequence[int]) -> None:
-        for row, value in enumerate(descriptions, start=1):
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < self.count:
+    @property
+    def _own(self) -> str:
+        return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
+
+    def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
+        """The descriptions of each record; the proof rests on their number."""
+        rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
+        for record, own in enumerate(rows, start=1):
+            known = isinstance(own, list | tuple) and all(type(one) is int and 0 <= one < self.count for one in own)
+            if not known or len(own) != self.heavy or len(set(own)) != self.heavy:
+                what = "integers" if self.heavy == 1 else f"{self.heavy} different integers for each record,"
                 raise ConfigurationError(
-                    f"descriptions must be integers from 0 to {self.count - 1}, got another value in record {row}"
+                    f"descriptions must be {what} from 0 to {self.count - 1}, got another value in record {record}"
                 )
+        return rows
+
+
+def _other(own: Sequence[int], place: int) -> int:
+    """The number at a place of all those, in order, that are not a record's own."""
+    for number in sorted(own):
+        place += number <= place
+    return place
 
 
 def best_size(epsilon: float) -> int:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
+from adept.mechanisms.description import Described
 from adept.models.codec.first_use import complete
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.decoding import DecodingConfig
@@ -24,6 +25,7 @@ class DescriptionCoding(Coding):
 
     Raises:
         ModelError: the model has no codec.
+        ConfigurationError: a record is to have several descriptions, and not all of them are sentences.
     """
 
     size: int
@@ -40,11 +42,16 @@ class DescriptionCoding(Coding):
         if model.codec is None:
             raise ModelError("the model has no codec: train one with this version")
         model.codec = self.codec = complete(model.codec)  # before any record is read
-        [(self.size, _)] = mechanism.symbols(model.config.latent_dim)
+        [(self.size, self.top)] = mechanism.symbols(model.config.latent_dim)
+        if self.top > 1:
+            self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the texts' descriptions (B, 2)."""
-        return packed(self.codec.describe(texts, size=self.size))
+        """Return the texts' descriptions (B, 2), or where each has t of them these in a row (B, 2 t), nearest first."""
+        if self.top == 1:
+            return packed(self.codec.describe(texts, size=self.size))
+        several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
+        return packed([number for row in several for number in row]).reshape(-1, 2 * self.top)
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write the text of each description (B, 2), ``samples`` times; there is no label in it."""
@@ -55,9 +62,12 @@ class DescriptionCoding(Coding):
         """Return descriptions as rows."""
         return packed(values)
 
-    def unpacked(self, rows: Tensor) -> list[int]:
-        """Return rows as descriptions."""
-        return unpacked(rows)
+    def unpacked(self, rows: Tensor) -> Sequence[Described]:
+        """Return encoded rows as descriptions."""
+        if self.top == 1:
+            return unpacked(rows)
+        numbers = unpacked(rows.reshape(-1, 2))
+        return [numbers[begin : begin + self.top] for begin in range(0, len(numbers), self.top)]
 
 
 def packed(numbers: Sequence[int]) -> Tensor:

@@ -25,7 +25,10 @@ PACKAGED = "utterances"  # the name of the model that comes with the package
 NO_CODEBOOKS = "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
 ONE_DOMAIN = 1024  # codewords that one domain needs: who has more knows many
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
-DESCRIBED = 10.0  # nats from which a description is released unless another mechanism is asked for
+DESCRIBED, BY_SENTENCES = (
+    10.0,
+    9.0,
+)  # nats from which a description is the default, and from which a sentence of broad text is
 
 
 def check_release(
@@ -97,19 +100,21 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
     if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
         wanted = most or mechanism.count
         used = model.codec.used(wanted, joint=most is not None)
-        return mechanism if used == wanted else replace(mechanism, size=used)
+        if used != wanted:
+            return replace(mechanism, size=used) if most else mechanism.over_broad_text(used)
     return mechanism.with_codewords(model.codebooks, most=most)
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     """Return the exact private mechanism with the best measured utility among those that a model serves, at a record's budget.
 
-    From DESCRIBED on, descriptions say more than codewords do (``docs/decisions.md``, "Two defaults"). What writes labels
-    writes them from latents alone.
+    From DESCRIBED on, or BY_SENTENCES, descriptions say more than codewords do (``docs/decisions.md``, "Two defaults" and "Heavy
+    sentences"). What writes labels writes them from latents alone.
     """
     if model.clip == "l1":
         return L1Laplace
-    if model.codec and not model.labels and epsilon is not None and epsilon >= DESCRIBED:
+    least = BY_SENTENCES if model.codec and model.codec.sentences else DESCRIBED
+    if model.codec and not model.labels and epsilon is not None and epsilon >= least:
         return Description
     return LearnedCodebook if model.codebooks else Codebook
 

@@ -49,6 +49,21 @@ def test_of_descriptions(epsilon: float, size: int, numbers: list[int], prior: l
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
+def test_of_several_descriptions_of_a_record(epsilon: float) -> None:
+    """Its likelihoods too: of each number under each record, up to a constant."""
+    numbers = [[0, 1, 2], [2, 1, 5], [7, 3, 2], [0, 4, 6]]
+    candidates = known(
+        Description(epsilon=epsilon, size=9, top=3), packed([number for own in numbers for number in own]).reshape(4, 6)
+    )
+    prior, classes = [0.25, 0.25, 0.125, 0.375], [0, 1, 1, 2]
+    found = best_success(candidates, torch.tensor(prior), torch.tensor(classes))
+    assert found == pytest.approx(float(enumerated(numbers, prior, classes, size=9, epsilon=epsilon)), rel=1e-12)
+    said = candidates.log_likelihood(packed(range(9)))
+    heavy = torch.tensor([[number in own for own in numbers] for number in range(9)])
+    assert said.allclose(epsilon * heavy.float())
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("top", [1, 3, 7])
 def test_of_codewords(epsilon: float, top: int) -> None:
     latents = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))

@@ -30,6 +30,17 @@ LAYOUT = tests(
     "test_block_budgets_sum_to_epsilon_exactly_and_every_odds_stay_below_them",
     "test_more_blocks_than_pairs_of_coordinates_are_refused",
 )
+SEVERAL = (
+    *tests(
+        "test_description",
+        "test_a_description_out_of_range_is_refused_without_being_told",
+        "test_other_than_t_different_descriptions_are_refused_without_being_told",
+        "test_two_records_probabilities_of_any_number_differ_by_the_odds_at_most",
+        "test_of_all_sentences_as_many_are_heavy_as_give_one_of_them_the_odds",
+        "test_all_own_descriptions_are_equally_likely_and_so_are_the_others",
+    ),
+    *K_ARY,
+)
 LECTURE = tests(
     "test_randomized_response",
     "test_the_lectures_theta_is_eps_plus_one_over_eps_plus_two_and_spends_the_logarithm",
@@ -145,12 +156,12 @@ TARGETS = {
     "blocks.Block.nearest": RANKING,
     "blocks.Block.place": (*RANKING, *CODEBOOK),
     "blocks.layout_shapes": LAYOUT,
-    "description.Description.privatize": K_ARY,
-    "description.Description.choose": K_ARY,
-    "description.Description._check": (
-        *tests("test_description", "test_a_description_out_of_range_is_refused_without_being_told"),
-        *K_ARY,
-    ),
+    "description.Description.keep_probability": SEVERAL,
+    "description.Description.privatize": SEVERAL,
+    "description.Description.choose": SEVERAL,
+    "description.Description.over_broad_text": SEVERAL,
+    "description.Description._checked": SEVERAL,
+    "description._other": SEVERAL,
     "randomized_response.RandomizedResponse.odds": LECTURE,
     "randomized_response.RandomizedResponse.keep_probability": LECTURE,
     "randomized_response.RandomizedResponse.privatize": K_ARY,
@@ -228,8 +239,6 @@ EQUIVALENT = {
     "blocks.Block.nearest: indices.shape[-1] -> indices.shape[1]": SAME_AXIS,
     "blocks.Block.nearest: indices.diff(dim=-1) -> indices.diff(dim=1)": SAME_AXIS,
     "blocks.layout_shapes: dim // 2 -> dim / 2": "a whole number is above a half if it is above the half rounded down",
-    "description.Description.choose: true + rank -> true - rank": "another permutation of all descriptions, the own one first",
-    "description.Description.choose: (true, rank) -> (rank, true)": "the two are added",
     "randomized_response.RandomizedResponse.choose: places[label] + rank -> places[label] - rank": (
         "another permutation of all labels, the own one first"
     ),

@@ -1,18 +1,19 @@
 """Claims about randomised response over descriptions: exact odds, the distribution of the release, the best size, plain words.
 
-Statistical: chi-square p-values with limit 1e-10 (see conftest.py); 3 of them.
+Statistical: chi-square p-values with limit 1e-10 (see conftest.py); 5 of them.
 """
 
 import math
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 
 import mpmath
 import pytest
 from scipy import stats
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.description import LARGEST_SIZE, Description, best_size
+from adept.mechanisms.description import LARGEST_SIZE, LESS, Description, best_size
 
 P_LIMIT = 1e-10
 TRIALS = 20_000
@@ -102,3 +103,82 @@ def test_the_guarantee_is_exact_pure_and_the_same_for_any_latent() -> None:
     guarantee = Description(epsilon=8.0).guarantee(16)
     assert (guarantee.epsilon, guarantee.delta, guarantee.holds, guarantee.exact) == (8.0, 0.0, True, True)
     assert guarantee == Description(epsilon=8.0).guarantee()
+
+
+def probabilities(mechanism: Description, own: list[int]) -> dict[int, Fraction]:
+    """Of each number that can be released: by the ranks that mean it, each of the weight that ``exact_ranks`` gives it."""
+    (heavy, light), size, top = mechanism.odds, mechanism.count, mechanism.heavy
+    total = top * heavy + (size - top) * light
+    found: Counter[int] = Counter()
+    for rank in range(size):
+        [number] = mechanism.choose([own], [rank])
+        found[number] += heavy if rank < top else light
+    return {number: Fraction(weight, total) for number, weight in found.items()}
+
+
+@pytest.mark.parametrize(("size", "top"), [(2, 1), (7, 1), (7, 3), (7, 6)])
+def test_two_records_probabilities_of_any_number_differ_by_the_odds_at_most(size: int, top: int) -> None:
+    """The claim itself, over all pairs of sets of descriptions; and one of the own ones comes out as often as is said."""
+    mechanism = Description(epsilon=2.0, size=size, top=top)
+    distributions = []
+    for own in combinations(range(size), top):
+        released = probabilities(mechanism, [*own][::-1])
+        assert set(released) == set(range(size))
+        assert sum(released.values()) == 1
+        assert sum(released[number] for number in own) == mechanism.keep_probability
+        distributions.append(released)
+    ratios = [one[number] / other[number] for one in distributions for other in distributions for number in one]
+    assert max(ratios) == Fraction(*mechanism.odds)
+
+
+def test_a_record_with_fewer_descriptions_would_be_told_apart() -> None:
+    """Why the proof asks for exactly t different ones: of two alike the weights do not add up, and the ratio exceeds the odds."""
+
+    class Lenient(Description):
+        def _checked(self, descriptions):
+            return descriptions
+
+    mechanism = Lenient(epsilon=2.0, size=7, top=3)
+    alike, different = (probabilities(mechanism, own) for own in ([0, 0, 1], [4, 5, 6]))
+    assert alike[0] / different[0] > Fraction(*mechanism.odds)
+
+
+@pytest.mark.parametrize(
+    "own", [[0, 1], [0, 1, 1], [0, 1, 2, 3], [0, 1, 9], [0, 1, -1], [0, 1, True], "012", 0, {0, 1, 2}]
+)
+def test_other_than_t_different_descriptions_are_refused_without_being_told(own: object) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"3 different integers for each record, from 0 to 8, got another value in r"
+    ):
+        Description(epsilon=1.0, size=9, top=3).privatize([[2, 1, 0], own])
+
+
+@pytest.mark.parametrize("own", [[1, 4, 8], [8, 0, 3]])
+def test_all_own_descriptions_are_equally_likely_and_so_are_the_others(own: list[int]) -> None:
+    mechanism = Description(epsilon=2.0, size=9, top=3)
+    counts, expected = Counter(mechanism.privatize([own] * TRIALS)), probabilities(mechanism, own)
+    seen = [counts[number] for number in range(9)]
+    assert stats.chisquare(seen, [TRIALS * float(expected[number]) for number in range(9)]).pvalue > P_LIMIT
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 10.0, 12.0, 14.0, 16.0, 600.0])
+def test_of_all_sentences_as_many_are_heavy_as_give_one_of_them_the_odds(epsilon: float) -> None:
+    mechanism = Description(epsilon=epsilon).over_broad_text(300_000)
+    assert mechanism.count == 300_000
+    odds, weight = max(1.0, epsilon - LESS), math.exp(epsilon)
+    one_less, one_more = ((mechanism.heavy + half) * weight / (300_000 - mechanism.heavy - half) for half in (-0.5, 0.5))
+    assert one_less < odds * (1 + 1e-9) or mechanism.heavy == 1
+    assert odds < one_more * (1 + 1e-9)
+    assert Description(epsilon=epsilon, top=4).over_broad_text(300_000).heavy == 4
+
+
+@pytest.mark.parametrize("top", [0, 7, 1.0])
+def test_a_number_of_heavy_descriptions_out_of_range_is_refused(top: int) -> None:
+    with pytest.raises(ConfigurationError, match="top must be an integer between 1 and 6"):
+        Description(epsilon=1.0, size=7, top=top)
+
+
+def test_the_statement_says_how_many_descriptions_are_the_records_own() -> None:
+    mechanism = Description(epsilon=2.0, size=900, top=300)
+    assert "which is one of the record's own 300 78 of 100 times" in mechanism.guarantee().text
+    assert mechanism.symbols()[0] == (900, 300)

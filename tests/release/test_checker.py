@@ -108,6 +108,7 @@ def test_no_exact_mechanism_is_left_out() -> None:
 def test_descriptions_of_any_number_are_certified(bits: int, tmp_path: Path) -> None:
     for epsilon in (1.0, 32.0):
         check(written(statement(Description(epsilon=epsilon, size=2**bits)), tmp_path))
+        check(written(statement(Description(epsilon=epsilon, size=2**bits - (bits > 1), top=1 + (bits > 1))), tmp_path))
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 2.0, 64.0])

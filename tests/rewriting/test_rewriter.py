@@ -10,7 +10,16 @@ from tiny import tiny_config
 
 from adept.cli import train
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import Codebook, Identity, L1Laplace, LearnedCodebook, Mechanism, Random, SqrtNLaplace
+from adept.mechanisms import (
+    Codebook,
+    Description,
+    Identity,
+    L1Laplace,
+    LearnedCodebook,
+    Mechanism,
+    Random,
+    SqrtNLaplace,
+)
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.network.decoding import Decoder, DecodingConfig
 from adept.rewriting.loading import best_exact, load_model
@@ -191,7 +200,8 @@ def test_a_learned_codebook_is_the_models_and_a_model_without_one_says_so(tiny_r
     assert torch.allclose(codewords, model.codebooks[128], rtol=0, atol=1e-6)
     for _ in range(20):
         assert {tuple(row) for row in rewriter.release(TEXTS).tolist()} <= {tuple(word) for word in codewords.tolist()}
-    assert best_exact(model) is LearnedCodebook
+    assert best_exact(model) is best_exact(model, epsilon=9.9) is LearnedCodebook
+    assert best_exact(model, epsilon=10.0) is Description
     model.codebooks = {}
     assert best_exact(model) is Codebook
     with pytest.raises(ModelError, match="no codebooks"):

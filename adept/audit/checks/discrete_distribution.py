@@ -5,9 +5,10 @@ outcomes of max(0, P - e^epsilon P') is at most delta, which for delta = 0 says 
 Whether the program has the distribution that it states, `frequencies` tests, outcome by outcome, against exact binomial tails.
 
 k-ary randomised response on {0..K-1} (``adept.mechanisms.description``) needs no table, and K may be astronomical. Its claim is one
-sentence: the true number comes out with probability A / W, every other one with B / W, and A <= e^eps B. The odds are compared with
-e^eps as rationals; how often the true number is kept is a binomial count, where the others fall a uniform one; and the best
-guess between two numbers, "the one that came out", certifies an epsilon by its counts, whatever the mechanism declares.
+sentence: each of a record's t own numbers, mostly one, comes out with probability A / W, every other one with B / W, and A <= e^eps
+B. The odds are compared with e^eps as rationals; how often an own number comes out is a binomial count, where the others fall a
+uniform one; and the best guess between two records, "whose number came out", certifies an epsilon by its counts, whatever the
+mechanism declares.
 """
 
 import math
@@ -96,11 +97,12 @@ def _log_ratio(p: Any, q: Any) -> float:
 
 @dataclass
 class Response:
-    """Releases of the smallest and the largest number by k-ary randomised response.
+    """Releases of the smallest and of the largest numbers by k-ary randomised response.
 
     Attributes:
-        target: a mechanism with ``count`` (K), ``odds`` (A, B) and ``privatize`` (list[int] -> list[int]).
-        trials: releases of each of the two numbers.
+        target: a mechanism with ``count`` (K), ``odds`` (A, B) and ``privatize`` (list[int] -> list[int]; with ``heavy`` (t) above
+            one, list[list[int]] -> list[int]).
+        trials: releases of each of two records.
     """
 
     target: ValueTarget
@@ -113,13 +115,25 @@ class Response:
 
     @property
     def odds(self) -> tuple[int, int]:
-        """A and B, the weights of the true number and of each other one."""
+        """A and B, the weights of each own number and of each other one."""
         heavy, light = self.target.mechanism.odds
         return heavy, light
 
     @property
-    def inputs(self) -> list[int]:
-        return [0] * self.trials + [self.size - 1] * self.trials
+    def top(self) -> int:
+        """t, how many numbers a record has."""
+        return int(getattr(self.target.mechanism, "heavy", 1))
+
+    @property
+    def firsts(self) -> list[int]:
+        """The first own number of each record: those of the second are the last ones."""
+        return [0] * self.trials + [self.size - self.top] * self.trials
+
+    @property
+    def inputs(self) -> list[Any]:
+        if self.top == 1:
+            return self.firsts
+        return [list(range(first, first + self.top)) for first in self.firsts]
 
     def ask(self) -> Sequence[Any]:
         """Release the inputs once more."""
@@ -146,8 +160,13 @@ class Response:
 
     @property
     def ranks(self) -> list[int]:
-        """How far round the circle of numbers each release lies from the true one, which is 0."""
-        return [(out - true) % self.size for out, true in zip(self.released, self.inputs, strict=True)]
+        """How far round the circle of numbers each release lies from the first own one; own ones are below t."""
+        return [(out - first) % self.size for out, first in zip(self.released, self.firsts, strict=True)]
+
+    @property
+    def owned(self) -> int:
+        """How many releases are own numbers."""
+        return sum(rank < self.top for rank in self.ranks)
 
 
 def in_range(response: Response, alpha: float) -> Finding:
@@ -166,18 +185,23 @@ def odds(response: Response, alpha: float) -> Finding:
 
 
 def kept(response: Response, alpha: float) -> Finding:
-    """Is the true number kept as often as declared."""
-    heavy, light = response.odds
-    keep = heavy / (heavy + (response.size - 1) * light)
-    count, rows = response.ranks.count(0), len(response.inputs)
-    evidence = f"the true number in {count} of {rows} releases, {keep * rows:.1f} expected"
-    return combined([float(stats.binomtest(count, rows, keep).pvalue)], evidence, alpha=alpha)
+    """Are own numbers kept as often as declared, and each of them as often."""
+    (heavy, light), top = response.odds, response.top
+    keep = top * heavy / (top * heavy + (response.size - top) * light)
+    count, rows = response.owned, len(response.inputs)
+    evidence = f"an own number in {count} of {rows} releases, {keep * rows:.1f} expected"
+    p_values = [float(stats.binomtest(count, rows, keep).pvalue)]
+    if top > 1 and count >= 5 * top:
+        own = np.bincount([rank for rank in response.ranks if rank < top], minlength=top)
+        p_values.append(float(stats.chisquare(own).pvalue))
+    return combined(p_values, evidence, alpha=alpha)
 
 
 def replaced(response: Response, alpha: float) -> Finding:
     """Are the other numbers equally likely."""
-    others = [rank - 1 for rank in response.ranks if rank]
-    bins, size = min(BINS, response.size - 1), response.size - 1
+    others = [rank - response.top for rank in response.ranks if rank >= response.top]
+    size = response.size - response.top
+    bins = min(BINS, size)
     if bins < 2 or len(others) < 5 * bins:
         raise MechanismFailure(f"only {len(others)} numbers were replaced: too few to test")
     edges = [-(-place * size // bins) for place in range(bins + 1)]
@@ -188,20 +212,21 @@ def replaced(response: Response, alpha: float) -> Finding:
 
 
 def guessed(response: Response, alpha: float) -> Finding:
-    """Which of the two numbers was released, by which of them came out; certifies a bound on epsilon, whatever is declared."""
-    right, half = response.ranks.count(0), response.trials
-    wrong = response.released[:half].count(response.size - 1) + response.released[half:].count(0)
+    """Which of the two records was released, by whose number came out; certifies a bound on epsilon, whatever is declared."""
+    right, half, top = response.owned, response.trials, response.top
+    wrong = sum(out >= response.size - top for out in response.released[:half])
+    wrong += sum(out < top for out in response.released[half:])
     counts = GameCounts(right=right, wrong=wrong, rounds=2 * half)
     certified = counts.certified_epsilon(delta=0.0, alpha=alpha)
-    evidence = f"the number that came out was the true one {right} times, the other of the two {wrong} times"
+    evidence = f"the number that came out was an own one {right} times, one of the other record {wrong} times"
     return Finding(failed=certified > response.target.epsilon, evidence=evidence, certified_epsilon=certified)
 
 
 def repeated_by_a_seed(response: Response, alpha: float) -> Finding:
     """Do seeds of torch, NumPy or random repeat the releases."""
     first, second = seeded(response.ask)
-    if first == second and len(response.inputs) - response.ranks.count(0) < NEARLY_ALL:
-        raise MechanismFailure("nearly every release is the true number: two equal runs mean nothing")
+    if first == second and len(response.inputs) - response.owned < NEARLY_ALL:
+        raise MechanismFailure("nearly every release is an own number: two equal runs mean nothing")
     return Finding(
         failed=first == second, evidence=f"two runs from one seed are {'equal' if first == second else 'different'}"
     )

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -47,13 +47,12 @@ from adept.models.tokenizer.pipeline import PUNCTUATION
 OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
 LISTED = 1 << 24  # numbers from which on a list wins little and costs time
 MANY = 2  # times as many numbers as whole texts make a search worth while
-SENTENCES = 1 << 13  # of broad text that describe a record at least,
-FEW = 1 << 11  # where the budget pays for more numbers than these
+FEW = 1 << 9  # numbers up to which broad text has fewer than all of its sentences
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 SEAM = 3_000  # of broad text: distance added for each bit by which the word after a gap costs more than it does in the record
 LEAST_END, END_PART = 6, 5  # of broad text: an end may cost a fifth of the bits of K, but always 6
-SAVED = {SMALL: 4.0, LARGE: 10.0}  # bits that a network may save a text, which the search does not count
+SAVED = {SMALL: 4.0, LARGE: 8.0}  # bits that a network may save a text, which the search does not count
 TRIES = 50  # texts found by the search whose number is looked for
 FIRST, SPOKEN = 1 << 14, range(4, 17)  # sentences that are utterances, not listed, and how many words these have
 HOLDERS = 3  # sentences that hold a word of any of them
@@ -199,21 +198,18 @@ class Codec:
         return Codec(model, self.weigh, self.utterances, self.held_out, listed)
 
     def used(self, size: int, *, joint: bool = False) -> int:
-        """How many numbers to use at a budget for which ``size`` is best: more or fewer, for broad text.
+        """How many numbers to use at a budget for which ``size`` is best: for broad text often those of all sentences.
 
-        Not those behind sentences that no search reaches; and not fewer than SENTENCES, since a classifier of many
-        rewrites gains more from nearer sentences than it loses by the noise on each.
-
-        Args:
-            size: the number of descriptions that is best for the budget alone.
-            joint: whether a label stands in the same symbol, which more descriptions would make less certain.
+        More than ``size`` say more, as several near to a record are likely then (``adept.mechanisms.description``), but beside a
+        ``joint`` label make it less certain; fewer do where no search reaches the numbers behind the sentences.
         """
-        whole = len(self.utterances) + len(self.listed)
-        if not self.lexicon:
-            return size
-        if whole < size <= MANY * whole:
-            return whole
-        return SENTENCES if FEW < size < SENTENCES <= whole and not joint else size
+        most = MANY * self.sentences
+        return self.sentences if (self.sentences if joint else FEW) < size <= most else size
+
+    @property
+    def sentences(self) -> int:
+        """How many numbers are sentences of broad text, any of which several may describe a record; 0 where text is not broad."""
+        return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
         """Return each text's description, a number below ``size``: a function of that text alone.
@@ -227,6 +223,18 @@ class Codec:
         nearest = zip(records, sized.index.nearest(records), strict=True)
         found = ((place, self._searched(record, sized, place, distance)) for record, (place, distance) in nearest)
         return [sized.numbers[place] if number is None else number for place, number in found]
+
+    def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
+        """Return ``count`` different descriptions of each text below ``size``, those of the sentences nearest to it, nearest first.
+
+        Raises:
+            ConfigurationError: not all numbers below ``size`` are sentences, or they are fewer than ``count``.
+        """
+        if not count <= size <= self.sentences:
+            raise ConfigurationError(
+                f"top must be 1 unless all descriptions are sentences, of which there are {self.sentences}: got {count} of {size}"
+            )
+        return list(cast(MeaningIndex, self._sized(size).index).several([*map(words_of, texts)], count))
 
     def _searched(self, record: Words, sized: "_Sized", place: int, distance: int) -> int | None:
         """The number of a text that is nearer to a record than that at a place, its ``distance`` away; None if there is none."""

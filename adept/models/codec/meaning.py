@@ -6,10 +6,11 @@ encoder makes of whole sentences. The product of two meanings is LENGTH^2 times 
 which floating point holds exactly in whatever order it adds, so that the nearest is the nearest everywhere and in every batch.
 
 The distance of a text y from a record x adds two parts: the distance by words (``adept.models.codec.nearest_text``), and a multiple
-of the weight of all of x's words for what the cosine lacks to one: less where there are MANY texts, of which some share its words. By words alone the nearest text is, where none holds the
-record's rare words, the one that says least; by meaning alone it is one that shares no word. The SHORTLIST texts that mean most
-nearly the same as a record are compared in both. Words that negate are common, and by rarity alone they would be left out first:
-"don't shuffle" would become "shuffle". In the distance by words they weigh NEGATED times as much.
+of the weight of all of x's words for what the cosine lacks to one: less where there are MANY texts, of which some share x's words.
+By words alone the nearest text is, where none holds the record's rare words, the one that says least; by meaning alone it is one
+that shares no word. The SHORTLIST texts that mean most nearly the same as a record are compared in both. Words that negate are
+common, and by rarity alone they would be left out first: "don't shuffle" would become "shuffle". In the distance by words they
+weigh NEGATED times as much.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,9 +25,13 @@ from adept.models.codec.inverted_file import LENGTH, InvertedFile, joined
 from adept.models.codec.nearest_text import ADDED, FINE, ListedTexts, TextTable, Words, WordWeights
 from adept.models.tokenizer.lexicon import Lexicon
 
-MEANING = 4, 1  # what a cosine of 0 adds to the distance, in halves of the weight of the record's words: of few texts, and of
 MANY = 1 << 15  # texts
+MEANING = (
+    4,
+    1,
+)  # what a cosine of 0 adds to the distance, in halves of the record's weight: of fewer texts than MANY, and of more
 SHORTLIST = 128  # texts that are compared by their words
+WIDER = 4  # times as many are compared as are asked for
 SCRAP = 3  # a text with fewer words than this, and than half of its record, is not taken for a sentence
 TOGETHER = 256  # records whose products are computed together
 HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
@@ -131,17 +136,32 @@ class MeaningIndex(TextTable):
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
         """Yield the number of each record's nearest text, the first of equals, and its distance; scraps are further than none."""
+        for row, places in self._compared(records, SHORTLIST):
+            least = row.min()
+            yield int(places[row == least].min()), int(least)
+
+    def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
+        """Yield the numbers of ``count`` different texts for each record: the nearest ones, the first of equals before the others.
+
+        Where fewer are compared, the first texts that are not among them make up the number.
+        """
+        for row, places in self._compared(records, max(SHORTLIST, WIDER * count)):
+            ordered = dict.fromkeys(places[np.lexsort((places, row))].tolist())
+            yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
+
+    def _compared(
+        self, records: Sequence[Sequence[str]], shortlist: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the distances of the texts that each record is compared with, and their numbers, maybe one of them repeated."""
         for begin in range(0, len(records), TOGETHER):
             some = records[begin : begin + TOGETHER]
             wanted = [set(record) for record in some]
-            numbers, products = self._file.nearest(self.meanings.of(wanted).astype(np.float32), SHORTLIST)
+            numbers, products = self._file.nearest(self.meanings.of(wanted).astype(np.float32), shortlist)
             weights = np.array([self._weight(words) for words in wanted])[:, None]
             distances = weights + self._by_words(wanted, numbers) + self._apart(weights, products)
             scraps = self._lengths[numbers] < np.array([[_fewest(record)] for record in some])
             distances = np.where(scraps, distances + (1 + MEANING[0]) * weights, distances)
-            for row, places in zip(distances, numbers, strict=True):
-                least = row.min()
-                yield int(places[row == least].min()), int(least)
+            yield from zip(distances, numbers, strict=True)
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
         """Those of the SHORTLIST first texts that are nearer to a record than ``distance``, the nearest first; no scraps.

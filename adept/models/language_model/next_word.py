@@ -27,6 +27,8 @@ from adept.models.language_model.word_lstm import (
     NetworkTables,
 )
 
+Numbers = Whole | Matrix
+
 
 class Next(NamedTuple):
     """The distributions after R texts, in arrays that change when a text is read on; ``at`` is one of them, without R.
@@ -37,7 +39,7 @@ class Next(NamedTuple):
         prefix: the number of the text among the common ones, NONE if it is not one of them (R, 1).
         contexts: the known ends of the window, the shortest first, as words and as classes (R, 2, SEEN + 1, 7), and behind them how
             many there are.
-        seen: what the network reads: the last word's embedding, the state, and UNIT (R, E + H + 1).
+        seen: what the network reads: the last word's embedding and the state, in 16 bits (R, E + H).
         cell: its cells (R, H).
         asked: what it asks of the next word, and UNIT (R, E + 1).
         of_class: its weights of classes, summed up (R, C + 1).
@@ -49,7 +51,7 @@ class Next(NamedTuple):
     classes: Whole
     prefix: Whole
     contexts: Whole
-    seen: Whole
+    seen: Matrix
     cell: Whole
     asked: Whole
     of_class: Whole
@@ -69,7 +71,7 @@ def unread(tables: ModelTables, texts: int) -> Next:
         np.empty((texts, SEEN), np.int64),
         np.full((texts, 1), NONE),
         np.empty((texts, 2, SEEN + 1, ALL + 1), np.int64),
-        np.empty((texts, inputs + states + 1), np.int64),
+        np.empty((texts, inputs + states), np.int16),
         np.empty((texts, states), np.int64),
         np.empty((texts, inputs + 1), np.int64),
         np.empty((texts, len(tables.first)), np.int64),
@@ -111,7 +113,7 @@ def put(after: Next, other: Next) -> None:
 
 
 @uncounted
-def copy_into(to: Whole, numbers: Whole) -> None:
+def copy_into(to: Numbers, numbers: Numbers) -> None:
     """Write numbers into an array of their length."""
     for place in range(len(to)):
         to[place] = numbers[place]
@@ -121,9 +123,9 @@ def copy_into(to: Whole, numbers: Whole) -> None:
 def start(tables: ModelTables, after: Next) -> None:
     """Begin a text: the distribution of its first word."""
     after.window[:] = len(tables.class_of) - 1
-    after.seen[:-1] = 0
+    after.seen[:] = 0
     after.cell[:] = 0
-    after.seen[-1], after.asked[-1] = UNIT, UNIT
+    after.asked[-1] = UNIT
     look(tables, after)
 
 
@@ -233,7 +235,7 @@ def _mixed(tables: ModelTables, after: Next, own: int, low: int, high: int, word
 @uncounted
 def _size(tables: NetworkTables) -> tuple[int, int]:
     """The numbers of an embedding and of the state."""
-    return tables.query.shape[1], len(tables.query) - 1
+    return len(tables.query), tables.query.shape[1]
 
 
 @compiled
@@ -242,8 +244,8 @@ def _read_by_network(tables: NetworkTables, after: Next) -> None:
     inputs, states = _size(tables)
     for row in range(inputs):
         after.seen[row] = tables.embedding[after.window[-1], row]
-    gates = np.zeros(4 * states, np.int64)
-    _add_product(after.seen, tables.gates, gates)
+    gates = np.empty(4 * states, np.int64)
+    _multiply(after.seen, tables.gates, tables.gate_offsets, tables.together, gates)
     for unit in range(states):
         taken, kept, shown = (
             _curve(tables.curves[SIGMOID], gates[unit]),
@@ -260,8 +262,8 @@ def _read_by_network(tables: NetworkTables, after: Next) -> None:
 def _ask(tables: NetworkTables, after: Next) -> None:
     """Find out what is asked by a state, and the weights of classes."""
     asked, of_class = after.asked[:-1], after.of_class
-    asked[:], of_class[:] = 0, 0
-    _add_product(after.seen[len(after.seen) - len(tables.query) :], tables.query, asked)
+    of_class[:] = 0
+    _multiply(after.seen[len(tables.query) :], tables.query, tables.query_offsets, tables.together, asked)
     for row in range(len(asked)):
         asked[row] = _scaled(asked[row])
     _add_product(after.asked, tables.of_class, of_class[1:])
@@ -279,6 +281,25 @@ def _look_into_class(tables: ModelTables, after: Next, own: int) -> None:
                 score += np.int64(np.int32(after.asked[place])) * np.int64(weights[place])
             after.of_word[word + 1] = score
         _sum_up(tables.network.fall, after.of_word[: len(words) + 1])
+
+
+@uncounted
+def _multiply(vector: Matrix, matrix: Matrix, offsets: Matrix, together: int, products: Whole) -> None:
+    """The products (M,) of a matrix (M, N) and a vector (N,), and UNITs added, from sums of ``together`` that 32 bits hold."""
+    for row in range(len(matrix)):
+        product = np.int64(offsets[row]) * UNIT
+        for begin in range(0, len(vector), together):
+            product += _narrow_product(vector[begin : begin + together], matrix[row, begin : begin + together])
+        products[row] = product
+
+
+@uncounted
+def _narrow_product(vector: Matrix, weights: Matrix) -> np.int64:
+    """A sum of products that 32 bits hold: a processor multiplies and adds sixteen or more at once."""
+    total = np.int32(0)
+    for place in range(len(vector)):
+        total = np.int32(total + np.int32(np.int32(vector[place]) * np.int32(weights[place])))
+    return np.int64(total)
 
 
 @uncounted

@@ -21,6 +21,7 @@ UNIT = 1 << FINE
 LARGEST = 8 * UNIT - 1  # of a weight
 RANGE = 8 * UNIT  # from its negative on the curves are tabulated
 FALL = 12 * UNIT  # scores further below the largest count as this far
+LANES = 64  # products that a loop of machine code takes at a time
 PEAK = 1 << 15  # the weight of the largest score: ONE times those of 200,000 words is a number of 63 bits
 
 Matrix = NDArray[np.int16]
@@ -55,22 +56,28 @@ def shapes(words: int, classes: int, size: Size) -> dict[str, tuple[int, ...]]:
 
 
 class NetworkTables(NamedTuple):
-    """The weights and the curves, in 16 bits: a processor's caches hold them, and reading a word is to wait for memory mostly.
+    """The weights and the curves, in 16 bits: a processor's caches hold them, and multiplies many of them at once.
 
-    The last row of a matrix, and the last number of an embedding, is what is added: it is multiplied by UNIT.
+    What is added to a product is multiplied by UNIT.
 
     Attributes:
         embedding: of each word, and of the start of a text; behind it the word's offset (V + 1, E + 1).
-        gates: from the last word and the state to the gates (E + H + 1, 4H).
-        query: from the state to what is asked of the next word (H + 1, E).
-        of_class: from that to the scores of classes (E + 1, C).
+        gates: from the last word and the state to each gate (4H, E + H).
+        gate_offsets: what is added (4H,).
+        query: from the state to each number that is asked of the next word (E, H).
+        query_offsets: what is added (E,).
+        together: how many products of a gate or a query, one after the other, 32 bits hold the sum of.
+        of_class: from what is asked to the scores of classes; the last row is added (E + 1, C).
         curves: SIGMOID and TANH from -RANGE to RANGE (2, 2 RANGE).
         fall: e^-x from PEAK down, never 0 (FALL,).
     """
 
     embedding: Matrix
     gates: Matrix
+    gate_offsets: Matrix
     query: Matrix
+    query_offsets: Matrix
+    together: int
     of_class: Matrix
     curves: Matrix
     fall: Falling
@@ -99,19 +106,39 @@ class WordLstm:
     @cached_property
     def tables(self) -> NetworkTables:
         """All of it in arrays; made when it is first asked for."""
-        weights = self.weights
+        weights, states = self.weights, self.size.states
+        gates = np.ascontiguousarray(np.vstack([weights["from_input"], weights["from_state"]]).T)
+        query = np.ascontiguousarray(weights["query"].T)
+        of_state = np.full(states, UNIT)
+        largest = np.concatenate([np.abs(weights["embedding"].astype(np.int64)).max(axis=0), of_state])
         return NetworkTables(
             np.column_stack([weights["embedding"], np.append(weights["word_offset"], np.int16(0))]),
-            np.vstack([weights["from_input"], weights["from_state"], weights["gates"]]),
-            np.vstack([weights["query"], weights["query_offset"]]),
+            gates,
+            weights["gates"],
+            query,
+            weights["query_offset"],
+            min(_together(gates, largest), _together(query, of_state)),
             np.vstack([weights["of_class"], weights["class_offset"]]),
             *_curves(),
         )
 
 
-_NO_WEIGHTS = np.zeros((1, 1), dtype=np.int16)
+def _together(matrix: Matrix, largest: NDArray[np.int64]) -> int:
+    """Of how many products, one after the other, 32 bits hold the sum, if a vector (N,) has at most these numbers.
+
+    Weights that were learned are small, and it is half or all of a row (M, N); one product of 16 bits always has room.
+    """
+    products, count = np.abs(matrix.astype(np.int64)) * largest, len(largest)
+    while np.add.reduceat(products, np.arange(0, len(largest), count), axis=1).max() >= 1 << 31:
+        count = -(-count // (2 * LANES)) * LANES if count > LANES else count // 2
+    return count
+
+
+_NO_WEIGHTS, _NO_OFFSETS = np.zeros((1, 1), dtype=np.int16), np.zeros(1, dtype=np.int16)
 _NO_CURVES, _NO_FALL = np.zeros((2, 1), dtype=np.int16), np.zeros(1, dtype=np.uint16)
-NO_NETWORK = NetworkTables(_NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_WEIGHTS, _NO_CURVES, _NO_FALL)
+NO_NETWORK = NetworkTables(
+    _NO_WEIGHTS, _NO_WEIGHTS, _NO_OFFSETS, _NO_WEIGHTS, _NO_OFFSETS, 1, _NO_WEIGHTS, _NO_CURVES, _NO_FALL
+)
 
 
 @cache

@@ -1,6 +1,6 @@
 """k-ary response: no violation is found in sound ones, and each planted defect by the check that names it.
 
-Each audit of a sound mechanism errs with probability 1e-9; 4 of them.
+Each audit of a sound mechanism errs with probability 1e-9; 6 of them.
 """
 
 import random
@@ -19,7 +19,7 @@ class Generous(Description):
     """Keeps the truth as if epsilon were one more."""
 
     def privatize(self, descriptions):
-        return Description(epsilon=self.epsilon + 1, size=self.count).privatize(descriptions)
+        return Description(epsilon=self.epsilon + 1, size=self.count, top=self.top).privatize(descriptions)
 
 
 class Overstated(Generous):
@@ -28,6 +28,14 @@ class Overstated(Generous):
     @property
     def odds(self):
         return Description(epsilon=self.epsilon + 1, size=self.count).odds
+
+
+class Favourite(Description):
+    """Keeps one of several own numbers more often than the others."""
+
+    def privatize(self, descriptions):
+        released = super().privatize(descriptions)
+        return [own[0] if out == own[1] else out for out, own in zip(released, descriptions, strict=True)]
 
 
 class Near(Description):
@@ -67,6 +75,18 @@ def failed(mechanism: Description) -> set[str]:
 @pytest.mark.parametrize(("epsilon", "size"), [(1.0, 2), (2.0, 5), (4.0, None), (8.0, 2**100)])
 def test_no_violation_is_found_in_a_sound_mechanism(epsilon: float, size: int | None) -> None:
     assert not failed(Description(epsilon=epsilon, size=size))
+
+
+@pytest.mark.parametrize(("epsilon", "size", "top"), [(2.0, 20, 3), (10.0, 300_000, 82)])
+def test_no_violation_is_found_where_a_record_has_several_numbers(epsilon: float, size: int, top: int) -> None:
+    assert not failed(Description(epsilon=epsilon, size=size, top=top))
+
+
+@pytest.mark.parametrize(
+    ("defect", "check"), [(Generous, "kept numbers"), (Favourite, "kept numbers"), (Loud, "range")]
+)
+def test_each_defect_of_several_numbers_is_found_by_its_check(defect: type[Description], check: str) -> None:
+    assert check in failed(defect(epsilon=2.0, size=40, top=5))
 
 
 @pytest.mark.parametrize(

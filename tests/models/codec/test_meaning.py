@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from safetensors.torch import load_file, save_file
 
 from adept.data import air_travel
-from adept.errors import ModelError
+from adept.errors import ConfigurationError, ModelError
 from adept.models.codec import codec as codecs
 from adept.models.codec import meaning
 from adept.models.codec.codec import Codec, words_of
@@ -110,6 +110,56 @@ def test_the_nearest_text_is_the_nearest_of_its_shortlist(meanings: Meanings, ro
         assert distance == by_definition(meanings, record, index[number])
         said = [held[place] for place in surely if length(held[place]) >= least_words(record)]
         assert all(by_definition(meanings, record, text) >= distance for text in said)
+
+
+@pytest.mark.parametrize("count", [2, 9, 60])
+def test_several_texts_are_the_nearest_by_definition_and_different(
+    meanings: Meanings, rows: list[Words], count: int
+) -> None:
+    """Among as many texts as are compared, here all; an empty record, all of whose texts are equally near, has the first ones."""
+    held, records = rows[:200], [*rows[200:230], ()]
+    index = MeaningIndex(held[:100], meanings, as_listed(held[100:]))
+    for record, found in zip(records, index.several(records, count), strict=True):
+        distances = {
+            place: by_definition(meanings, record, text) + (length(text) < least_words(record)) * 10**9
+            for place, text in enumerate(held)
+        }
+        assert found == sorted(distances, key=lambda place: (distances[place], place))[:count] or count < 60
+        assert len(set(found)) == count
+        assert all(0 <= place < len(held) for place in found)
+
+
+def test_where_fewer_texts_are_compared_the_first_ones_make_up_the_number(
+    meanings: Meanings, rows: list[Words], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record may find two texts in the groups that it probes, the second as often as there are places left."""
+    index = MeaningIndex(rows[:50], meanings)
+    found = np.array([[7, 3, 3, 3]]), np.array([[9.0, 8.0, 8.0, 8.0]], dtype=np.float32)
+    monkeypatch.setattr(index._file, "nearest", lambda asked, count: found)
+    [several] = index.several([rows[60]], 5)
+    assert sorted(several[:2]) == [3, 7]
+    assert several[2:] == [0, 1, 2]
+
+
+def test_a_record_has_as_many_descriptions_as_are_asked_for(codec: Codec, texts: list[str]) -> None:
+    records = [*texts[:20], "", "zqxjv"]
+    several = codec.describe_by_several(records, size=300, count=7)
+    assert [row[0] for row in several] == codec.describe(records, size=300)
+    assert all(len(set(row)) == 7 for row in several)
+    assert several[3:5] == codec.describe_by_several(records[3:5], size=300, count=7)
+    for size, count in ((codec.sentences + 1, 2), (300, 301)):
+        with pytest.raises(ConfigurationError, match="top must be 1 unless"):
+            codec.describe_by_several(records, size=size, count=count)
+
+
+@pytest.mark.parametrize(
+    ("size", "joint", "used"), [(2, False, 0), (codecs.FEW + 1, False, 1), (codecs.FEW + 1, True, 0)]
+)
+def test_all_sentences_are_used_where_the_budget_pays_for_few_of_them(
+    codec: Codec, monkeypatch: pytest.MonkeyPatch, size: int, joint: bool, used: int
+) -> None:
+    monkeypatch.setattr(codecs, "MANY", 100)
+    assert codec.used(size, joint=joint) == (codec.sentences if used or (joint and size > codec.sentences) else size)
 
 
 def test_a_long_record_is_not_answered_by_a_scrap(meanings: Meanings) -> None:

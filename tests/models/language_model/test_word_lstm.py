@@ -104,7 +104,7 @@ def test_states_are_those_of_exact_integers_in_any_order(model: LanguageModel, s
 
 
 def _state(of: Next) -> tuple[list[int], list[int]]:
-    return of.seen[len(of.asked) - 1 : -1].tolist(), of.cell.tolist()
+    return of.seen[len(of.asked) - 1 :].tolist(), of.cell.tolist()
 
 
 def test_tables_of_the_curves_are_those_of_another_implementation() -> None:
