@@ -52,7 +52,7 @@ def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = N
     """What a codebook came to: codewords k and heavy codewords t of each draw, and the digest of all codewords.
 
     Where there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row. Of
-    descriptions there are k, one of them heavy, and the digest is that of the codec, which says what each of them means.
+    descriptions there are k, t of them heavy, and the digest is that of the codec, which says what each of them means.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
