@@ -19,8 +19,9 @@ u = eps e^eps / (e^eps - 1). It reaches at least 99.7 % of the capacity of eps-L
 
 A codec of *broad* text describes a record by whole sentences, and has more of them than that K up to eps 15. All are used there
 (``Codec.used``), and t are heavy, those nearest to the record, so many that one of them comes out with odds of about s = eps - LESS
-to one: t = K s / (e^eps + s), rounded, at least 1. What is released is a sentence near to the record as often as the budget allows, and which of them
-differs from record to record, so that a reader of many sees more words (``docs/decisions.md``, "Heavy sentences").
+to one: t = K s / (e^eps + s), rounded, at least 1. What is released is a sentence near to the record as often as the budget allows,
+and which of them differs from record to record, so that a reader of many sees more words (``docs/decisions.md``, "Heavy
+sentences").
 """
 
 import math

@@ -166,7 +166,9 @@ def test_of_all_sentences_as_many_are_heavy_as_give_one_of_them_the_odds(epsilon
     mechanism = Description(epsilon=epsilon).over_broad_text(300_000)
     assert mechanism.count == 300_000
     odds, weight = max(1.0, epsilon - LESS), math.exp(epsilon)
-    one_less, one_more = ((mechanism.heavy + half) * weight / (300_000 - mechanism.heavy - half) for half in (-0.5, 0.5))
+    one_less, one_more = (
+        (mechanism.heavy + half) * weight / (300_000 - mechanism.heavy - half) for half in (-0.5, 0.5)
+    )
     assert one_less < odds * (1 + 1e-9) or mechanism.heavy == 1
     assert odds < one_more * (1 + 1e-9)
     assert Description(epsilon=epsilon, top=4).over_broad_text(300_000).heavy == 4
