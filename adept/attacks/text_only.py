@@ -2,8 +2,8 @@
 
 The distribution of the text given a candidate is an integral over releases that nobody can write down. Its stand-in: how near the
 candidate lies to what the encoder reads of the text gives a short list, and of those the candidate is named whose own latent
-(for a codebook, its nearest codeword) makes the decoder write this text most likely. Descriptions are read exactly: the codec
-describes the text again.
+(for a codebook, its nearest codeword) makes the decoder write this text most likely. Of descriptions the codec
+describes the text again, and finds its number but for a few sentences that another one with the same words is as near to.
 """
 
 import torch
@@ -24,7 +24,7 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
     own, read = _encoded(rewriter, texts), _encoded(rewriter, written)
     if not candidates.dim:
         flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
-        return guess(candidates, read[:, :2], prior=flat).best  # the nearest of a sentence is itself
+        return guess(candidates, read[:, :2], prior=flat).best  # the nearest sentence is the text itself
     unit = torch.nn.functional.normalize
     count = min(SHORTLIST, len(texts))
     shortlist = torch.cat([(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, ROWS)])

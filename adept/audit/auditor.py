@@ -93,11 +93,12 @@ def run(
 
 
 def run_description(mechanism: Any, *, trials: int = 10_000, confidence: float = 0.999) -> AuditResult:
-    """Audit k-ary randomised response on {0, .., K-1}, for any K.
+    """Audit subset selection on {0, .., K-1}, for any K: each record has t of the numbers, mostly one.
 
     Args:
-        mechanism: anything with ``epsilon``, ``count`` (K), ``odds`` (A, B) and ``privatize`` (list[int] -> list[int]).
-        trials: releases of each of two numbers, at least 100.
+        mechanism: anything with ``epsilon``, ``count`` (K), ``odds`` (A, B) and ``privatize`` (list[int] -> list[int]; with
+            ``heavy`` (t) above one list[list[int]] -> list[int]).
+        trials: releases of each of two records, at least 100.
         confidence: strictly between 0 and 1.
 
     Raises:

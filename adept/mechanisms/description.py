@@ -20,8 +20,8 @@ u = eps e^eps / (e^eps - 1). It reaches at least 99.7 % of the capacity of eps-L
 A codec of *broad* text describes a record by whole sentences, and has more of them than that K up to eps 15. All are used there
 (``Codec.used``), and t are heavy, those nearest to the record, so many that one of them comes out with odds of about s = eps - LESS
 to one: t = K s / (e^eps + s), rounded, at least 1. What is released is a sentence near to the record as often as the budget allows,
-and which of them differs from record to record, so that a reader of many sees more words (``docs/decisions.md``, "Heavy
-sentences").
+and which of them differs from record to record, so that a reader of many sees more words (``docs/decisions.md``,
+"Heavy sentences").
 """
 
 import math
@@ -134,11 +134,11 @@ class Description(SymbolRandomizer):
 
     def choose(self, descriptions: Sequence[Described], ranks: Sequence[int]) -> list[int]:
         """Return what each rank means for each record: a permutation of all numbers, its own ones first."""
-        rows = self._checked(descriptions)
-        return [
-            own[rank] if rank < self.heavy else _other(own, rank - self.heavy)
-            for own, rank in zip(rows, ranks, strict=True)
-        ]
+        meant = []
+        for own, rank in zip(self._checked(descriptions), ranks, strict=True):
+            other = _other(own, rank - self.heavy)  # always, so that time does not tell which it is
+            meant.append(own[rank] if rank < self.heavy else other)
+        return meant
 
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
         """Return the same for records that are numbers: their descriptions are the number itself and those behind it."""
@@ -160,7 +160,7 @@ class Description(SymbolRandomizer):
 
     @property
     def _own(self) -> str:
-        return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
+        return "the record's own" if self.heavy == 1 else f"one of {self.heavy:,} of the record's own"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
         """The descriptions of each record; the proof rests on their number."""

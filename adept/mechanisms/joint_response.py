@@ -9,8 +9,8 @@ its label, so W is the same for all, and each symbol's probability is A / W or B
 *rank* in {0, .., k L - 1}, below t with weight A, else B (``noise.exact_ranks``); its symbol is the codeword of rank r mod k and
 the label of rank r div k. For every record the ranks of codewords are a permutation of all codewords with the t nearest first
 (``Block.place``), and the ranks of labels one of all labels with its own first (``RandomizedResponse.choose``): so ranks and
-symbols are in bijection, and the ranks below t are the heavy set. No table of k L symbols is made. For a description t = 1, and
-this is randomised response over K L symbols. QED.
+symbols are in bijection, and the ranks below t are the heavy set. No table of k L symbols is made. For a description t = 1
+unless more are asked for, and this is randomised response over K L symbols. QED.
 
 What each half tells by itself is less than eps, and exact too. Summed over labels, an outcome has weight A + (L - 1) B or L B;
 summed over outcomes, a label has t A + (k - t) B or k B. So the text alone is ln((A + (L - 1) B) / (L B))-LDP, and the label alone

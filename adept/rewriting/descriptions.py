@@ -1,4 +1,4 @@
-"""Descriptions: the codec puts a record into a number, the mechanism releases the number, the codec writes its text.
+"""Descriptions: the codec puts a record into a number, or into several, the mechanism releases one, the codec writes its text.
 
 A number may have 120 bits, so it travels as a row of two int64 halves.
 """

@@ -117,21 +117,28 @@ class WordLstm:
             weights["gates"],
             query,
             weights["query_offset"],
-            min(_together(gates, largest), _together(query, of_state)),
+            _together((gates, largest), (query, of_state)),
             np.vstack([weights["of_class"], weights["class_offset"]]),
             *_curves(),
         )
 
 
-def _together(matrix: Matrix, largest: NDArray[np.int64]) -> int:
-    """Of how many products, one after the other, 32 bits hold the sum, if a vector (N,) has at most these numbers.
+def _together(*products: tuple[Matrix, NDArray[np.int64]]) -> int:
+    """Of how many products, one after the other from the first on, 32 bits hold each sum.
 
-    Weights that were learned are small, and it is half or all of a row (M, N); one product of 16 bits always has room.
+    The products are those of matrices (M, N) and vectors (N,) whose numbers are at most as large as these. Weights that were
+    learned are small, and it is half or all of a row; one product of 16 bits always has room.
     """
-    products, count = np.abs(matrix.astype(np.int64)) * largest, len(largest)
-    while np.add.reduceat(products, np.arange(0, len(largest), count), axis=1).max() >= 1 << 31:
+    count = max(len(largest) for _, largest in products)
+    while any(_largest_sum(*each, count) >= 1 << 31 for each in products):
         count = -(-count // (2 * LANES)) * LANES if count > LANES else count // 2
     return count
+
+
+def _largest_sum(matrix: Matrix, largest: NDArray[np.int64], count: int) -> int:
+    """The largest sum of ``count`` products, the first ones of a row, the next ones, and so on."""
+    sizes = np.abs(matrix.astype(np.int64)) * largest
+    return int(np.add.reduceat(sizes, np.arange(0, len(largest), count), axis=1).max())
 
 
 _NO_WEIGHTS, _NO_OFFSETS = np.zeros((1, 1), dtype=np.int16), np.zeros(1, dtype=np.int16)

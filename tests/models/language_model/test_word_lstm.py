@@ -19,7 +19,7 @@ from adept.models.codec.files import TABLES, load_codec, save_codec
 from adept.models.language_model import word_lstm, word_lstm_training
 from adept.models.language_model.intervals import ONE
 from adept.models.language_model.mixture import LanguageModel
-from adept.models.language_model.next_word import Next, find, read, span
+from adept.models.language_model.next_word import Next, _multiply, find, read, span
 from adept.models.language_model.vocabulary import Vocabulary
 from adept.models.language_model.word_lstm import FALL, LARGE, PEAK, RANGE, SMALL, UNIT, Size, WordLstm, shapes
 from adept.models.language_model.word_lstm_training import learn_word_lstm
@@ -101,6 +101,26 @@ def test_states_are_those_of_exact_integers_in_any_order(model: LanguageModel, s
         cells, hidden = exactly(model.lstm, *_state(state), word)
         read(model.tables, state, word)
         assert _state(state) == (hidden, cells)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_sum_of_32_bits_is_larger_than_they_hold(model: LanguageModel, size: Size, seed: int) -> None:
+    """Of gates and of queries, whichever has the larger ones: weights that are large in some places alone, at the largest state."""
+    rng, sizes = np.random.default_rng(seed), shapes(len(model.vocabulary.words), model.classes.size, size)
+    weights = {name: np.zeros(shape, dtype=np.int16) for name, shape in sizes.items()}
+    begin = int(rng.integers(0, size.states // 2)) if seed else 32
+    weights["from_state"][begin : begin + size.states // 2, 0] = int(rng.integers(3000, 32000)) if seed else 7000
+    weights["query"][:, 0] = int(rng.integers(2000, 32000)) if seed else 3000
+    tables = WordLstm(weights, model.vocabulary.first).tables
+    state = np.concatenate([np.zeros(size.inputs), np.full(size.states, UNIT)]).astype(np.int16)
+    for vector, matrix, offsets in (
+        (state, tables.gates, tables.gate_offsets),
+        (state[size.inputs :], tables.query, tables.query_offsets),
+    ):
+        found = np.zeros(len(matrix), dtype=np.int64)
+        _multiply(vector, matrix, offsets, tables.together, found)
+        assert (found == matrix.astype(np.int64) @ vector).all()
 
 
 def _state(of: Next) -> tuple[list[int], list[int]]:
