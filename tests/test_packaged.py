@@ -2,14 +2,19 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from tiny import Run
 
-from adept import Rewriter
+from adept import Rewriter, audit
+from adept.audit import AuditResult
+from adept.cli.audit import AuditConfig, _audits_of_rewriter
+from adept.comparison.audits import _verdict
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
+from adept.mechanisms.choice import MechanismChoice
 from adept.models.adaptation import examples
 from adept.models.codec.codec import text_of, words_of
 from adept.models.network.autoencoder import Autoencoder
@@ -149,6 +154,33 @@ def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder,
     assert [best_exact(model, epsilon=epsilon) for epsilon in (8.9, 9.0)] == [LearnedCodebook, Description]
     set_by_hand = Description(epsilon=16.0, size=500_000)
     assert Rewriter(model, tokenizer, mechanism=set_by_hand).mechanism.symbols()[0].size == 500_000
+
+
+def test_an_audit_of_the_model_and_of_a_comparison_judges_the_descriptions_that_are_released(
+    packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At this budget 86 of all sentences are a record's own, where the mechanism alone has one of 2,447 numbers."""
+    model, tokenizer = packaged
+    released = Rewriter(model, tokenizer, mechanism=Description(epsilon=10.0)).mechanism
+    judged: list[Description] = []
+
+    def run(mechanism: Description, **options: object) -> AuditResult:
+        judged.append(mechanism)
+        return found
+
+    found = audit.run_description(released, trials=400)
+    assert not found.violated
+    monkeypatch.setattr(audit, "run_description", run)
+    config = AuditConfig(
+        mechanism=MechanismChoice(Description), target="rewriter", model_dir="utterances", epsilon=10.0
+    )
+    _audits_of_rewriter(config, lambda done, of: None)[0]()
+    cell = SimpleNamespace(mechanism="description")
+    trial = SimpleNamespace(rewriter=lambda asked: SimpleNamespace(mechanism=released))
+    settings = SimpleNamespace(labels="copy", model=SimpleNamespace(clip_norm=1.0))
+    _verdict(SimpleNamespace(trial=trial, config=settings), cell, 10.0)
+    assert judged == [released, released]
+    assert released.heavy == 86
 
 
 def test_what_survives_of_subjects_that_it_has_not_read_is_said_before_a_release(

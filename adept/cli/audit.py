@@ -184,7 +184,8 @@ def _audits_of_rewriter(config: AuditConfig, advance: Callable[[int, int], None]
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism)
     first, second = _hard(config.texts)
-    fitted = rewriter.mechanism if isinstance(mechanism, Description) else mechanism  # with the model's descriptions
+    # with the model's descriptions, of which a record may have several; several reports are those of one number
+    fitted = rewriter.mechanism if isinstance(mechanism, Description) and config.reports == 1 else mechanism
     return [
         lambda: _audit_mechanism(fitted, config, advance, dim=sizes.latent_dim),
         lambda: audit.guessing_game(rewriter, first, second, trials=config.trials, confidence=config.confidence),

@@ -35,7 +35,7 @@ def _verdict(writer: Writer, cell: Cell, epsilon: float) -> AuditVerdict:
     if config.labels == JOINT_RESPONSE:
         result = audit.run(JointResponse.of(mechanism, STAND_INS), trials=AUDIT_TRIALS)
     elif mechanism.randomises == "description":
-        fitted = writer.trial.rewriter(cell).mechanism if cell.family else mechanism  # with the model's descriptions
+        fitted = writer.trial.rewriter(cell).mechanism  # with the model's descriptions
         result = audit.run_description(fitted, trials=AUDIT_TRIALS)
     else:
         result = audit.run(mechanism, dim=config.model.latent_dim, trials=AUDIT_TRIALS)

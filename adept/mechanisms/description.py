@@ -154,13 +154,13 @@ class Description(SymbolRandomizer):
             epsilon=self.epsilon,
             exact=True,
             text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records: one number below "
-            f"{_size_in_words(self.count)}, which is {self._own} {_often(self.keep_probability)} and any other one "
+            f"{_size_in_words(self.count)}, which is {_often(self.keep_probability)} {self._own}, and any other one "
             "otherwise.",
         )
 
     @property
     def _own(self) -> str:
-        return "the record's own" if self.heavy == 1 else f"one of {self.heavy:,} of the record's own"
+        return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
         """The descriptions of each record; the proof rests on their number."""

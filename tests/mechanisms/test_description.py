@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 from adept.errors import ConfigurationError
+from adept.mechanisms import description
 from adept.mechanisms.description import LARGEST_SIZE, LESS, Description, best_size
 
 P_LIMIT = 1e-10
@@ -131,6 +132,14 @@ def test_two_records_probabilities_of_any_number_differ_by_the_odds_at_most(size
     assert max(ratios) == Fraction(*mechanism.odds)
 
 
+def test_what_is_not_released_is_computed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the time of a release does not tell whether an own description came out."""
+    calls: list[int] = []
+    monkeypatch.setattr(description, "_other", lambda own, place: calls.append(place) or 8)
+    assert Description(epsilon=1.0, size=9, top=3).choose([[0, 1, 2]] * 4, [0, 2, 3, 8]) == [0, 2, 8, 8]
+    assert calls == [-3, -1, 0, 5]
+
+
 def test_a_record_with_fewer_descriptions_would_be_told_apart() -> None:
     """Why the proof asks for exactly t different ones: of two alike the weights do not add up, and the ratio exceeds the odds."""
 
@@ -182,5 +191,8 @@ def test_a_number_of_heavy_descriptions_out_of_range_is_refused(top: int) -> Non
 
 def test_the_statement_says_how_many_descriptions_are_the_records_own() -> None:
     mechanism = Description(epsilon=2.0, size=900, top=300)
-    assert "which is one of 300 of the record's own 78 of 100 times" in mechanism.guarantee().text
+    assert (
+        "which is 78 of 100 times one of the record's own 300, and any other one otherwise"
+        in mechanism.guarantee().text
+    )
     assert mechanism.symbols()[0] == (900, 300)

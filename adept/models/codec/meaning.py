@@ -29,7 +29,7 @@ MANY = 1 << 15  # texts
 MEANING = (
     4,
     1,
-)  # what a cosine of 0 adds to the distance, in halves of the record's weight: of fewer texts than MANY, and of more
+)  # halves of the record's weight that a cosine of 0 adds to the distance: among fewer texts than MANY, and more
 SHORTLIST = 128  # texts that are compared by their words
 WIDER = 4  # times as many are compared as are asked for
 SCRAP = 3  # a text with fewer words than this, and than half of its record, is not taken for a sentence
