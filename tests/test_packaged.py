@@ -16,6 +16,7 @@ from adept.comparison.audits import _verdict
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.adaptation import examples
+from adept.models.adaptation.nearby import sentences_about
 from adept.models.codec.codec import text_of, words_of
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.public_texts import encode_public
@@ -42,7 +43,7 @@ def test_it_is_small_and_complete() -> None:
 def test_it_is_public_and_its_card_names_sources_and_licences(packaged: tuple[Autoencoder, Tokenizer]) -> None:
     model, _ = packaged
     assert (model.training_data.name, model.training_data.public) == ("utterances", True)
-    assert (model.config.precision, sorted(model.codebooks)) == ("float16", [32, 64, 128, 256, 512, 1024, 2048, 4096])
+    assert (model.config.precision, sorted(model.codebooks)) == ("float16", [1 << n for n in range(5, 14)])
     card = (packaged_directory() / "README.md").read_text("utf-8")
     for said in (
         "Schema-Guided Dialogue",
@@ -66,10 +67,10 @@ def test_its_codewords_are_texts_and_the_budget_says_how_many_are_heavy(
     asked += [LearnedCodebook(epsilon=4.0, top=3), LearnedCodebook(epsilon=4.0, size=1024)]
     used = [Rewriter(model, tokenizer, mechanism=mechanism).mechanism for mechanism in asked]
     sizes = [(mechanism.count, mechanism.heavy) for mechanism in used if isinstance(mechanism, LearnedCodebook)]
-    assert sizes == [(4096, 1831), (4096, 626), (4096, 145), (4096, 40), (4096, 8), (4096, 1), (4096, 3), (1024, 15)]
+    assert sizes == [(8192, 3663), (8192, 1252), (8192, 289), (8192, 80), (8192, 16), (8192, 1), (8192, 3), (1024, 15)]
     assert model.codec is not None
     own = encode_public(model, tokenizer, [text_of(words) for words in model.codec.utterances[:64]])
-    assert ((own * model.codebooks[4096][:64]).sum(dim=1) > 0.999).all()
+    assert ((own * model.codebooks[8192][:64]).sum(dim=1) > 0.999).all()
 
 
 @pytest.mark.skipif(not DEVELOPMENT.is_dir(), reason="the development corpora are not beside this checkout")
@@ -105,34 +106,33 @@ def test_a_strangers_file_is_rewritten_by_one_command(tmp_path: Path, adept_here
     assert "The model is the one that comes with adept." in stated["statement"]
 
 
-def test_few_examples_and_names_stand_before_codewords_and_sentences_as_they_were(
+def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_codebook(
     packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They do not show where a domain ends; many that people said place all codewords."""
+    """Codewords are the examples, what the model holds about them, and what is near; many examples are enough by themselves."""
     monkeypatch.setattr(examples, "MANY_EXAMPLES", 25)
+    monkeypatch.setattr(examples, "FEW", examples.Placing(1, 2000))  # in a fraction of the time
     model, tokenizer = packaged
     own = examples.own_texts(model)
     said = own[5000:5020] + own[:10]
     few, words = examples.adapt(model, tokenizer, said[:12], source="a test")
-    names, _ = examples.adapt(model, tokenizer, said, source="a test", said=False)
+    names, its_words = examples.adapt(model, tokenizer, said, source="a test", said=False)
     many, _ = examples.adapt(model, tokenizer, said, source="a test")
-    assert model.codec
-    assert names.codec
-    assert many.codec
-    for adapted in (few, names):
-        assert model.codebooks.keys() <= adapted.codebooks.keys()
-        assert torch.equal(adapted.codebooks[1024], model.codebooks[1024])
-        assert len(torch.unique(adapted.codebooks[4096], dim=0)) > 4090  # no given text twice
+    assert few.training_data.examples == 12
+    for adapted, tokens, given in ((few, words, said[:12]), (names, its_words, said)):
         assert adapted.codec
+        assert set(examples.TEXT_CODEWORDS) <= adapted.codebooks.keys()
+        assert len(torch.unique(adapted.codebooks[8192], dim=0)) == 8192  # no text twice
         first = [text_of(row) for row in adapted.codec.utterances[:64]]
-        assert set(first) & set(said)
-        likeness = encode_public(adapted, words, first).cpu() @ adapted.codebooks[4096].T
+        assert len(set(first) & set(given)) >= len(given) - 2  # but for those held out
+        likeness = encode_public(adapted, tokens, first).cpu() @ adapted.codebooks[8192].T
         assert likeness.max(dim=1).values.min() > 0.999
-    assert many.config.latent_dim > names.config.latent_dim  # topics of their own
-    behind = [text_of(words) for words in names.codec.utterances if text_of(words) not in said]
-    assert behind == [text for text in own if text not in said]
-    assert (names.codec.listed.flat == model.codec.listed.flat).all()
-    assert not np.array_equal(many.codec.listed.flat[:1000], model.codec.listed.flat[:1000])
+        assert adapted.config.latent_dim > model.config.latent_dim  # topics of their own
+        assert not np.array_equal(adapted.codec.listed.flat[:1000], model.codec.listed.flat[:1000])
+    about = sentences_about(model.codec, said[:12])
+    held = {text_of(row) for row in few.codec.utterances[: len(about)]} if few.codec else set()
+    assert len(held & set(about)) > 0.9 * len(about)
+    assert max(many.codebooks) == examples.OF_BROAD_TEXT
 
 
 def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder, Tokenizer]) -> None:

@@ -4,43 +4,53 @@ What a model of public text lacks in a new domain is not grammar but *place*: it
 text is. All of these can be fitted again in seconds:
 
 - *words* that the examples bring are added to the vocabulary;
-- *topics*, one more for every example up to 400 in all, are fitted to the examples, each ``WEIGHT`` times, beside some of the
-  model's own texts. They know what words mean if the model has synonyms; co-occurrence plays no part, as so few texts do not show
-  it;
+- *topics*, one more for every example up to 400 in all, are fitted to the examples and to some of the model's own texts. They know
+  what words mean if the model has synonyms; co-occurrence plays no part, as so few texts do not show it;
 - *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets the
   examples alone, or their means;
 - the *codec* has the examples as its first utterances, behind them its own sentences; its n-grams learn from the first ones;
-- a *broad* model puts those of its sentences first that mean most nearly what an example does, if there are MANY_EXAMPLES or it
-  lacks their words. Others, and sentences that stand for names, do not show where a domain ends: they are added to its codewords;
+- a *broad* model puts those of its sentences first that mean most nearly what an example does. Where there are MANY_EXAMPLES, or
+  it lacks their words, they show where their domain ends. Where there are few, those of its sentences that are about them stand
+  beside them, as for names: topics are fitted to many more of its texts, and its codewords are as many at every budget;
 - the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
 """
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from adept.errors import DataError, ModelError
 from adept.mechanisms.learned_codebook import learn_codebooks
-from adept.models.adaptation.nearby import nearest_first
+from adept.models.adaptation.nearby import nearest_first, sentences_about
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.nearest_text import ListedTexts
 from adept.models.codec.training import unseen
 from adept.models.network.autoencoder import Autoencoder, TrainingData
-from adept.models.network.public_texts import encode_public
+from adept.models.network.public_texts import TEXT_CODEWORDS, encode_public
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import UNKNOWN
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import MEANT, TOPICS
 
-WEIGHT, BESIDE = 3, 4000  # how often an example counts beside so many of the model's own texts
 FEWEST, MOST_TOPICS = 8, 400
 MOST_CODEWORDS, OF_BROAD_TEXT = 1024, 4096  # of an adapted model
 MANY_EXAMPLES, KNOWN = 256, 0.85  # that show a whole domain to a broad model; share of their words that it knows
 REDUNDANT = 0.8  # cosine from which on one public text says what another does
 MOST_HELD_OUT, ONE_HELD_OUT_OF = 50, 12  # examples that nothing is learned from: an estimate of utility rests on them
+
+
+@dataclass(frozen=True)
+class Placing:
+    """How often an example counts where topics are fitted, beside how many of the model's own texts."""
+
+    weight: int
+    beside: int
+
+
+MANY, FEW = Placing(3, 4000), Placing(1, 16000)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
@@ -64,30 +74,25 @@ def adapt(
     examples = [text for text in dict.fromkeys(examples) if words_of(text)]
     if len(examples) < FEWEST:
         raise DataError(f"examples must hold at least {FEWEST} different texts, got {len(examples)}: write down more")
-    own, rng = own_texts(model), random.Random(seed)
-    lexicon, listed = model.codec.lexicon if model.codec else None, ListedTexts()
-    placed = lexicon is None or (said and _show_a_domain(examples, tokenizer))
-    if model.codec and lexicon and placed:
+    own, rng, origin = own_texts(model), random.Random(seed), _origin(model.training_data, source, len(examples))
+    lexicon, listed, placing = model.codec.lexicon if model.codec else None, ListedTexts(), MANY
+    if model.codec and lexicon:
+        if not said or not _show_a_domain(examples, tokenizer):
+            placing = FEW
+            examples = list(dict.fromkeys([*examples, *(sentences_about(model.codec, examples) if said else [])]))
         sentences, listed = nearest_first(model.codec, examples, most=len(own))
         own = [text_of(words) for words in sentences]
-    elif model.codec and lexicon:
-        listed = model.codec.listed
     held_out = set(rng.sample(examples, min(MOST_HELD_OUT, len(examples) // ONE_HELD_OUT_OF)))
     examples = [text for text in examples if text not in held_out]
-    origin = _origin(model.training_data, source, len(examples) + len(held_out))
-    if placed:
-        beside = rng.sample(own, min(BESIDE, len(own)))
-        adapted, new_tokenizer = _refitted(model, tokenizer, examples, beside, origin, seed=seed)
-    else:
-        adapted, new_tokenizer = _copied(model, origin), tokenizer
+    texts = [*examples * placing.weight, *rng.sample(own, min(placing.beside, len(own)))]
+    adapted, new_tokenizer = _refitted(model, tokenizer, texts, origin, examples=examples, seed=seed)
     given = set(examples)
     own = [text for text in own if text not in given]
     latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own)]
-    adapted.codebooks = (
-        codebooks_at(*latents, most=OF_BROAD_TEXT if lexicon else MOST_CODEWORDS, seed=seed)
-        if placed
-        else _with_examples(model.codebooks, *latents, seed=seed)
-    )
+    if placing is FEW:
+        adapted.codebooks = codebooks_about(*latents, seed=seed)
+    else:
+        adapted.codebooks = codebooks_at(*latents, most=OF_BROAD_TEXT if lexicon else MOST_CODEWORDS, seed=seed)
     adapted.codec = _codec(examples, own, listed, held_out=held_out, seed=seed, lexicon=lexicon)
     return adapted.eval(), new_tokenizer
 
@@ -99,30 +104,22 @@ def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
     return len(examples) >= MANY_EXAMPLES or sum(word in known for word in words) < KNOWN * len(words)
 
 
-def _copied(model: Autoencoder, origin: TrainingData) -> Autoencoder:
-    """Return the same model, with the same topics, that came from elsewhere."""
-    copied = Autoencoder(model.config, vocabulary_size=model.vocabulary_size, clip=model.clip, training_data=origin)
-    copied.load_state_dict(model.state_dict())
-    return copied
-
-
 def _refitted(
     model: Autoencoder,
     tokenizer: Tokenizer,
-    examples: list[str],
-    beside: list[str],
+    texts: list[str],
     origin: TrainingData,
     *,
+    examples: list[str],
     seed: int,
 ) -> tuple[Autoencoder, Tokenizer]:
-    """Return the model with topics of examples and of the texts beside them, and a tokenizer that knows the examples' words."""
+    """Return the model with topics of texts, the examples among them, and a tokenizer that knows the examples' words."""
     new_tokenizer = tokenizer.extended(examples)
     meaning = MEANT if tokenizer.synonyms else 0.0
     if tokenizer.synonyms:
         new_tokenizer = new_tokenizer.with_synonyms(Lexicon.load())
     topics = max(model.config.latent_dim, min(MOST_TOPICS, model.config.latent_dim + len(examples)))
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)
-    texts = [*examples * WEIGHT, *beside]
     rows = new_tokenizer.encode(texts, max_length=model.config.max_length)
     adapted.topics.fit(rows, seed=seed, words=new_tokenizer.words, cooccurrence=0.0, meaning=meaning)
     old, new = encode_public(model, tokenizer, texts), encode_public(adapted, new_tokenizer, texts)
@@ -191,15 +188,20 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
     return books
 
 
-def _with_examples(codebooks: dict[int, Tensor], latents: Tensor, own: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return a broad model's codebooks where examples (N, n) do not show where their domain ends.
+def codebooks_about(latents: Tensor, own: Tensor, *, seed: int) -> dict[int, Tensor]:
+    """Return codebooks for the latents (N, n) of few public examples and what is about them: as many sizes as a broad model has.
 
-    The largest one is the examples and, behind them, the first of the model's own texts (M, n), as many as before; the smallest
-    ones are means of examples.
+    The largest ones are all these texts, in an order by chance, and behind them the model's own (M, n) that lie nearest to
+    them; the smallest ones are means.
     """
     distinct = torch.nn.functional.normalize(torch.unique(latents.cpu(), dim=0), dim=1)
-    both = torch.cat([distinct, torch.nn.functional.normalize(own.cpu(), dim=1)])[:OF_BROAD_TEXT]
-    return {**codebooks, **learn_codebooks(distinct, seed=seed), len(both): both}
+    mixed = distinct[torch.randperm(len(distinct), generator=torch.Generator().manual_seed(seed))]
+    more = _near(mixed, torch.nn.functional.normalize(own.cpu(), dim=1), count=max(TEXT_CODEWORDS) - len(mixed))
+    both = torch.cat([mixed, more])
+    return {
+        **learn_codebooks(distinct, seed=seed),
+        **{size: both[:size] for size in TEXT_CODEWORDS if size <= len(both)},
+    }
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:

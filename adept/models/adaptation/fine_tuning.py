@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from adept.data.corpus import Corpus
-from adept.models.adaptation.examples import BESIDE, WEIGHT, own_texts
+from adept.models.adaptation.examples import MANY, own_texts
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import TOPICS
@@ -25,7 +25,7 @@ def fine_tune(
 ) -> FitResult:
     """Train an adapted model's decoder in place, on the examples beside as many of its own texts as ``adapt`` takes."""
     own = own_texts(model)
-    beside = random.Random(seed).sample(own, min(BESIDE, len(own)))
+    beside = random.Random(seed).sample(own, min(MANY.beside, len(own)))
     spec = TrainSpec(
         clip=model.clip,
         training_data=model.training_data,
@@ -34,5 +34,5 @@ def fine_tune(
         trainer=trainer,
         seed=seed,
     )
-    texts = Corpus([*examples.texts * WEIGHT, *beside])
+    texts = Corpus([*examples.texts * MANY.weight, *beside])
     return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)

@@ -18,7 +18,7 @@ from adept.models.tokenizer.tokenizer import Tokenizer
 
 CHUNK = 1024
 ANSWERED = (4, 32, 256)  # latents that are answered together
-TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096)  # sizes of the codebooks of texts
+TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
 
 
 class PublicTexts:
