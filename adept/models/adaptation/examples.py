@@ -83,11 +83,10 @@ def adapt(
         sentences, listed = nearest_first(model.codec, examples, most=len(own))
         own = [text_of(words) for words in sentences]
     held_out = set(rng.sample(examples, min(MOST_HELD_OUT, len(examples) // ONE_HELD_OUT_OF)))
-    examples = [text for text in examples if text not in held_out]
+    given = set(examples)
+    examples, own = ([text for text in some if text not in out] for some, out in ((examples, held_out), (own, given)))
     texts = [*examples * placing.weight, *rng.sample(own, min(placing.beside, len(own)))]
     adapted, new_tokenizer = _refitted(model, tokenizer, texts, origin, examples=examples, seed=seed)
-    given = set(examples)
-    own = [text for text in own if text not in given]
     latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own)]
     if placing is FEW:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
