@@ -11,7 +11,7 @@ text is. All of these can be fitted again in seconds:
 - the *codec* has the examples as its first utterances, behind them its own sentences; its n-grams learn from the first ones;
 - a *broad* model puts those of its sentences first that mean most nearly what an example does. Where there are MANY_EXAMPLES, or
   it lacks their words, they show where their domain ends. Where there are few, those of its sentences that are about them stand
-  beside them, as for names: topics are fitted to many more of its texts, and its codewords are as many at every budget;
+  beside them, as for names. They do not show where their domain ends, so half of its other codewords are taken by chance;
 - the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
 """
 
@@ -44,13 +44,15 @@ MOST_HELD_OUT, ONE_HELD_OUT_OF = 50, 12  # examples that nothing is learned from
 
 @dataclass(frozen=True)
 class Placing:
-    """How often an example counts where topics are fitted, beside how many of the model's own texts."""
+    """How often an example counts where topics are fitted, beside how many of the model's own texts; the share of these that are
+    taken by chance, and not for being near to an example."""
 
     weight: int
     beside: int
+    by_chance: float
 
 
-MANY, FEW = Placing(3, 4000), Placing(1, 16000)
+MANY, FEW = Placing(3, 4000, 0.0), Placing(1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
@@ -75,24 +77,29 @@ def adapt(
     if len(examples) < FEWEST:
         raise DataError(f"examples must hold at least {FEWEST} different texts, got {len(examples)}: write down more")
     own, rng, origin = own_texts(model), random.Random(seed), _origin(model.training_data, source, len(examples))
-    lexicon, listed, placing = model.codec.lexicon if model.codec else None, ListedTexts(), MANY
+    lexicon = model.codec.lexicon if model.codec else None
+    placing = FEW if lexicon and not (said and _show_a_domain(examples, tokenizer)) else MANY
+    others: list[str] = []
+    listed = ListedTexts()
     if model.codec and lexicon:
-        if not said or not _show_a_domain(examples, tokenizer):
-            placing = FEW
-            examples = list(dict.fromkeys([*examples, *(sentences_about(model.codec, examples) if said else [])]))
-        sentences, listed = nearest_first(model.codec, examples, most=len(own))
-        own = [text_of(words) for words in sentences]
+        if placing is FEW and said:
+            examples = list(dict.fromkeys([*examples, *sentences_about(model.codec, examples)]))
+        by_chance = round(placing.by_chance * len(own))
+        near, far, listed = nearest_first(model.codec, examples, most=len(own) - by_chance, besides=by_chance)
+        own, others = ([text_of(words) for words in some] for some in (near, far))
     held_out = set(rng.sample(examples, min(MOST_HELD_OUT, len(examples) // ONE_HELD_OUT_OF)))
     given = set(examples)
-    examples, own = ([text for text in some if text not in out] for some, out in ((examples, held_out), (own, given)))
-    texts = [*examples * placing.weight, *rng.sample(own, min(placing.beside, len(own)))]
+    own, others = ([text for text in some if text not in given] for some in (own, others))
+    examples = [text for text in examples if text not in held_out]
+    beside = rng.sample([*own, *others], min(placing.beside, len(own) + len(others)))
+    texts = [*examples * placing.weight, *beside]
     adapted, new_tokenizer = _refitted(model, tokenizer, texts, origin, examples=examples, seed=seed)
-    latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own)]
+    latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own, others)]
     if placing is FEW:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
     else:
-        adapted.codebooks = codebooks_at(*latents, most=OF_BROAD_TEXT if lexicon else MOST_CODEWORDS, seed=seed)
-    adapted.codec = _codec(examples, own, listed, held_out=held_out, seed=seed, lexicon=lexicon)
+        adapted.codebooks = codebooks_at(*latents[:2], most=OF_BROAD_TEXT if lexicon else MOST_CODEWORDS, seed=seed)
+    adapted.codec = _codec(examples, [*own, *others], listed, held_out=held_out, seed=seed, lexicon=lexicon)
     return adapted.eval(), new_tokenizer
 
 
@@ -187,20 +194,19 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
     return books
 
 
-def codebooks_about(latents: Tensor, own: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of few public examples and what is about them: as many sizes as a broad model has.
+def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
+    """Return codebooks for the latents (N, n) of few public examples and what is about them: of as many sizes as a broad model has.
 
-    The largest ones are all these texts, in an order by chance, and behind them the model's own (M, n) that lie nearest to
-    them; the smallest ones are means.
+    The largest one holds these, as many of the model's own texts (M, n) that lie near to them as others (L, n) that do not, in an
+    order by chance; its first ones make up the smaller ones, and the smallest ones are means of them.
     """
     distinct = torch.nn.functional.normalize(torch.unique(latents.cpu(), dim=0), dim=1)
-    mixed = distinct[torch.randperm(len(distinct), generator=torch.Generator().manual_seed(seed))]
-    more = _near(mixed, torch.nn.functional.normalize(own.cpu(), dim=1), count=max(TEXT_CODEWORDS) - len(mixed))
-    both = torch.cat([mixed, more])
-    return {
-        **learn_codebooks(distinct, seed=seed),
-        **{size: both[:size] for size in TEXT_CODEWORDS if size <= len(both)},
-    }
+    own, others = (torch.nn.functional.normalize(some.cpu(), dim=1) for some in (own, others))
+    left = max(0, max(TEXT_CODEWORDS) - len(distinct))
+    parts = torch.cat([distinct, _near(distinct, own, count=left - left // 2), others[: left // 2]])
+    mixed = parts[torch.randperm(len(parts), generator=torch.Generator().manual_seed(seed))]
+    means = learn_codebooks(mixed[: 2 * TEXT_CODEWORDS[0]], seed=seed)
+    return {**means, **{size: mixed[:size] for size in TEXT_CODEWORDS if size <= len(mixed)}}
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:

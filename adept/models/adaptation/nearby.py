@@ -55,14 +55,21 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
     return [text_of(sentences[place]) for place in dict.fromkeys(found)]
 
 
-def nearest_first(codec: Codec, texts: Sequence[str], *, most: int) -> tuple[list[Words], ListedTexts]:
-    """Return the ``most`` sentences of a broad model's codec that mean most nearly what any of some texts does, and the others."""
+def nearest_first(
+    codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
+) -> tuple[list[Words], list[Words], ListedTexts]:
+    """Return the ``most`` sentences of a broad model's codec that mean most nearly what any of some texts does, and the others.
+
+    Of the others up to ``besides`` come first, by chance: the first of the codec's utterances, whose order says nothing.
+    """
     sentences = _Sentences(codec)
     nearness = np.full(len(sentences), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), TOGETHER):
         nearness = np.maximum(nearness, sentences.products(texts[start : start + TOGETHER]).max(axis=0))
     first = np.argsort(-nearness, kind="stable")[:most]
-    return [sentences[place] for place in first.tolist()], sentences.without(first)
+    second = np.setdiff1d(np.arange(len(codec.utterances)), first)[:besides]
+    near, others = ([sentences[place] for place in places.tolist()] for places in (first, second))
+    return near, others, sentences.without(np.concatenate([first, second]))
 
 
 class _Sentences:

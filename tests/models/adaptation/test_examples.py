@@ -9,7 +9,7 @@ import torch
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
-from adept.models.adaptation.examples import MOST_CODEWORDS, REDUNDANT, adapt, codebooks_at
+from adept.models.adaptation.examples import MOST_CODEWORDS, REDUNDANT, adapt, codebooks_about, codebooks_at
 from adept.models.adaptation.fine_tuning import fine_tune
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder, TrainingData
@@ -68,6 +68,22 @@ def test_codewords_and_utterances_begin_with_the_examples(adapted: Loaded) -> No
     assert len(held_out) == 2
     assert torch.equal(model.codebooks[count], model.codebooks[max(model.codebooks)][:count])
     assert {text_of(words) for words in model.codec.utterances[:count]} == set(EXAMPLES) - held_out
+
+
+def test_few_examples_share_their_codewords_with_texts_near_to_them_and_with_others() -> None:
+    """Half of what the examples leave is near to them, half is not, and every smaller codebook is a part of the larger ones."""
+    generator = torch.Generator().manual_seed(0)
+    given = torch.nn.functional.normalize(torch.randn(1000, 400, generator=generator), dim=1)
+    near = given.repeat(9, 1) + 0.06 * torch.randn(9000, 400, generator=generator)
+    far = torch.nn.functional.normalize(torch.randn(9000, 400, generator=generator), dim=1)
+    books = codebooks_about(given, near, far, seed=0)
+    assert sorted(books) == [1 << power for power in range(5, 14)]
+    largest, places = books[8192], torch.arange(8192)
+    likeness = (largest @ given.T).max(dim=1).values
+    assert int((likeness > 0.9999).sum()) == 1000
+    assert int((likeness < 0.4).sum()) == (8192 - 1000) // 2
+    assert torch.equal(books[1024], largest[:1024])
+    assert 80 < int((likeness[places < 1024] > 0.9999).sum()) < 170  # an eighth, by chance
 
 
 def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike_each_other() -> None:

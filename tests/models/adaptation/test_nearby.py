@@ -68,15 +68,17 @@ def test_every_term_has_sentences(codec: Codec, monkeypatch: pytest.MonkeyPatch)
     assert sum("meal" in text for text in found) >= nearby.FEWEST_OF_ONE // 2
 
 
-def test_the_nearest_sentences_come_first_and_none_is_lost(codec: Codec) -> None:
-    first, others = nearest_first(codec, ["is a meal served", "vegetarian food please"], most=50)
+def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(codec: Codec) -> None:
+    texts = ["is a meal served", "vegetarian food please"]
+    first, second, others = nearest_first(codec, texts, most=50, besides=20)
+    assert (len(first), len(second)) == (50, 20)
+    assert second == [words for words in codec.utterances if words not in first][:20]
     listed = [text_of(others[place]) for place in range(len(others))]
-    assert sorted([*map(text_of, first), *listed]) == sorted(all_texts(codec))
+    assert sorted([*map(text_of, [*first, *second]), *listed]) == sorted(all_texts(codec))
     meanings = Meanings(Lexicon.load(), codec.weigh)
-    asked = meanings.of([("is", "a", "meal", "served"), ("vegetarian", "food", "please")]).astype(int)
-    nearness = [
-        (meanings.of(map(words_of, some)).astype(int) @ asked.T).max(axis=1) for some in (map(text_of, first), listed)
-    ]
+    asked = meanings.of(map(words_of, texts)).astype(int)
+    left = [*second, *map(words_of, listed)]
+    nearness = [(meanings.of(some).astype(int) @ asked.T).max(axis=1) for some in (first, left)]
     assert nearness[0].min() >= nearness[1].max()
 
 
