@@ -43,6 +43,7 @@ TAIL = 512  # bits of a point beyond those of K, from which the model writes on
 NARROWEST = 5 * BITS  # bits of a point that are left at an interval that is not divided any more: the text ends
 PLAIN = 1 << 12  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
 SPAN, SHARE, ATTEMPTS = 64, 4, 12
+BEGINNINGS = 256  # of texts near to one record that are remembered while they are read
 
 
 class Band(NamedTuple):
@@ -106,19 +107,19 @@ class ArithmeticCode:
 
     def reading(self) -> Reading:
         """Room to read the texts near to a record one after the other."""
-        return reading(self.model.tables, MAX_WORDS + 1)
+        return reading(self.model.tables, MAX_WORDS + 1, BEGINNINGS)
 
-    def number(self, words: Sequence[str], last: Reading | None = None) -> int | None:
+    def number(self, words: Sequence[str], read: Reading | None = None) -> int | None:
         """A text's number; None if it has none.
 
         Args:
             words: the text; the longest ones need no end.
-            last: the text that was read before.
+            read: the texts that were read before.
         """
-        found = self.interval(words, last)
+        found = self.interval(words, read)
         return None if found is None else self._number_in(found.band, found.low, found.low + found.width)
 
-    def interval(self, words: Sequence[str], last: Reading | None = None) -> "Interval | None":
+    def interval(self, words: Sequence[str], read: Reading | None = None) -> "Interval | None":
         """A text's interval among those of its band; None if it is of no band, or has a word that cannot be spelled."""
         if END in words:
             return None
@@ -129,7 +130,7 @@ class ArithmeticCode:
             return None
         shares = np.array([share for shares in spelled for share in shares or []], dtype=np.int64).reshape(-1, 2)
         starts = np.cumsum([0, *(len(shares or []) for shares in spelled)])
-        read, known = last or self.reading(), Spelled(shares, starts)
+        read, known = read or self.reading(), Spelled(shares, starts)
         limits, narrowest = self._limits_of_bands, self._narrowest
         band, steps, own, text = interval(
             self.model.tables, self.model.prefixes, read, np.array(numbers), known, limits, narrowest

@@ -240,9 +240,9 @@ class Codec:
         """The number of a text that is nearer to a record than that at a place, its ``distance`` away; None if there is none."""
         if not sized.searches or tuple(sized.index[place]) == record:
             return None
-        last = sized.code.reading()
+        read = sized.code.reading()
         for words in chain([record], self._near(record, sized, distance)):
-            number = sized.code.number(words, last)
+            number = sized.code.number(words, read)
             if number is not None:
                 return sized.first + number
         return None

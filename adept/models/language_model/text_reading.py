@@ -1,4 +1,4 @@
-"""The interval of a text among those of its band, in machine code; one text after the other, from the words that they share on."""
+"""The interval of a text among those of its band, in machine code: what several texts begin with is read once."""
 
 from typing import NamedTuple
 
@@ -24,20 +24,26 @@ from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
 
 class Reading(NamedTuple):
-    """What was read of the last text; the first numbers of ``read`` say how much of the others holds.
+    """What was read of some texts: a tree of their beginnings, numbered as they were met; the empty one is the first.
 
     Attributes:
-        read: how many words, shares and distributions are known (3,).
-        words: the words (L,).
-        shares: their shares (L, 2).
-        ends: the shares of an end before them, out of ONE, and NONE where nobody asked for it (L,).
-        after: the distributions before them (L).
+        size: how many beginnings were met (1,).
+        path: those of the text that was asked for last, the empty one first (L + 1,).
+        before: each beginning without its last word (N,).
+        words: its last word (N,).
+        shares: that word's share after the others (N, 2).
+        ends: the share of an end behind it, out of ONE, and NONE where nobody asked for it (N,).
+        known: whether the distribution behind it is (N,).
+        after: that distribution (N).
     """
 
-    read: Whole
+    size: Whole
+    path: Whole
+    before: Whole
     words: Whole
     shares: Whole
     ends: Whole
+    known: Whole
     after: Next
 
 
@@ -54,20 +60,26 @@ class Spelled(NamedTuple):
 
 
 @compiled
-def reading(tables: ModelTables, most: int) -> Reading:
-    """Room for texts of at most so many words, their ends among them; none was read yet."""
+def reading(tables: ModelTables, most: int, beginnings: int) -> Reading:
+    """Room for texts of at most so many words, their ends among them, and for their beginnings; none was read yet.
+
+    There must be room for all beginnings of one text.
+    """
     return Reading(
-        np.zeros(3, np.int64),
-        np.empty(most, np.int64),
-        np.empty((most, 2), np.int64),
-        np.empty(most, np.int64),
-        unread(tables, most),
+        np.zeros(1, np.int64),
+        np.zeros(most + 1, np.int64),
+        np.empty(beginnings, np.int64),
+        np.empty(beginnings, np.int64),
+        np.empty((beginnings, 2), np.int64),
+        np.empty(beginnings, np.int64),
+        np.empty(beginnings, np.int64),
+        unread(tables, beginnings),
     )
 
 
 @compiled
 def interval(
-    tables: ModelTables, common: Prefixes, last: Reading, words: Whole, spelled: Spelled, bands: Whole, narrowest: int
+    tables: ModelTables, common: Prefixes, read: Reading, words: Whole, spelled: Spelled, bands: Whole, narrowest: int
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """A text's band, the steps (M, 2) to its interval in it, the width and depth of that, and those of its probability.
 
@@ -77,36 +89,36 @@ def interval(
     Args:
         tables: the model.
         common: the distributions after its commonest prefixes.
-        last: the text before; it becomes this one.
+        read: the texts before; this one is put with them.
         words: the text's words and its end (L,).
         spelled: the words that the vocabulary lacks.
         bands: the limits of bands, less likely texts first (B, 5).
         narrowest: the depth of an interval that is too narrow.
     """
-    _forget_others(last, words)
-    text, none = _probability(tables, common, last, words, spelled, bands[0]), np.empty((0, 2), np.int64)
+    _begin(common, read, len(words))
+    text, none = _probability(tables, common, read, words, spelled, bands[0]), np.empty((0, 2), np.int64)
     for number in range(len(bands)):
-        if is_of(bands[number], text[0], text[1]) and _may_end(tables, last, words, bands[number]):
-            steps, own = _steps(tables, last, words, spelled, bands[number])
+        if is_of(bands[number], text[0], text[1]) and _may_end(tables, common, read, words, bands[number]):
+            steps, own = _steps(tables, common, read, words, spelled, bands[number])
             return (NONE if own[1] > narrowest else number), steps, own, text
     return NONE, none, text, text
 
 
 @compiled
-def _may_end(tables: ModelTables, last: Reading, words: Whole, band: Limits) -> bool:
+def _may_end(tables: ModelTables, common: Prefixes, read: Reading, words: Whole, band: Limits) -> bool:
     """Whether a text that was read ends as texts of a band do; the longest ones have no end."""
-    return bool(words[-1] != END_NUMBER or _end(tables, last, len(words) - 1) >= band[4])
+    return bool(words[-1] != END_NUMBER or _end(tables, common, read, read.path[len(words) - 1]) >= band[4])
 
 
 @compiled
 def _probability(
-    tables: ModelTables, common: Prefixes, last: Reading, words: Whole, spelled: Spelled, band: Limits
+    tables: ModelTables, common: Prefixes, read: Reading, words: Whole, spelled: Spelled, band: Limits
 ) -> WidthAndDepth:
     """The width and the depth of a text's probability, or of one of its beginnings that is too narrow for a band."""
     text, unknown = whole_line(), 0
     for place in range(len(words)):
-        low, high = _share(tables, common, last, place)
-        narrow(text, low, high)
+        read.path[place + 1] = _with(tables, common, read, read.path[place], words[place])
+        narrow(text, read.shares[read.path[place + 1], 0], read.shares[read.path[place + 1], 1])
         if words[place] == UNKNOWN_NUMBER:
             for letter in spelled.shares[spelled.starts[unknown] : spelled.starts[unknown + 1]]:
                 narrow(text, letter[0], letter[1])
@@ -118,13 +130,13 @@ def _probability(
 
 @compiled
 def _steps(
-    tables: ModelTables, last: Reading, words: Whole, spelled: Spelled, band: Limits
+    tables: ModelTables, common: Prefixes, read: Reading, words: Whole, spelled: Spelled, band: Limits
 ) -> tuple[Whole, WidthAndDepth]:
     """The steps to the interval of a text of a band, and its width and depth."""
     steps, taken = np.empty((2 * len(words) + len(spelled.shares), 2), np.int64), 0
     text, own, unknown = whole_line(), whole_line(), 0
     for place in range(len(words)):
-        end = _end(tables, last, place)
+        end = _end(tables, common, read, read.path[place])
         share = end_share(band, text, end)
         if words[place] == END_NUMBER:
             steps[taken] = narrow(own, 0, share)
@@ -132,7 +144,7 @@ def _steps(
         if share:
             steps[taken] = narrow(own, share, ONE)
             taken += 1
-        low, high = last.shares[place]
+        low, high = read.shares[read.path[place + 1]]
         narrow(text, low, high)
         steps[taken] = narrow(own, goes_on(end, low), goes_on(end, high))
         taken += 1
@@ -146,38 +158,41 @@ def _steps(
 
 
 @compiled
-def _end(tables: ModelTables, last: Reading, place: int) -> int:
-    """The share of an end, out of ONE, before a word that was read."""
-    if last.ends[place] == NONE:
-        last.ends[place] = span(tables, at(last.after, place), END_NUMBER)[1]
-    share: int = last.ends[place]
+def _end(tables: ModelTables, common: Prefixes, read: Reading, beginning: int) -> int:
+    """The share of an end, out of ONE, behind a beginning."""
+    if read.ends[beginning] == NONE:
+        read.ends[beginning] = span(tables, _after(tables, common, read, beginning), END_NUMBER)[1]
+    share: int = read.ends[beginning]
     return share
 
 
 @compiled
-def _forget_others(last: Reading, words: Whole) -> None:
-    """Keep of the last text what holds for this one."""
-    same = 0
-    while same < min(last.read[0], len(words)) and last.words[same] == words[same]:
-        same += 1
-    for place in range(same, len(words)):
-        last.words[place] = words[place]
-    last.read[0], last.read[1], last.read[2] = len(words), min(same, last.read[1]), min(same + 1, last.read[2])
+def _begin(common: Prefixes, read: Reading, words: int) -> None:
+    """Begin a text of so many words; where there is no room for it, all that was read is forgotten."""
+    if read.size[0] == 0 or read.size[0] + words > len(read.words):
+        read.size[0], read.known[0], read.ends[0] = 1, 1, NONE
+        begin(common, at(read.after, 0))
 
 
 @compiled
-def _share(tables: ModelTables, common: Prefixes, last: Reading, place: int) -> tuple[int, int]:
-    """The share of a word of a text whose words before it were read."""
-    if place >= last.read[2]:
-        after = at(last.after, place)
-        if place == 0:
-            begin(common, after)
-        else:
-            put(after, at(last.after, place - 1))
-            go_on(tables, common, after, last.words[place - 1])
-        last.read[2], last.ends[place] = place + 1, NONE
-    if place >= last.read[1]:
-        low, high = span(tables, at(last.after, place), last.words[place])
-        last.shares[place, 0], last.shares[place, 1] = low, high
-        last.read[1] = place + 1
-    return last.shares[place, 0], last.shares[place, 1]
+def _with(tables: ModelTables, common: Prefixes, read: Reading, beginning: int, word: int) -> int:
+    """A beginning and one more word."""
+    for longer in range(beginning + 1, read.size[0]):
+        if read.before[longer] == beginning and read.words[longer] == word:
+            return longer
+    low, high = span(tables, _after(tables, common, read, beginning), word)
+    new: int = read.size[0]
+    read.before[new], read.words[new], read.shares[new, 0], read.shares[new, 1] = beginning, word, low, high
+    read.ends[new], read.known[new], read.size[0] = NONE, 0, new + 1
+    return new
+
+
+@compiled
+def _after(tables: ModelTables, common: Prefixes, read: Reading, beginning: int) -> Next:
+    """The distribution behind a beginning; that behind the one before it is known."""
+    after = at(read.after, beginning)
+    if not read.known[beginning]:
+        put(after, at(read.after, read.before[beginning]))
+        go_on(tables, common, after, read.words[beginning])
+        read.known[beginning] = 1
+    return after

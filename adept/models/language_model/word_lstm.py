@@ -21,7 +21,7 @@ UNIT = 1 << FINE
 LARGEST = 8 * UNIT - 1  # of a weight
 RANGE = 8 * UNIT  # from its negative on the curves are tabulated
 FALL = 12 * UNIT  # scores further below the largest count as this far
-LANES = 64  # products that a loop of machine code takes at a time
+AT_ONCE = 8  # rows of a matrix that a loop of machine code adds
 PEAK = 1 << 15  # the weight of the largest score: ONE times those of 200,000 words is a number of 63 bits
 
 Matrix = NDArray[np.int16]
@@ -62,11 +62,11 @@ class NetworkTables(NamedTuple):
 
     Attributes:
         embedding: of each word, and of the start of a text; behind it the word's offset (V + 1, E + 1).
-        gates: from the last word and the state to each gate (4H, E + H).
+        gates: from the last word and the state to each gate (E + H, 4H).
         gate_offsets: what is added (4H,).
-        query: from the state to each number that is asked of the next word (E, H).
+        query: from the state to each number that is asked of the next word (H, E).
         query_offsets: what is added (E,).
-        together: how many products of a gate or a query, one after the other, 32 bits hold the sum of.
+        together: how many products of a gate or of what is asked, one after the other, 32 bits hold the sum of.
         of_class: from what is asked to the scores of classes; the last row is added (E + 1, C).
         curves: SIGMOID and TANH from -RANGE to RANGE (2, 2 RANGE).
         fall: e^-x from PEAK down, never 0 (FALL,).
@@ -107,8 +107,7 @@ class WordLstm:
     def tables(self) -> NetworkTables:
         """All of it in arrays; made when it is first asked for."""
         weights, states = self.weights, self.size.states
-        gates = np.ascontiguousarray(np.vstack([weights["from_input"], weights["from_state"]]).T)
-        query = np.ascontiguousarray(weights["query"].T)
+        gates, query = np.vstack([weights["from_input"], weights["from_state"]]), weights["query"]
         of_state = np.full(states, UNIT)
         largest = np.concatenate([np.abs(weights["embedding"].astype(np.int64)).max(axis=0), of_state])
         return NetworkTables(
@@ -126,19 +125,19 @@ class WordLstm:
 def _together(*products: tuple[Matrix, NDArray[np.int64]]) -> int:
     """Of how many products, one after the other from the first on, 32 bits hold each sum.
 
-    The products are those of matrices (M, N) and vectors (N,) whose numbers are at most as large as these. Weights that were
-    learned are small, and it is half or all of a row; one product of 16 bits always has room.
+    The products are those of vectors (N,) and matrices (N, M) whose numbers are at most as large as these. Weights that were
+    learned are small, and it is half or all of a column; one product of 16 bits always has room.
     """
     count = max(len(largest) for _, largest in products)
     while any(_largest_sum(*each, count) >= 1 << 31 for each in products):
-        count = -(-count // (2 * LANES)) * LANES if count > LANES else count // 2
+        count = -(-count // (2 * AT_ONCE)) * AT_ONCE if count > AT_ONCE else count // 2
     return count
 
 
 def _largest_sum(matrix: Matrix, largest: NDArray[np.int64], count: int) -> int:
-    """The largest sum of ``count`` products, the first ones of a row, the next ones, and so on."""
-    sizes = np.abs(matrix.astype(np.int64)) * largest
-    return int(np.add.reduceat(sizes, np.arange(0, len(largest), count), axis=1).max())
+    """The largest sum of ``count`` products, the first ones of a column, the next ones, and so on."""
+    sizes = np.abs(matrix.astype(np.int64)) * largest[:, None]
+    return int(np.add.reduceat(sizes, np.arange(0, len(largest), count), axis=0).max())
 
 
 _NO_WEIGHTS, _NO_OFFSETS = np.zeros((1, 1), dtype=np.int16), np.zeros(1, dtype=np.int16)

@@ -1,13 +1,15 @@
-"""Claims about reading texts: common prefixes and the text before save time, and change nothing."""
+"""Claims about reading texts: common prefixes and the texts before save time, and change nothing."""
 
 import math
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from distributions import after
 
 from adept.data.air_travel import generator
+from adept.models.codec import arithmetic_code
 from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.codec import words_of
 from adept.models.language_model import common_prefixes as prefixes
@@ -83,19 +85,40 @@ def test_a_point_leaves_the_distribution_as_it_was(model: LanguageModel) -> None
         assert [span(model.tables, state, word) for word in range(len(expected))] == expected
 
 
+@pytest.mark.parametrize("beginnings", [50, arithmetic_code.BEGINNINGS], ids=["of few texts", "of all texts"])
 def test_a_text_has_the_same_interval_whatever_was_read_before_it(
-    model: LanguageModel, rows: list[tuple[str, ...]]
+    model: LanguageModel, rows: list[tuple[str, ...]], beginnings: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Texts near to one record share words at any place; longer and shorter ones, too narrow ones, and words that are spelled."""
+    monkeypatch.setattr(arithmetic_code, "BEGINNINGS", beginnings)
     code, rng = ArithmeticCode(model, 1 << 60), random.Random(0)
-    last, lengths = code.reading(), set()
+    read, sizes, lengths = code.reading(), [0], set()
     for row in [rows[0]] * 40 + [rows[1]] * 40:
         kept = [word if rng.random() < 0.9 else "kyzburg" for word in row if rng.random() < 0.8]
-        found = code.interval(kept, last)
+        found = code.interval(kept, read)
         assert found == code.interval(kept)
         lengths.add(found and found.width)
+        sizes.append(int(read.size[0]))
+        assert sizes[-1] <= beginnings
     assert len(lengths) > 10
     assert None in lengths
+    forgotten = sum(more < fewer for fewer, more in pairwise(sizes))
+    assert (forgotten > 2) == (beginnings == 50)
+
+
+def test_what_two_texts_begin_with_is_read_once(model: LanguageModel) -> None:
+    code = ArithmeticCode(model, 1 << 60)
+    read, sizes = code.reading(), []
+    for text in (
+        "show me flights to boston",
+        "show me fares to boston",
+        "show me flights to denver",
+        "show me flights to boston",
+    ):
+        code.interval(words_of(text), read)
+        sizes.append(int(read.size[0]))
+    # the empty beginning, five words and an end; three words and an end; a word and an end
+    assert sizes == [7, 11, 13, 13]
 
 
 def test_an_interval_is_as_wide_as_the_products_of_its_shares(model: LanguageModel) -> None:

@@ -118,9 +118,9 @@ def test_no_sum_of_32_bits_is_larger_than_they_hold(model: LanguageModel, size: 
         (state, tables.gates, tables.gate_offsets),
         (state[size.inputs :], tables.query, tables.query_offsets),
     ):
-        found = np.zeros(len(matrix), dtype=np.int64)
-        _multiply(vector, matrix, offsets, tables.together, found)
-        assert (found == matrix.astype(np.int64) @ vector).all()
+        found, sums = np.zeros(len(offsets), dtype=np.int64), np.empty(4 * size.states, dtype=np.int32)
+        _multiply(vector, matrix, offsets, tables.together, sums, found)
+        assert (found == vector @ matrix.astype(np.int64)).all()
 
 
 def _state(of: Next) -> tuple[list[int], list[int]]:
