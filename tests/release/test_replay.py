@@ -47,7 +47,7 @@ def test_no_violation_is_found_in_a_sound_synthesizer(loaded: tuple[Any, Any], n
     files = made(loaded, neighbours=neighbours)
     result = played(files)
     assert not result.violated, result.sentence
-    assert result.certified_epsilon > 0.1  # .5 to .8, or .2 by the second best statistic: no formality
+    assert result.certified_epsilon > 0.05  # .4 to .8, or .15 to .3 from another pair: no formality
     assert not replay(files).violated
 
 
