@@ -32,7 +32,7 @@ MEANING = (
 )  # halves of the record's weight that a cosine of 0 adds to the distance: among fewer texts than MANY, and more
 SHORTLIST = 128  # texts that are compared by their words
 WIDER = 4  # times as many are compared as are asked for
-SCRAP = 3  # a text with fewer words than this, and than half of its record, is not taken for a sentence
+SCRAP = 3  # a text with fewer different words than this, and than half of its record, is not taken for a sentence
 TOGETHER = 256  # records whose products are computed together
 HUNDREDTHS = 10  # thousandths of rarity; sums of 40 words stay below 2^24
 NEGATED = 3  # times as heavy as by rarity: words that negate
@@ -130,7 +130,7 @@ class MeaningIndex(TextTable):
         self._halves = MEANING[len(texts) + len(self.more) >= MANY]
         table = meanings.of_held(self._table, self._columns)
         self._file = InvertedFile(table, joined(table, self.more.groups))
-        self._lengths = np.concatenate([np.array([*map(_length, texts)], dtype=np.int64), _lengths(self.more)])
+        self._lengths = self._table @ np.array([*map(_is_spoken, self._columns)] or [False], dtype=np.int64)
         # of each text's words, as if a record lacked them all
         self._of_words = self._table @ (ADDED[0] * self._weights)
 
@@ -211,16 +211,9 @@ def _fewest(record: Sequence[str]) -> int:
     return min(_length(record) // 2, SCRAP)
 
 
-def _length(words: Sequence[str]) -> int:
-    """How many words there are; marks between them do not count."""
-    return sum(map(_is_spoken, words))
-
-
-def _lengths(texts: ListedTexts) -> NDArray[np.int64]:
-    """How many words each listed text has; marks do not count."""
-    spoken = np.array([number > 0 and _is_spoken(word) for number, word in enumerate(texts.words)], dtype=bool)
-    counted = np.cumsum(spoken[texts.flat])[texts.ends] if len(texts) else texts.ends
-    return np.diff(counted, prepend=0)
+def _length(words: Iterable[str]) -> int:
+    """How many different words there are ("by by card" has two); marks between them do not count."""
+    return sum(map(_is_spoken, set(words)))
 
 
 def _is_spoken(word: str) -> bool:

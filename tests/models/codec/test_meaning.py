@@ -52,7 +52,7 @@ def as_listed(rows: Sequence[Words]) -> ListedTexts:
 
 
 def length(words: Words) -> int:
-    return sum(word not in {",", "?", "!", "."} for word in words)
+    return len(set(words) - {",", "?", "!", "."})
 
 
 def least_words(record: Words) -> int:
@@ -173,8 +173,9 @@ def test_a_long_record_is_not_answered_by_a_scrap(meanings: Meanings) -> None:
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_a_mark_makes_no_sentence_of_a_scrap(meanings: Meanings, listed: bool) -> None:
-    held = [words_of(text) for text in ("who flies to boston", "cheapest fares ?", "cheapest fares .")]
+def test_neither_a_mark_nor_a_word_said_twice_makes_a_sentence_of_a_scrap(meanings: Meanings, listed: bool) -> None:
+    texts = "who flies to boston", "cheapest fares ?", "cheapest fares .", "cheapest cheapest fares"
+    held = [words_of(text) for text in texts]
     index = MeaningIndex([] if listed else held, meanings, as_listed(held) if listed else None)
     record = words_of("what are the cheapest fares today")
     assert [held[number] for number, _ in index.nearest([record, held[1]])] == [held[0], held[1]]
