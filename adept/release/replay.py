@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adept.audit.result import AuditResult, Finding, judge
+from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge, judged
 from adept.data.files import Record, record_writer
 from adept.mechanisms.votes import Counts, Votes
 from adept.release.central import synthesize_file
@@ -35,11 +35,22 @@ class _Frozen(Votes):
         return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)
 
 
+@dataclass(frozen=True)
+class _Refused:
+    """What is seen of a file that is not released."""
+
+    reason: str
+
+
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release the same counts for every file, and compare all else that anybody sees of the release, byte by byte."""
+    """Release the same counts for every file, and compare all else that anybody sees of the release, byte by byte.
+
+    Raises:
+        NotJudged: no file was released.
+    """
     started = time.monotonic()
     check = judge("replay", lambda: _replayed(files), sees=SEES)
-    return AuditResult(
+    result = AuditResult(
         mechanism=files.name,
         claimed_epsilon=files.epsilon,
         delta=files.delta,
@@ -48,9 +59,10 @@ def replay(files: NeighbouringFiles) -> AuditResult:
         confidence=1.0,
         source="rewriter",
         seconds=time.monotonic() - started,
-        releases_judged=True,
+        releases_judged=check.verdict is not Verdict.UNJUDGED,
         checks=(check,),
     )
+    return judged(result)
 
 
 def _replayed(files: NeighbouringFiles) -> Finding:
@@ -58,6 +70,8 @@ def _replayed(files: NeighbouringFiles) -> Finding:
     frozen.votes = _Frozen(**asdict(files.synthesizer.votes))
     first, *others = [_seen(frozen, rows) for rows in files.files.values()]
     different = sum(other != first for other in others)
+    if isinstance(first, _Refused) and not different:
+        raise MechanismFailure(f"no file was released ({first.reason})")
     return Finding(
         failed=different > 0,
         evidence=f"with the same released counts {different} of {len(others)} files were answered otherwise than the first",
@@ -65,7 +79,7 @@ def _replayed(files: NeighbouringFiles) -> Finding:
     )
 
 
-def _seen(synthesizer: Synthesizer, rows: list[Record]) -> list[object]:
+def _seen(synthesizer: Synthesizer, rows: list[Record]) -> tuple[bytes, bytes] | _Refused:
     """Output and statement of a file's release, or what was raised instead."""
     options = CentralOptions(person_column="user", max_records_per_person=synthesizer.votes.votes_per_person)
     with tempfile.TemporaryDirectory() as directory:
@@ -75,5 +89,5 @@ def _seen(synthesizer: Synthesizer, rows: list[Record]) -> list[object]:
         try:
             synthesize_file(synthesizer, given, out, options=options)
         except Exception as error:  # noqa: BLE001 - whatever a release raises can be seen
-            return [type(error).__name__, str(error).replace(directory, "")]
-        return [Path(out).read_bytes(), Path(out + STATEMENT).read_bytes()]
+            return _Refused(f"{type(error).__name__}: {str(error).replace(directory, '')}")
+        return Path(out).read_bytes(), Path(out + STATEMENT).read_bytes()

@@ -12,7 +12,7 @@ import pytest
 from tiny import Run
 
 from adept import audit
-from adept.audit import AuditResult
+from adept.audit import AuditResult, NotJudged
 from adept.errors import ConfigurationError
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
@@ -138,6 +138,20 @@ class Refusing(Synthesizer):
         if OUTSIDE in votes:
             raise ConfigurationError("labels must be in label_set")
         return votes
+
+
+class Broken(Synthesizer):
+    """No file is released."""
+
+    def release(self, tally: Tally) -> Release:
+        raise RuntimeError("out of order")
+
+
+def test_a_synthesizer_that_releases_nothing_does_not_pass(loaded: tuple[Any, Any]) -> None:
+    files = made(loaded)
+    files.synthesizer = made_only(loaded, Broken)
+    with pytest.raises(NotJudged, match="no file was released"):
+        replay(files)
 
 
 @pytest.mark.parametrize("kind", [ClassShares, ExactRows, Refusing])

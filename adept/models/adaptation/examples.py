@@ -19,6 +19,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -198,15 +199,23 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
     """Return codebooks for the latents (N, n) of few public examples and what is about them: of as many sizes as a broad model has.
 
     The largest one holds these, as many of the model's own texts (M, n) that lie near to them as others (L, n) that do not, in an
-    order by chance; its first ones make up the smaller ones, and the smallest ones are means of them.
+    order by chance; its first ones make up the smaller ones, and the smallest ones are means of them. None stands there twice:
+    texts of the same known words have one latent.
     """
     distinct = torch.nn.functional.normalize(torch.unique(latents.cpu(), dim=0), dim=1)
     own, others = (torch.nn.functional.normalize(some.cpu(), dim=1) for some in (own, others))
-    left = max(0, max(TEXT_CODEWORDS) - len(distinct))
-    parts = torch.cat([distinct, _near(distinct, own, count=left - left // 2), others[: left // 2]])
+    most = max(len(distinct), max(TEXT_CODEWORDS))
+    left = most - len(distinct)
+    parts = _different(torch.cat([distinct, _near(distinct, own, count=left - left // 2), others]))[:most]
     mixed = parts[torch.randperm(len(parts), generator=torch.Generator().manual_seed(seed))]
     means = learn_codebooks(mixed[: 2 * TEXT_CODEWORDS[0]], seed=seed)
     return {**means, **{size: mixed[:size] for size in TEXT_CODEWORDS if size <= len(mixed)}}
+
+
+def _different(latents: Tensor) -> Tensor:
+    """The different ones of N latents (N, n), in their order."""
+    first = np.unique(latents.numpy(), axis=0, return_index=True)[1]
+    return latents[np.sort(first)]
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:

@@ -174,9 +174,9 @@ class Tokenizer:
         """Return the ids of each text; one that cannot be encoded has none, so that no failure tells what a record says."""
         try:
             encoded = self._backend.encode_batch(texts, add_special_tokens=False)
-            return [self._with_synonyms(encoding, text) for encoding, text in zip(encoded, texts, strict=True)]
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; none is known for a pipeline that was checked
             return [[]] if len(texts) == 1 else [ids for text in texts for ids in self._ids([text])]
+        return [self._with_synonyms(encoding, text) for encoding, text in zip(encoded, texts, strict=True)]
 
     def _with_synonyms(self, encoding: tokenizers.Encoding, text: str) -> list[int]:
         """Return the ids of a text, with a synonym in the place of an unknown word that has one."""

@@ -123,6 +123,19 @@ def test_no_sum_of_32_bits_is_larger_than_they_hold(model: LanguageModel, size: 
         assert (found == vector @ matrix.astype(np.int64)).all()
 
 
+@pytest.mark.parametrize("together", [1, 2, 7, 8, 9, 16, 40])
+@pytest.mark.parametrize("rows", [1, 7, 8, 9, 23, 40])
+def test_products_are_those_of_exact_integers_in_parts_of_any_size(rows: int, together: int) -> None:
+    """Of 16 bits at their ends, as many of them as 32 bits hold the sum of."""
+    rng, most = np.random.default_rng(0), math.isqrt(((1 << 31) - 1) // together)
+    vector = rng.choice([-most, -1, 0, 1, most], rows).clip(-(1 << 15), (1 << 15) - 1).astype(np.int16)
+    matrix = rng.choice([-most, 3, most], (rows, 5)).clip(-(1 << 15), (1 << 15) - 1).astype(np.int16)
+    offsets = rng.choice([-32768, 0, 32767], 5).astype(np.int16)
+    products, sums = np.zeros(5, dtype=np.int64), np.ones(8, dtype=np.int32)
+    _multiply(vector, matrix, offsets, together, sums, products)
+    assert (products == vector.astype(np.int64) @ matrix + offsets.astype(np.int64) * UNIT).all()
+
+
 def _state(of: Next) -> tuple[list[int], list[int]]:
     return of.seen[len(of.asked) - 1 :].tolist(), of.cell.tolist()
 
