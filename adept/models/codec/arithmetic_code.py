@@ -44,6 +44,7 @@ NARROWEST = 5 * BITS  # bits of a point that are left at an interval that is not
 PLAIN = 1 << 12  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
 SPAN, SHARE, ATTEMPTS = 64, 4, 12
 BEGINNINGS = 256  # of texts near to one record that are remembered while they are read
+NONE_SPELLED = Spelled(np.empty((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 class Band(NamedTuple):
@@ -121,19 +122,13 @@ class ArithmeticCode:
 
     def interval(self, words: Sequence[str], read: Reading | None = None) -> "Interval | None":
         """A text's interval among those of its band; None if it is of no band, or has a word that cannot be spelled."""
-        if END in words:
-            return None
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
-        unknown = [word for word, number in zip(words, numbers, strict=False) if number == UNKNOWN_NUMBER]
-        spelled = [self.model.spelling.spans(word) for word in unknown]
-        if not all(spelled):
+        spelled = self._spelled(words, numbers)
+        if END in words or spelled is None:
             return None
-        shares = np.array([share for shares in spelled for share in shares or []], dtype=np.int64).reshape(-1, 2)
-        starts = np.cumsum([0, *(len(shares or []) for shares in spelled)])
-        read, known = read or self.reading(), Spelled(shares, starts)
-        limits, narrowest = self._limits_of_bands, self._narrowest
+        read, limits, narrowest = read or self.reading(), self._limits_of_bands, self._narrowest
         band, steps, own, text = interval(
-            self.model.tables, self.model.prefixes, read, np.array(numbers), known, limits, narrowest
+            self.model.tables, self.model.prefixes, read, np.array(numbers), spelled, limits, narrowest
         )
         if band == NONE:
             return None
@@ -141,6 +136,16 @@ class ArithmeticCode:
         for begins, more in steps.tolist():
             low = low + begins << more
         return Interval(self.bands[band], low << self._scale(own), self._line_width(own), self._line_width(text))
+
+    def _spelled(self, words: Sequence[str], numbers: Sequence[int]) -> Spelled | None:
+        """The words of a text that the vocabulary lacks, by its numbers; None if one of them cannot be spelled."""
+        if UNKNOWN_NUMBER not in numbers:
+            return NONE_SPELLED
+        unknown = [word for word, number in zip(words, numbers, strict=False) if number == UNKNOWN_NUMBER]
+        shares = [self.model.spelling.spans(word) or [] for word in unknown]
+        if not all(shares):
+            return None
+        return Spelled(np.concatenate(shares), np.cumsum([0, *map(len, shares)]))
 
     def _line_width(self, interval: WidthAndDepth) -> int:
         """The width of an interval, in units of 2^-precision."""

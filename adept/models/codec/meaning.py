@@ -130,7 +130,9 @@ class MeaningIndex(TextTable):
         self._halves = MEANING[len(texts) + len(self.more) >= MANY]
         table = meanings.of_held(self._table, self._columns)
         self._file = InvertedFile(table, joined(table, self.more.groups))
-        self._lengths = self._table @ np.array([*map(_is_spoken, self._columns)] or [False], dtype=np.int64)
+        self._lengths = self._table @ np.array(
+            [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
+        )
         # of each text's words, as if a record lacked them all
         self._of_words = self._table @ (ADDED[0] * self._weights)
 
@@ -213,8 +215,4 @@ def _fewest(record: Sequence[str]) -> int:
 
 def _length(words: Iterable[str]) -> int:
     """How many different words there are ("by by card" has two); marks between them do not count."""
-    return sum(map(_is_spoken, set(words)))
-
-
-def _is_spoken(word: str) -> bool:
-    return word not in SILENT_MARKS
+    return len(set(words) - SILENT_MARKS)

@@ -10,7 +10,6 @@ Nothing is remembered from one text to the next: the time of a record does not d
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adept.models.language_model.compiled import compiled, uncounted
 from adept.models.language_model.intervals import BITS, ONE
@@ -18,8 +17,8 @@ from adept.models.language_model.mixture import SEEN, ModelTables
 from adept.models.language_model.ngram_reading import ALL, around, below, know_ends, narrow_search, widen_search
 from adept.models.language_model.ngrams import Whole
 from adept.models.language_model.word_lstm import (
-    AT_ONCE,
     FINE,
+    LARGE,
     RANGE,
     SIGMOID,
     TANH,
@@ -30,7 +29,7 @@ from adept.models.language_model.word_lstm import (
 )
 
 Numbers = Whole | Matrix
-Sums = NDArray[np.int32]
+USUAL = sum(LARGE)  # numbers that the packaged model's network reads at a step
 
 
 class Next(NamedTuple):
@@ -238,7 +237,8 @@ def _mixed(tables: ModelTables, after: Next, own: int, low: int, high: int, word
 @uncounted
 def _size(tables: NetworkTables) -> tuple[int, int]:
     """The numbers of an embedding and of the state."""
-    return tables.query.shape[1], len(tables.query)
+    inputs, states = tables.query.shape
+    return inputs, states
 
 
 @compiled
@@ -247,8 +247,8 @@ def _read_by_network(tables: NetworkTables, after: Next) -> None:
     inputs, states = _size(tables)
     for row in range(inputs):
         after.seen[row] = tables.embedding[after.window[-1], row]
-    gates, sums = np.empty(4 * states, np.int64), np.empty(max(4 * states, inputs), np.int32)
-    _multiply(after.seen, tables.gates, tables.gate_offsets, tables.together, sums, gates)
+    gates = np.empty(4 * states, np.int64)
+    _multiply(tables.gates, after.seen, tables.gate_offsets, tables.narrow, gates)
     for unit in range(states):
         taken, kept, shown = (
             _curve(tables.curves[SIGMOID], gates[unit]),
@@ -258,15 +258,15 @@ def _read_by_network(tables: NetworkTables, after: Next) -> None:
         new = _curve(tables.curves[TANH], gates[2 * states + unit])
         after.cell[unit] = (kept * after.cell[unit] + taken * new) >> FINE
         after.seen[inputs + unit] = (shown * _curve(tables.curves[TANH], after.cell[unit] << FINE)) >> FINE
-    _ask(tables, after, sums)
+    _ask(tables, after)
 
 
 @uncounted
-def _ask(tables: NetworkTables, after: Next, sums: Sums) -> None:
+def _ask(tables: NetworkTables, after: Next) -> None:
     """Find out what is asked by a state, and the weights of classes."""
     asked, of_class = after.asked[:-1], after.of_class
     of_class[:] = 0
-    _multiply(after.seen[len(asked) :], tables.query, tables.query_offsets, tables.together, sums, asked)
+    _multiply(tables.query, after.seen[len(asked) :], tables.query_offsets, tables.narrow, asked)
     for row in range(len(asked)):
         asked[row] = _scaled(asked[row])
     _add_product(after.asked, tables.of_class, of_class[1:])
@@ -287,55 +287,39 @@ def _look_into_class(tables: ModelTables, after: Next, own: int) -> None:
 
 
 @uncounted
-def _multiply(vector: Matrix, matrix: Matrix, offsets: Matrix, together: int, sums: Sums, products: Whole) -> None:
-    """The products (M,) of a vector (N,) and a matrix (N, M), and UNITs added, from ``sums`` of ``together`` that 32 bits hold."""
-    for column in range(len(products)):
-        products[column] = np.int64(offsets[column]) * UNIT
-    for begin in range(0, len(vector), together):
-        sums[:] = 0
-        _add_narrow_products(vector[begin : begin + together], matrix[begin : begin + together], sums)
-        for column in range(len(products)):
-            products[column] += sums[column]
+def _multiply(matrix: Matrix, vector: Matrix, offsets: Matrix, narrow: bool, products: Whole) -> None:
+    """The products (M,) of a matrix (M, N) and a vector (N,), and UNITs added; ``narrow``: 32 bits hold that of half a row.
 
-
-@uncounted
-def _add_narrow_products(vector: Matrix, matrix: Matrix, sums: Sums) -> None:
-    """Add the product of a vector (N,) and a matrix (N, M) to sums (M,) that 32 bits hold: AT_ONCE rows at a time.
-
-    A processor multiplies eight or more at once, as each row's numbers lie one after the other.
+    A processor multiplies many numbers at once then, and takes two thirds of the time where N is known as this is compiled.
     """
-    whole = len(vector) // AT_ONCE * AT_ONCE
-    for row in range(0, whole, AT_ONCE):
-        (a, b, c, d), (e, f, g, h) = _four(vector, row), _four(vector, row + 4)
-        of_a, of_b, of_c, of_d = matrix[row], matrix[row + 1], matrix[row + 2], matrix[row + 3]
-        of_e, of_f, of_g, of_h = matrix[row + 4], matrix[row + 5], matrix[row + 6], matrix[row + 7]
-        for column in range(len(of_a)):
-            sums[column] = np.int32(
-                sums[column]
-                + _product(a, of_a[column])
-                + _product(b, of_b[column])
-                + _product(c, of_c[column])
-                + _product(d, of_d[column])
-                + _product(e, of_e[column])
-                + _product(f, of_f[column])
-                + _product(g, of_g[column])
-                + _product(h, of_h[column])
-            )
-    for row in range(whole, len(vector)):
-        for column in range(matrix.shape[1]):
-            sums[column] = np.int32(sums[column] + _product(np.int32(vector[row]), matrix[row, column]))
+    half, usual = len(vector) // 2, len(vector) == USUAL
+    behind = vector[half:]
+    for row in range(len(products)):
+        weights, product = matrix[row], np.int64(offsets[row]) * UNIT
+        if not narrow:
+            product += _wide_product(weights, vector)
+        elif usual:
+            product += np.int64(_product(weights, vector, USUAL // 2)) + _product(weights[half:], behind, USUAL // 2)
+        else:
+            product += np.int64(_product(weights, vector, half)) + _product(weights[half:], behind, len(behind))
+        products[row] = product
 
 
 @uncounted
-def _four(vector: Matrix, row: int) -> tuple[np.int32, np.int32, np.int32, np.int32]:
-    """Four numbers of a vector in 32 bits."""
-    return np.int32(vector[row]), np.int32(vector[row + 1]), np.int32(vector[row + 2]), np.int32(vector[row + 3])
+def _product(weights: Matrix, vector: Matrix, length: int) -> np.int32:
+    """The product of the first numbers of two vectors, which 32 bits hold."""
+    product = np.int32(0)
+    for place in range(length):
+        product = np.int32(product + np.int32(np.int32(weights[place]) * np.int32(vector[place])))
+    return product
 
 
 @uncounted
-def _product(number: np.int32, weight: np.int16) -> np.int32:
-    """A product of two numbers of 16 bits."""
-    return np.int32(number * np.int32(weight))
+def _wide_product(weights: Matrix, vector: Matrix) -> np.int64:
+    product = np.int64(0)
+    for place in range(len(vector)):
+        product += np.int64(weights[place]) * np.int64(vector[place])
+    return product
 
 
 @uncounted

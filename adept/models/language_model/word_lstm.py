@@ -21,7 +21,6 @@ UNIT = 1 << FINE
 LARGEST = 8 * UNIT - 1  # of a weight
 RANGE = 8 * UNIT  # from its negative on the curves are tabulated
 FALL = 12 * UNIT  # scores further below the largest count as this far
-AT_ONCE = 8  # rows of a matrix that a loop of machine code adds
 PEAK = 1 << 15  # the weight of the largest score: ONE times those of 200,000 words is a number of 63 bits
 
 Matrix = NDArray[np.int16]
@@ -62,11 +61,11 @@ class NetworkTables(NamedTuple):
 
     Attributes:
         embedding: of each word, and of the start of a text; behind it the word's offset (V + 1, E + 1).
-        gates: from the last word and the state to each gate (E + H, 4H).
+        gates: from the last word and the state to each gate (4H, E + H).
         gate_offsets: what is added (4H,).
-        query: from the state to each number that is asked of the next word (H, E).
+        query: from the state to each number that is asked of the next word (E, H).
         query_offsets: what is added (E,).
-        together: how many products of a gate or of what is asked, one after the other, 32 bits hold the sum of.
+        narrow: whether 32 bits hold the product of either half of a row of gates and query.
         of_class: from what is asked to the scores of classes; the last row is added (E + 1, C).
         curves: SIGMOID and TANH from -RANGE to RANGE (2, 2 RANGE).
         fall: e^-x from PEAK down, never 0 (FALL,).
@@ -77,7 +76,7 @@ class NetworkTables(NamedTuple):
     gate_offsets: Matrix
     query: Matrix
     query_offsets: Matrix
-    together: int
+    narrow: bool
     of_class: Matrix
     curves: Matrix
     fall: Falling
@@ -106,44 +105,43 @@ class WordLstm:
     @cached_property
     def tables(self) -> NetworkTables:
         """All of it in arrays; made when it is first asked for."""
-        weights, states = self.weights, self.size.states
-        gates, query = np.vstack([weights["from_input"], weights["from_state"]]), weights["query"]
-        of_state = np.full(states, UNIT)
-        largest = np.concatenate([np.abs(weights["embedding"].astype(np.int64)).max(axis=0), of_state])
+        weights = self.weights
+        from_input, from_state, query = (weights[name] for name in ("from_input", "from_state", "query"))
+        longest = float(_lengths(weights["embedding"]).max())
         return NetworkTables(
             np.column_stack([weights["embedding"], np.append(weights["word_offset"], np.int16(0))]),
-            gates,
+            np.vstack([from_input, from_state]).T.copy(),
             weights["gates"],
-            query,
+            query.T.copy(),
             weights["query_offset"],
-            _together((gates, largest), (query, of_state)),
+            _is_narrow(from_input, from_state, longest) and _is_narrow(query[:0], query),
             np.vstack([weights["of_class"], weights["class_offset"]]),
             *_curves(),
         )
 
 
-def _together(*products: tuple[Matrix, NDArray[np.int64]]) -> int:
-    """Of how many products, one after the other from the first on, 32 bits hold each sum.
+def _is_narrow(from_input: Matrix, from_state: Matrix, longest: float = 0) -> bool:
+    """Whether 32 bits hold the product of either half of the weights (E, M) and (H, M) with what a step reads; if learned, they do.
 
-    The products are those of vectors (N,) and matrices (N, M) whose numbers are at most as large as these. Weights that were
-    learned are small, and it is half or all of a column; one product of 16 bits always has room.
+    With an embedding the product is at most that of both lengths (Cauchy and Schwarz), of which ``longest`` is one; a state's
+    numbers are at most UNIT.
     """
-    count = max(len(largest) for _, largest in products)
-    while any(_largest_sum(*each, count) >= 1 << 31 for each in products):
-        count = -(-count // (2 * AT_ONCE)) * AT_ONCE if count > AT_ONCE else count // 2
-    return count
+    inputs, half = len(from_input), (len(from_input) + len(from_state)) // 2
+    if inputs > half:
+        return False
+    of_state = UNIT * np.abs(from_state.astype(np.int64))
+    first, second = of_state[: half - inputs].sum(axis=0), of_state[half - inputs :].sum(axis=0)
+    return bool(max((first + longest * _lengths(from_input.T)).max(), second.max()) < (1 << 31) - 1)
 
 
-def _largest_sum(matrix: Matrix, largest: NDArray[np.int64], count: int) -> int:
-    """The largest sum of ``count`` products, the first ones of a column, the next ones, and so on."""
-    sizes = np.abs(matrix.astype(np.int64)) * largest[:, None]
-    return int(np.add.reduceat(sizes, np.arange(0, len(largest), count), axis=0).max())
+def _lengths(vectors: Matrix) -> NDArray[np.float64]:
+    return np.asarray(np.linalg.norm(vectors.astype(np.float64), axis=1))
 
 
 _NO_WEIGHTS, _NO_OFFSETS = np.zeros((1, 1), dtype=np.int16), np.zeros(1, dtype=np.int16)
 _NO_CURVES, _NO_FALL = np.zeros((2, 1), dtype=np.int16), np.zeros(1, dtype=np.uint16)
 NO_NETWORK = NetworkTables(
-    _NO_WEIGHTS, _NO_WEIGHTS, _NO_OFFSETS, _NO_WEIGHTS, _NO_OFFSETS, 1, _NO_WEIGHTS, _NO_CURVES, _NO_FALL
+    _NO_WEIGHTS, _NO_WEIGHTS, _NO_OFFSETS, _NO_WEIGHTS, _NO_OFFSETS, True, _NO_WEIGHTS, _NO_CURVES, _NO_FALL
 )
 
 

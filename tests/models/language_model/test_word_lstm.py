@@ -104,36 +104,44 @@ def test_states_are_those_of_exact_integers_in_any_order(model: LanguageModel, s
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(12))
 def test_no_sum_of_32_bits_is_larger_than_they_hold(model: LanguageModel, size: Size, seed: int) -> None:
-    """Of gates and of queries, whichever has the larger ones: weights that are large in some places alone, at the largest state."""
+    """Of gates and of queries, at the largest state and an embedding that the weights of a gate resemble."""
     rng, sizes = np.random.default_rng(seed), shapes(len(model.vocabulary.words), model.classes.size, size)
     weights = {name: np.zeros(shape, dtype=np.int16) for name, shape in sizes.items()}
-    begin = int(rng.integers(0, size.states // 2)) if seed else 32
-    weights["from_state"][begin : begin + size.states // 2, 0] = int(rng.integers(3000, 32000)) if seed else 7000
-    weights["query"][:, 0] = int(rng.integers(2000, 32000)) if seed else 3000
+    largest = {"embedding": 6_000, "from_input": 6_000, "from_state": 6_000, "query": 6_000}
+    for name, most in largest.items():
+        weights[name][:, 0 if name != "embedding" else slice(None)] = rng.integers(0, most)
+    if seed % 2:  # the second half alone
+        weights["from_input"][:], weights["from_state"][: (size.states - size.inputs) // 2] = 0, 0
     tables = WordLstm(weights, model.vocabulary.first).tables
-    state = np.concatenate([np.zeros(size.inputs), np.full(size.states, UNIT)]).astype(np.int16)
+    seen = np.concatenate([weights["embedding"][0], np.full(size.states, UNIT)]).astype(np.int16)
     for vector, matrix, offsets in (
-        (state, tables.gates, tables.gate_offsets),
-        (state[size.inputs :], tables.query, tables.query_offsets),
+        (seen, tables.gates, tables.gate_offsets),
+        (seen[size.inputs :], tables.query, tables.query_offsets),
     ):
-        found, sums = np.zeros(len(offsets), dtype=np.int64), np.empty(4 * size.states, dtype=np.int32)
-        _multiply(vector, matrix, offsets, tables.together, sums, found)
-        assert (found == vector @ matrix.astype(np.int64)).all()
+        found = np.zeros(len(offsets), dtype=np.int64)
+        _multiply(matrix, vector, offsets, tables.narrow, found)
+        assert (found == matrix.astype(np.int64) @ vector).all()
 
 
-@pytest.mark.parametrize("together", [1, 2, 7, 8, 9, 16, 40])
-@pytest.mark.parametrize("rows", [1, 7, 8, 9, 23, 40])
-def test_products_are_those_of_exact_integers_in_parts_of_any_size(rows: int, together: int) -> None:
-    """Of 16 bits at their ends, as many of them as 32 bits hold the sum of."""
-    rng, most = np.random.default_rng(0), math.isqrt(((1 << 31) - 1) // together)
-    vector = rng.choice([-most, -1, 0, 1, most], rows).clip(-(1 << 15), (1 << 15) - 1).astype(np.int16)
-    matrix = rng.choice([-most, 3, most], (rows, 5)).clip(-(1 << 15), (1 << 15) - 1).astype(np.int16)
-    offsets = rng.choice([-32768, 0, 32767], 5).astype(np.int16)
-    products, sums = np.zeros(5, dtype=np.int64), np.ones(8, dtype=np.int32)
-    _multiply(vector, matrix, offsets, together, sums, products)
-    assert (products == vector.astype(np.int64) @ matrix + offsets.astype(np.int64) * UNIT).all()
+def test_learned_weights_are_added_up_in_32_bits(model: LanguageModel) -> None:
+    assert model.lstm is not None
+    assert model.lstm.tables.narrow
+    assert not with_any_weights(model).lstm.tables.narrow  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+@pytest.mark.parametrize("length", [1, 2, 7, 40, sum(SMALL), sum(LARGE) - 1, sum(LARGE), sum(LARGE) + 1])
+def test_products_are_those_of_exact_integers_of_any_length(length: int, narrow: bool) -> None:
+    """Of 16 bits at their ends, or as large as 32 bits hold the sum of half of them."""
+    most = math.isqrt(((1 << 31) - 1) // -(-length // 2)) if narrow else 1 << 15
+    rng, low, high = np.random.default_rng(0), max(-most, -(1 << 15)), min(most, (1 << 15) - 1)
+    vector, matrix = rng.choice([low, -1, 0, 1, high], length), rng.choice([low, 3, high], (5, length))
+    vector[:2], matrix[0] = low, np.where(vector < 0, low, high)  # the largest sum
+    offsets, products = rng.choice([-32768, 0, 32767], 5).astype(np.int16), np.zeros(5, dtype=np.int64)
+    _multiply(matrix.astype(np.int16), vector.astype(np.int16), offsets, narrow, products)
+    assert (products == matrix @ vector + offsets.astype(np.int64) * UNIT).all()
 
 
 def _state(of: Next) -> tuple[list[int], list[int]]:
