@@ -92,7 +92,8 @@ def codec_sha256(codec: Codec) -> str:
     description, tables = codec_content(codec)
     digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode("ascii"))
     for name, table in sorted(tables.items()):
-        digest.update(name.encode() + table.tobytes())
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(table).data)
     return digest.hexdigest()
 
 

@@ -135,7 +135,7 @@ def _is_narrow(from_input: Matrix, from_state: Matrix, longest: float = 0) -> bo
 
 
 def _lengths(vectors: Matrix) -> NDArray[np.float64]:
-    return np.asarray(np.linalg.norm(vectors.astype(np.float64), axis=1))
+    return np.asarray(np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)))
 
 
 _NO_WEIGHTS, _NO_OFFSETS = np.zeros((1, 1), dtype=np.int16), np.zeros(1, dtype=np.int16)
