@@ -25,8 +25,6 @@ def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
     """Read a ledger; raises AdeptError where there is none."""
     if not Path(config.ledger).is_file():
         raise DataError(f"ledger must be a file, got {config.ledger}: adept rewrite ledger={config.ledger} makes one")
-    if not Path(config.ledger).stat().st_size:
-        return [], LedgerSum(releases=0, rows=0, epsilon=0.0, delta=0.0)
     with closing(Ledger(config.ledger)) as ledger:
         return ledger.entries(), ledger.sum()
 

@@ -202,10 +202,17 @@ def _claim(path: str) -> Path:
     return partial
 
 
-def cache_directory() -> Path:
-    """Return where things lie that a model's directory cannot take: ``~/.cache/adept``, or under ``$XDG_CACHE_HOME``."""
-    given = os.environ.get("XDG_CACHE_HOME")
-    return (Path(given) if given else Path("~").expanduser() / ".cache") / "adept"
+def cache_directory() -> Path | None:
+    """Return where things lie that a model's directory cannot take: ``~/.cache/adept``, or under ``$XDG_CACHE_HOME``.
+
+    None where the user has no home directory, as a number without a name in a container.
+    """
+    if given := os.environ.get("XDG_CACHE_HOME"):
+        return Path(given) / "adept"
+    try:
+        return Path("~").expanduser() / ".cache" / "adept"
+    except RuntimeError:
+        return None
 
 
 def publish(partial: Path, final: Path) -> None:

@@ -35,7 +35,7 @@ from scipy.special import lambertw
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, SymbolRandomizer, Symbols, check_between, check_integer
 from adept.mechanisms.certificate import Part, symbols_part
-from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, often, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 
 LARGEST_SIZE = 2**120
@@ -154,7 +154,7 @@ class Description(SymbolRandomizer):
             epsilon=self.epsilon,
             exact=True,
             text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records: one number below "
-            f"{_size_in_words(self.count)}, which is {_often(self.keep_probability)} {self._own}, and any other one "
+            f"{_size_in_words(self.count)}, which is {often(self.keep_probability)} {self._own}, and any other one "
             "otherwise.",
         )
 
@@ -205,15 +205,6 @@ def joint_size(epsilon: float, labels: int) -> int:
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)
     return min(LARGEST_SIZE, max(2, round(size)))
-
-
-def _often(keep: Fraction) -> str:
-    """A probability as a count of times, never rounded to always."""
-    for times in (100, 1_000, 10_000, 1_000_000):
-        kept = math.floor(keep * times)
-        if times - kept >= 2:
-            return f"{kept:,} of {times:,} times"
-    return "all but 1 in a million times or fewer"
 
 
 def _size_in_words(size: int) -> str:

@@ -62,6 +62,15 @@ def words(number: float) -> str:
     return f"{rounded:f}" if not rounded or rounded >= Decimal("1e-4") else f"{rounded:e}"
 
 
+def often(probability: Fraction) -> str:
+    """A probability for a sentence: a count of times, never rounded to always."""
+    for times in (100, 1_000, 10_000, 1_000_000):
+        count = math.floor(probability * times)
+        if times - count >= 2:
+            return f"{count:,} of {times:,} times"
+    return "all but 1 in a million times or fewer"
+
+
 def total(*epsilons: float, times: int = 1) -> float:
     """Return the sum of budgets, each spent ``times`` times: exact, and rounded up once where a float has to round."""
     if not all(map(math.isfinite, epsilons)):

@@ -34,7 +34,7 @@ from typing import Any, ClassVar
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import LocalRandomizer, SymbolRandomizer
 from adept.mechanisms.certificate import Part, symbols_part
-from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, often, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.mechanisms.randomized_response import RandomizedResponse
 
@@ -159,8 +159,8 @@ class JointResponse:
             epsilon=self.epsilon,
             exact=True,
             text=f"The released {self.text.symbol} and the released label are one symbol, and as a pair {words(self.epsilon)}-LDP "
-            f"(pure) for any two records: the own label with {self.text.own_symbol} comes out with probability "
-            f"{words(float(self.both_probability))}. So is every text written from them{self.text.proviso}.",
+            f"(pure) for any two records: the own label with {self.text.own_symbol} comes out "
+            f"{often(self.both_probability)}. So is every text written from them{self.text.proviso}.",
         )
 
     @property

@@ -17,7 +17,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, check_between, check_positive
 from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
-from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, often, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 
 THETAS = ("tight", "lecture")
@@ -121,7 +121,7 @@ class RandomizedResponse:
             sensitivity=None,
             scale=None,
             text=f"The released label is {words(spent)}-LDP (pure) for any two records: one of {len(self.labels)} public labels, "
-            f"kept with probability {words(float(self.keep_probability))}{slack}.",
+            f"kept {often(self.keep_probability)}{slack}.",
         )
 
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:

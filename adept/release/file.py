@@ -7,6 +7,7 @@ run that is killed is continued and not repeated (``adept.release.journal``).
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from adept.data.files import Record
@@ -74,16 +75,16 @@ def release_file(
         publication.check_free(resume=resume)
     plan, records = plan_release(rewriter, inputs, target, options)
     if complete is not None:
-        _check_same(plan, records, publication, complete)
+        smallest = _check_same(plan, records, publication, complete)
         if not publication.journal.exists():
             publication.clear()
-            return _stated(plan, complete)
+            return _stated(plan, complete, smallest)
     publication.make_directories()
     with Journal(publication.journal) as journal:
         run = Run(publication, journal, ledger, progress, plan=plan, key=key or throwaway_key())
         if complete is not None:
             run.tidy()
-            return _stated(plan, complete)
+            return _stated(plan, complete, smallest)
         if journal.begun and not resume:
             publication.refuse_to_restart(f"released {journal.records} records")
         if ledger:
@@ -92,8 +93,8 @@ def release_file(
         return run.finish(records)
 
 
-def _check_same(plan: Plan, records: Iterator[Record], publication: Publication, described: dict[str, Any]) -> None:
-    """Refuse another release than the one that is complete.
+def _check_same(plan: Plan, records: Iterator[Record], publication: Publication, described: dict[str, Any]) -> int:
+    """Refuse another release than the one that is complete; return how many records the smallest of its ``Groups`` has.
 
     Raises:
         DataError: naming the first difference.
@@ -107,12 +108,13 @@ def _check_same(plan: Plan, records: Iterator[Record], publication: Publication,
                 f"{publication.target} is another release, complete, and is not overwritten ({name} was "
                 f"{described.get(name)!r}, and is {asked.get(name)!r}): choose another name"
             )
+    return groups.smallest
 
 
-def _stated(plan: Plan, described: dict[str, Any]) -> PrivacyStatement:
+def _stated(plan: Plan, described: dict[str, Any], smallest: int) -> PrivacyStatement:
     """The statement of a release that was complete before."""
-    smallest = described.get("shuffled_smallest") or 0
-    return plan.statement(described["records"], output_sha256=described["output_sha256"], smallest=smallest)
+    stated = plan.statement(described["records"], output_sha256=described["output_sha256"], smallest=smallest)
+    return replace(stated, date=described["date"])
 
 
 def preview_file(

@@ -230,8 +230,9 @@ class Ledger:
     def spent(self, digests: Iterable[bytes], *, but: str) -> float:
         """Return the largest total epsilon that was spent on one of some rows, by other releases than one."""
         query = "SELECT epsilon, counted FROM released_rows JOIN releases USING (run) WHERE digest = ? AND run != ?"
-        found = (self._database.execute(query, (digest, but)).fetchall() for digest in digests)
-        return max((_added(rows) for rows in found), default=0.0)
+        with _told(self.path):
+            found = [self._database.execute(query, (digest, but)).fetchall() for digest in digests]
+        return max(map(_added, found), default=0.0)
 
     def show(self, run: str, records: int) -> None:
         """Note how many records of a release may have been read from now on."""

@@ -70,6 +70,17 @@ class Plan:
         """The digest of the weights."""
         return facts.model_sha256(self.rewriter.model)
 
+    @cached_property
+    def training_data(self) -> dict[str, Any]:
+        """Where the model comes from, and whether it is the packaged one."""
+        model = self.rewriter.model
+        return facts.origin(model.training_data) | {"packaged": facts.is_packaged(model, self.model_sha256)}
+
+    @cached_property
+    def epsilon(self) -> float:
+        """What the release spends on each row."""
+        return self.statement(0, output_sha256=None).epsilon
+
     @property
     def batch_size(self) -> int:
         """Records that are released, and become visible on standard output, together."""
@@ -124,8 +135,7 @@ class Plan:
             labels=options.labels if released else None,
             label_response=options.response if self.label_column else None,
             kept_columns=list(options.keep_columns),
-            training_data=facts.origin(rewriter.model.training_data)
-            | {"packaged": facts.is_packaged(rewriter.model, self.model_sha256)},
+            training_data=self.training_data,
             versions=facts.versions(),
             codebook=self.codebook,
             certificate=facts.certificate(rewriter.mechanism, options.response if self.label_column else None, dim),

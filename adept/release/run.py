@@ -121,5 +121,4 @@ class Run(Publishing[PrivacyStatement]):
 
     def _claim(self, parts: Iterator[list[bytes]]) -> None:
         if self.ledger:
-            epsilon = self.plan.statement(0, output_sha256=None).epsilon
-            claim_rows(self.ledger, self.journal.run, parts, epsilon)
+            claim_rows(self.ledger, self.journal.run, parts, self.plan.epsilon)

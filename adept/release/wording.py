@@ -1,8 +1,8 @@
 """A statement in words.
 
-Every epsilon, delta and probability in it is rounded up (``guarantee.words``, here and in the mechanisms' own texts); what a
-model's directory says of itself stands in quotes, reduced to a plain name (``facts.plain_name``), so that it cannot add a
-sentence or a line.
+Every epsilon and delta in it is rounded up (``guarantee.words``, here and in the mechanisms' own texts), and a probability is a
+count of times, never rounded to always (``guarantee.often``); what a model's directory says of itself stands in quotes, reduced to
+a plain name (``facts.plain_name``), so that it cannot add a sentence or a line.
 """
 
 import math

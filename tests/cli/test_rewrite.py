@@ -95,12 +95,14 @@ def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_pa
     assert listed.returncode == 0, listed.stderr
     assert "16, delta 0, in all releases together" in listed.stdout
     assert "a.jsonl" in listed.stdout
-    (tmp_path / "empty.db").touch()
     Ledger(str(tmp_path / "new.db")).close()
-    for name in ("empty.db", "new.db"):
-        nothing = adept_here("ledger", f"ledger={tmp_path}/{name}")
-        assert (nothing.returncode, nothing.stdout.splitlines()[0]) == (0, "0 releases")
-        assert "0, delta 0, in all" in nothing.stdout
+    nothing = adept_here("ledger", f"ledger={tmp_path}/new.db")
+    assert (nothing.returncode, nothing.stdout.splitlines()[0]) == (0, "0 releases")
+    assert "0, delta 0, in all" in nothing.stdout
+    (tmp_path / "lost.db").touch(0o600)
+    lost = adept_here("ledger", f"ledger={tmp_path}/lost.db")
+    assert lost.returncode == 2
+    assert "is empty, and a ledger never is" in lost.stderr
     none = adept_here("ledger", f"ledger={tmp_path}/none.db")
     assert (none.returncode, none.stderr.count("\n")) == (2, 1)
     assert not (tmp_path / "none.db").exists()

@@ -243,3 +243,13 @@ def test_numbers_that_are_not_integers_are_refused_without_repeating_them() -> N
     with pytest.raises(ConfigurationError, match="values must be integers, got float in record 2") as caught:
         ScalarLaplace(epsilon=1.0).privatize([3, 7.25])
     assert "7.25" not in str(caught.value)
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 12.0, 40.0, 600.0])
+def test_no_label_is_said_to_be_kept_always(epsilon: float) -> None:
+    """As a probability in four digits, rounded up, it would be 1, which no epsilon guarantees."""
+    text = RandomizedResponse(epsilon=epsilon, labels=("no", "yes")).guarantee().text
+    assert "probability" not in text
+    assert {2.0: "kept 88 of 100 times", 12.0: "kept 999,993 of 1,000,000 times"}.get(
+        epsilon, "kept all but 1 in a million times or fewer"
+    ) in text

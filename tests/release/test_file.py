@@ -6,6 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from adept.models.network.autoencoder import TrainingData
 from adept.release import facts
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
+from adept.release.ledger import Ledger
 from adept.rewriting.loading import check_release
 from adept.rewriting.rewriter import Rewriter
 
@@ -129,12 +131,13 @@ def test_a_release_digests_its_weights_and_its_codebook_once(
 
         return digested
 
-    for name in ("model_sha256", "codebook_facts"):
+    names = "model_sha256", "codebook_facts", "is_packaged"
+    for name in names:
         monkeypatch.setattr(facts, name, counted(name, getattr(facts, name)))
-    statement = release_file(
-        rewriter, str(labelled_file), str(tmp_path / "out.jsonl"), options=ReleaseOptions(), key=b"k" * 32
-    )
-    assert calls == {"model_sha256": 1, "codebook_facts": 1}
+    place = str(labelled_file), str(tmp_path / "out.jsonl")
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=b"k" * 32)) as ledger:
+        statement = release_file(rewriter, *place, options=ReleaseOptions(flush_every=1), key=b"k" * 32, ledger=ledger)
+    assert calls == dict.fromkeys(names, 1)
     assert statement.model_sha256 == facts.model_sha256(rewriter.model)
 
 

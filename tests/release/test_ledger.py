@@ -335,6 +335,17 @@ def test_a_ledger_of_no_bytes_lost_them_all(tmp_path: Path) -> None:
         Ledger(str(path), key=KEY)
 
 
+def test_what_was_spent_is_not_known_while_another_program_has_the_ledger(tmp_path: Path) -> None:
+    with (
+        closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger,
+        closing(sqlite3.connect(ledger.path)) as other,
+    ):
+        ledger._database.execute("PRAGMA busy_timeout = 0")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(OSError, match="locked"):
+            ledger.spent([b"row"], but="run")
+
+
 def test_claims_on_what_may_have_been_read_are_never_given_back(tmp_path: Path) -> None:
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
         for run, shown in (("seen", 1), ("unseen", 0)):

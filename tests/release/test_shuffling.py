@@ -8,6 +8,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,28 @@ def test_a_declared_shuffle_leaves_the_order_and_says_whose_word_it_is(
     assert "their order" in statement.to_json()["not_hidden"]
     assert "The user declares that a trusted party shuffles" in statement.text
     assert "nobody contributed more than one record" in statement.text
+
+
+class Later(datetime):
+    """A clock of another day."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "Later":
+        return cls(2100, 1, 1, tzinfo=tz)
+
+
+@pytest.mark.parametrize("options", [ReleaseOptions(shuffle=True), ReleaseOptions(shuffled_records=60)])
+def test_a_complete_release_is_stated_again_as_it_was(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path, options: ReleaseOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a later day; 120 records, 60 of which are shuffled together."""
+    numbered.write_text(numbered.read_text() * 2)
+    place = {"options": options, "key": b"k" * 32}
+    release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), **place)  # type: ignore[arg-type]
+    described = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
+    monkeypatch.setattr(plan, "datetime", Later)
+    again = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), resume=True, **place)  # type: ignore[arg-type]
+    assert json.loads(json.dumps(again.to_json())) == described
 
 
 def test_without_shuffling_nothing_central_is_said(rewriter: Rewriter, numbered: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ hundreds of thousands of sentences that people said, and those that mean most ne
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from adept.errors import ModelError
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.inverted_file import joined
 from adept.models.codec.meaning import Meanings
-from adept.models.codec.nearest_text import ListedTexts, Words
+from adept.models.codec.nearest_text import LARGEST_LISTED, ListedTexts, Words
 
 SHORT = 3  # words of a line that names a thing rather than says something
 SENTENCES, FEWEST_OF_ONE = 1000, 8  # that stand for all terms together, and for one of them at least
@@ -95,14 +96,22 @@ class _Sentences:
         return np.concatenate([asked @ part.astype(np.float32).T for part in parts], axis=1)
 
     def without(self, places: NDArray[np.int64]) -> ListedTexts:
-        """All sentences but those at some places, as listed texts."""
+        """All sentences but those at some places, as listed texts; words that only the codec's utterances have come last.
+
+        Raises:
+            ModelError: they are too many to be numbers of 16 bits.
+        """
         said, listed = self.codec.utterances, self.codec.listed
         kept = np.ones(len(self), dtype=bool)
         kept[places] = False
         lengths = np.diff(listed.ends, prepend=-1)
-        numbers = {word: number for number, word in enumerate(listed.words)}
-        left = [
-            numbers[word] for row, stays in zip(said, kept, strict=False) if stays for word in (*row, listed.words[0])
-        ]
+        stay = [row for row, stays in zip(said, kept, strict=False) if stays]
+        words = list(dict.fromkeys(chain(listed.words, *stay)))
+        if len(words) > LARGEST_LISTED:
+            raise ModelError(
+                f"model_dir has over {LARGEST_LISTED:,} different words: adapt the model that it was adapted from"
+            )
+        numbers = {word: number for number, word in enumerate(words)}
+        left = [numbers[word] for row in stay for word in (*row, words[0])]
         flat = [np.array(left, dtype=np.int16), listed.flat[np.repeat(kept[len(said) :], lengths)]]
-        return ListedTexts(listed.words, np.concatenate(flat), joined(self._table, listed.groups)[kept])
+        return ListedTexts(words, np.concatenate(flat), joined(self._table, listed.groups)[kept])

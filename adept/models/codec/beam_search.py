@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adept.models.language_model.compiled import compiled, uncounted
+from adept.models.language_model.compiled import compiled, without_reference_counts
 from adept.models.language_model.intervals import BITS
 from adept.models.language_model.mixture import SEEN, LanguageModel, ModelTables
 from adept.models.language_model.next_word import NONE, Next, append, at, copy_into, look, read, span, unread
@@ -137,7 +137,7 @@ def _search(
     return beam[:count], texts[:written]
 
 
-@uncounted
+@without_reference_counts
 def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, written: int) -> int:
     """Make chosen states the beam, and write down the text of each that has one more word; return how many texts are written."""
     for row in range(len(order)):
@@ -150,7 +150,7 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
     return written
 
 
-@uncounted
+@without_reference_counts
 def _extend(
     beam: Whole,
     steps: Whole,
@@ -206,7 +206,7 @@ def _costs(tables: ModelTables, after: Next, window: Whole, words: Whole) -> Who
     return costs
 
 
-@uncounted
+@without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
     """Order the states nearer than ``within`` by distance and then by cost, and return how many there are.
 
@@ -225,12 +225,12 @@ def _sort(states: Whole, within: int, order: Whole) -> int:
     return count
 
 
-@uncounted
+@without_reference_counts
 def _is_nearer(one: Whole, other: Whole) -> bool:
     return one[DISTANCE] < other[DISTANCE] or (one[DISTANCE] == other[DISTANCE] and one[COST] < other[COST])
 
 
-@uncounted
+@without_reference_counts
 def _look_ahead(tables: ModelTables, after: Next, beam: Whole, word: int, steps: Whole) -> None:
     """Write down for each state: what a word costs, the word to insert, what that costs, and what the word costs after it."""
     for row in range(len(beam)):
@@ -249,7 +249,7 @@ def _look_ahead(tables: ModelTables, after: Next, beam: Whole, word: int, steps:
             steps[row, 3] = _cost_of(tables, after, word)
 
 
-@uncounted
+@without_reference_counts
 def _twin(beam: Whole, row: int) -> int:
     """The first state with the last words of this one."""
     for other in range(row):
@@ -258,7 +258,7 @@ def _twin(beam: Whole, row: int) -> int:
     return row
 
 
-@uncounted
+@without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
     """Keep for each whole number of bits the first ``kept`` states that cost no more; of two with the same last words, the first.
 
@@ -278,7 +278,7 @@ def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
     return count
 
 
-@uncounted
+@without_reference_counts
 def _has_twin(states: Whole, chosen: Whole, row: int, bucket: int) -> bool:
     """Whether one of some states that costs as many whole bits has the same last words."""
     for other in chosen:  # noqa: SIM110 - machine code has no generators
@@ -287,7 +287,7 @@ def _has_twin(states: Whole, chosen: Whole, row: int, bucket: int) -> bool:
     return False
 
 
-@uncounted
+@without_reference_counts
 def _same(one: Whole, other: Whole) -> bool:
     """Whether two states have the same last words."""
     for place in range(WINDOW, TEXT):  # noqa: SIM110 - machine code has no generators
@@ -296,7 +296,7 @@ def _same(one: Whole, other: Whole) -> bool:
     return True
 
 
-@uncounted
+@without_reference_counts
 def _likeliest(tables: ModelTables, after: Next) -> int:
     """The word most often seen after a window, in its longest known end; NONE where there was none."""
     known = after.contexts[0, -1, CONTEXT]
@@ -304,13 +304,13 @@ def _likeliest(tables: ModelTables, after: Next) -> int:
     return word if word < len(tables.in_class) else NONE
 
 
-@uncounted
+@without_reference_counts
 def _cost_of(tables: ModelTables, after: Next, word: int) -> int:
     low, high = span(tables, after, word)
     return _cost(high - low)
 
 
-@uncounted
+@without_reference_counts
 def _cost(share: int) -> int:
     """The bits of a share out of ONE, in UNITs."""
     return round(UNIT * (BITS - math.log2(share)))

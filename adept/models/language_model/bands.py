@@ -13,7 +13,7 @@ Both directions of the code find these shares in the same numbers, so that they 
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.language_model.compiled import compiled, uncounted
+from adept.models.language_model.compiled import compiled, without_reference_counts
 from adept.models.language_model.intervals import BITS, ONE, WIDTH
 
 WidthAndDepth = NDArray[np.int64]  # the width of an interval and its depth
@@ -30,7 +30,7 @@ def whole_line() -> WidthAndDepth:
     return np.array([1 << WIDTH, 0])
 
 
-@uncounted
+@without_reference_counts
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
     """Go on to a share of an interval: where it begins there, and by how many bits that is refined then."""
     begins, width, more = _share(interval[0], low, high)
@@ -38,7 +38,7 @@ def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
     return begins, more
 
 
-@uncounted
+@without_reference_counts
 def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
     """Where a share of an interval begins, its width, and its bits of depth beyond the interval's."""
     begins, ends, more = width * low >> BITS, width * high >> BITS, 0
@@ -47,25 +47,25 @@ def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
     return begins, ends - begins << more, more
 
 
-@uncounted
+@without_reference_counts
 def is_of(band: Limits, width: int, depth: int) -> bool:
     """Whether a text of this probability is of a band."""
     return narrower(width, depth, band[2], band[3]) and not is_too_narrow(band, width, depth)
 
 
-@uncounted
+@without_reference_counts
 def is_too_narrow(band: Limits, width: int, depth: int) -> bool:
     """Whether no text that begins so is of a band, or of a likelier one."""
     return narrower(width, depth, band[0], band[1])
 
 
-@uncounted
+@without_reference_counts
 def narrower(width: int, depth: int, other_width: int, other_depth: int) -> bool:
     """Whether an interval is narrower than another one."""
     return depth > other_depth or (depth == other_depth and width < other_width)
 
 
-@uncounted
+@without_reference_counts
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
     """The share of an end in a band, out of ONE, after words of this probability; by the model it is ``own``."""
     _, width, more = _share(text[0], 0, own)
@@ -75,13 +75,13 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
     return int(max(own, own * ONE // (own + growth)))
 
 
-@uncounted
+@without_reference_counts
 def goes_on(own: int, edge: int) -> int:
     """F(word) among the words but the end, out of ONE: strictly increasing, as F(word), an ``edge`` from ``own`` on, is."""
     return (edge - own << BITS) // (ONE - own)
 
 
-@uncounted
+@without_reference_counts
 def edge_below(own: int, place: int) -> int:
     """The largest number out of ONE that ``goes_on`` does not take beyond a place: the inverse."""
     return own + (((place + 1) * (ONE - own) - 1) >> BITS)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adept.models.language_model.compiled import compiled, uncounted
+from adept.models.language_model.compiled import compiled, without_reference_counts
 from adept.models.language_model.intervals import BITS, ONE
 from adept.models.language_model.mixture import SEEN, ModelTables
 from adept.models.language_model.ngram_reading import ALL, around, below, know_ends, narrow_search, widen_search
@@ -99,7 +99,7 @@ def at(rows: Next, text: int) -> Next:
     )
 
 
-@uncounted
+@without_reference_counts
 def put(after: Next, other: Next) -> None:
     """Make a distribution the same as another one."""
     copy_into(after.window, other.window)
@@ -114,7 +114,7 @@ def put(after: Next, other: Next) -> None:
     copy_into(after.unknown, other.unknown)
 
 
-@uncounted
+@without_reference_counts
 def copy_into(to: Numbers, numbers: Numbers) -> None:
     """Write numbers into an array of their length."""
     for place in range(len(to)):
@@ -131,14 +131,14 @@ def start(tables: ModelTables, after: Next) -> None:
     look(tables, after)
 
 
-@uncounted
+@without_reference_counts
 def read(tables: ModelTables, after: Next, word: int) -> None:
     """Go on to the distribution after one more word."""
     append(after.window, word)
     look(tables, after)
 
 
-@uncounted
+@without_reference_counts
 def append(window: Whole, word: int) -> None:
     """Put a word behind the last ones, of which the oldest is dropped."""
     for place in range(len(window) - 1):
@@ -146,7 +146,7 @@ def append(window: Whole, word: int) -> None:
     window[-1] = word
 
 
-@uncounted
+@without_reference_counts
 def span(tables: ModelTables, after: Next, word: int) -> tuple[int, int]:
     """A word's share."""
     own = tables.class_of[word]
@@ -156,7 +156,7 @@ def span(tables: ModelTables, after: Next, word: int) -> tuple[int, int]:
     return _edge(tables, after, own, low, high, word, begins), _edge(tables, after, own, low, high, word + 1, ends)
 
 
-@uncounted
+@without_reference_counts
 def find(tables: ModelTables, after: Next, point: int) -> tuple[int, int, int]:
     """The word whose share holds a point of [0, ONE), and its share: first its class, then the word.
 
@@ -189,7 +189,7 @@ def find(tables: ModelTables, after: Next, point: int) -> tuple[int, int, int]:
     return word, begins, ends
 
 
-@uncounted
+@without_reference_counts
 def look(tables: ModelTables, after: Next) -> None:
     """Find what the tables know of the window, and what the network says after its last word."""
     for place in range(SEEN):
@@ -206,7 +206,7 @@ def look(tables: ModelTables, after: Next) -> None:
             after.unknown[edge] = _mixed(tables, after, 1, low, high, 1 + edge, by_words[edge])
 
 
-@uncounted
+@without_reference_counts
 def _edge(tables: ModelTables, after: Next, own: int, low: int, high: int, word: int, by_words: int) -> int:
     """F at a word of a class, or at the first word behind it, strictly increasing.
 
@@ -219,7 +219,7 @@ def _edge(tables: ModelTables, after: Next, own: int, low: int, high: int, word:
     return (edge * (ONE - size) >> BITS) + word
 
 
-@uncounted
+@without_reference_counts
 def _mixed(tables: ModelTables, after: Next, own: int, low: int, high: int, word: int, by_words: int) -> int:
     of_words, of_classes, of_network = tables.shares
     first, last = tables.first[own], tables.first[own + 1]
@@ -234,7 +234,7 @@ def _mixed(tables: ModelTables, after: Next, own: int, low: int, high: int, word
     return mixed >> BITS
 
 
-@uncounted
+@without_reference_counts
 def _size(tables: NetworkTables) -> tuple[int, int]:
     """The numbers of an embedding and of the state."""
     inputs, states = tables.query.shape
@@ -261,7 +261,7 @@ def _read_by_network(tables: NetworkTables, after: Next) -> None:
     _ask(tables, after)
 
 
-@uncounted
+@without_reference_counts
 def _ask(tables: NetworkTables, after: Next) -> None:
     """Find out what is asked by a state, and the weights of classes."""
     asked, of_class = after.asked[:-1], after.of_class
@@ -273,7 +273,7 @@ def _ask(tables: NetworkTables, after: Next) -> None:
     _sum_up(tables.fall, of_class)
 
 
-@uncounted
+@without_reference_counts
 def _look_into_class(tables: ModelTables, after: Next, own: int) -> None:
     """The network's weights of the words of a class."""
     if tables.shares[2]:
@@ -286,7 +286,7 @@ def _look_into_class(tables: ModelTables, after: Next, own: int) -> None:
         _sum_up(tables.network.fall, after.of_word[: len(words) + 1])
 
 
-@uncounted
+@without_reference_counts
 def _multiply(matrix: Matrix, vector: Matrix, offsets: Matrix, narrow: bool, products: Whole) -> None:
     """The products (M,) of a matrix (M, N) and a vector (N,), and UNITs added; ``narrow``: 32 bits hold that of half a row.
 
@@ -305,7 +305,7 @@ def _multiply(matrix: Matrix, vector: Matrix, offsets: Matrix, narrow: bool, pro
         products[row] = product
 
 
-@uncounted
+@without_reference_counts
 def _product(weights: Matrix, vector: Matrix, length: int) -> np.int32:
     """The product of the first numbers of two vectors, which 32 bits hold."""
     product = np.int32(0)
@@ -314,7 +314,7 @@ def _product(weights: Matrix, vector: Matrix, length: int) -> np.int32:
     return product
 
 
-@uncounted
+@without_reference_counts
 def _wide_product(weights: Matrix, vector: Matrix) -> np.int64:
     product = np.int64(0)
     for place in range(len(vector)):
@@ -322,7 +322,7 @@ def _wide_product(weights: Matrix, vector: Matrix) -> np.int64:
     return product
 
 
-@uncounted
+@without_reference_counts
 def _add_product(vector: Whole, matrix: Matrix, sums: Whole) -> None:
     """Add the product of a vector (N,) and a matrix (N, M) to sums (M,): four rows at a time, as sums are read and written then."""
     fours = len(vector) // 4 * 4
@@ -347,7 +347,7 @@ def _add_product(vector: Whole, matrix: Matrix, sums: Whole) -> None:
             sums[column] += np.int64(factor) * np.int64(weights[column])
 
 
-@uncounted
+@without_reference_counts
 def _sum_up(fall: Falling, sums: Whole) -> None:
     """Put the weights of a softmax, summed up before each score and behind the last, for any first number and the scores."""
     best = sums[1]
@@ -358,13 +358,13 @@ def _sum_up(fall: Falling, sums: Whole) -> None:
         sums[place] = sums[place - 1] + fall[min(_scaled(best) - _scaled(sums[place]), len(fall) - 1)]
 
 
-@uncounted
+@without_reference_counts
 def _scaled(product: int) -> int:
     """A sum of products of two numbers in units of 2^-FINE, in those units again, rounded down."""
     return product >> FINE
 
 
-@uncounted
+@without_reference_counts
 def _curve(curve: Matrix, product: int) -> int:
     """A curve at a sum of products, and at its end beyond it."""
     return curve[min(max(_scaled(product) + RANGE, 0), len(curve) - 1)]

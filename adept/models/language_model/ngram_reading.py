@@ -4,7 +4,7 @@ How the tables are made is in ``adept.models.language_model.ngrams``. What is kn
 numbers, so that it is looked for once for all symbols that are asked for.
 """
 
-from adept.models.language_model.compiled import uncounted
+from adept.models.language_model.compiled import without_reference_counts
 from adept.models.language_model.intervals import ONE
 from adept.models.language_model.ngrams import KEY, LONGER, REST, START, SUM, SYMBOL, NgramTables, Whole
 
@@ -13,7 +13,7 @@ from adept.models.language_model.ngrams import KEY, LONGER, REST, START, SUM, SY
 CONTEXT, BEGINS, ENDS, FOUND, BEFORE, TAKEN_OFF, ALL = range(7)
 
 
-@uncounted
+@without_reference_counts
 def know_ends(tables: NgramTables, window: Whole, contexts: Whole) -> None:
     """Write down the known ends of a window, the shortest first, and how many there are."""
     size, parent, known = len(tables.alone) - 1, 0, 0
@@ -33,7 +33,7 @@ def know_ends(tables: NgramTables, window: Whole, contexts: Whole) -> None:
         end[ALL] = tables.followers[end[ENDS], SUM] - end[BEFORE] + end[TAKEN_OFF]
 
 
-@uncounted
+@without_reference_counts
 def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
     """F of a symbol by n-grams: the recursion from what is seen after anything to the longest known context."""
     value: int = tables.alone[symbol]
@@ -44,7 +44,7 @@ def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
     return value
 
 
-@uncounted
+@without_reference_counts
 def around(tables: NgramTables, contexts: Whole, symbol: int) -> tuple[int, int]:
     """F of a symbol and of the next one."""
     low, high = tables.alone[symbol], tables.alone[symbol + 1]
@@ -56,14 +56,14 @@ def around(tables: NgramTables, contexts: Whole, symbol: int) -> tuple[int, int]
     return low, high
 
 
-@uncounted
+@without_reference_counts
 def narrow_search(contexts: Whole, low_enough: bool) -> None:
     """Go on with the followers from where a symbol was found, or with those before it."""
     for place in range(contexts[-1, CONTEXT]):
         contexts[place, BEGINS if low_enough else ENDS] = contexts[place, FOUND]
 
 
-@uncounted
+@without_reference_counts
 def widen_search(tables: NgramTables, contexts: Whole) -> None:
     """Look for symbols among all followers again."""
     for place in range(contexts[-1, CONTEXT]):
@@ -74,7 +74,7 @@ def widen_search(tables: NgramTables, contexts: Whole) -> None:
         )
 
 
-@uncounted
+@without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
     """The first of some rows whose first number is not below what is wanted; their end where all are."""
     while begins < ends:

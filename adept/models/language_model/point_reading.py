@@ -22,7 +22,7 @@ from adept.models.language_model.bands import (
     whole_line,
 )
 from adept.models.language_model.common_prefixes import Prefixes, begin, go_on
-from adept.models.language_model.compiled import compiled, uncounted
+from adept.models.language_model.compiled import compiled, without_reference_counts
 from adept.models.language_model.intervals import BITS, ONE, WIDTH
 from adept.models.language_model.mixture import ModelTables
 from adept.models.language_model.next_word import Next, append, at, find, span, unread
@@ -54,13 +54,13 @@ class Point(NamedTuple):
     narrowest: int
 
 
-@uncounted
+@without_reference_counts
 def place(point: Point) -> int:
     """Where the point lies in the interval, out of ONE: F(symbol) <= place < F(symbol + 1) says whose share it is."""
     return (((point.offset[0] + 1) << BITS) - 1) // point.interval[0]
 
 
-@uncounted
+@without_reference_counts
 def narrow_to(point: Point, low: int, high: int) -> None:
     """Go on to a share of the interval that holds the point."""
     bit = WIDTH + point.interval[1]
@@ -72,14 +72,14 @@ def narrow_to(point: Point, low: int, high: int) -> None:
     point.offset[0] = offset
 
 
-@uncounted
+@without_reference_counts
 def spell_to(point: Point, low: int, high: int) -> None:
     """Go on to the share of a part of a word's spelling, which is the same in every band."""
     narrow_to(point, low, high)
     narrow(point.text, low, high)
 
 
-@uncounted
+@without_reference_counts
 def ended(point: Point) -> bool:
     """Whether no text of the band begins with what was read, or the interval is too narrow to be divided."""
     return is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest
@@ -154,7 +154,7 @@ def _read(
     return len(words)
 
 
-@uncounted
+@without_reference_counts
 def _next(tables: ModelTables, point: Point, after: Next) -> int:
     """Read the next word, or an end."""
     end = span(tables, after, END_NUMBER)[1]

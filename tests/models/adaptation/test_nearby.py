@@ -82,6 +82,25 @@ def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(code
     assert nearness[0].min() >= nearness[1].max()
 
 
+def test_sentences_of_a_model_that_was_adapted_to_other_words_are_listed_with_them(codec: Codec) -> None:
+    adapted = Codec(
+        codec.model,
+        codec.weigh,
+        [("reboot", "the", "router"), *codec.utterances],
+        listed=codec.listed,
+        lexicon=codec.lexicon,
+    )
+    _, _, others = nearest_first(adapted, ["is a meal served"], most=50)
+    assert others[0] == ("reboot", "the", "router")
+    assert len(others) == adapted.sentences - 50
+
+
+def test_a_model_of_too_many_words_is_not_adapted_again(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearby, "LARGEST_LISTED", 10)
+    with pytest.raises(ModelError, match="over 10 different words: adapt the model that it was adapted from"):
+        nearest_first(codec, ["is a meal served"], most=5)
+
+
 def test_texts_listed_by_another_models_words_are_saved_with_them(codec: Codec, tmp_path: Path) -> None:
     small = Codec.of(["is a meal served", "a meal is served", "no meal is served"], public=True)
     mixed = Codec(small.model, small.weigh, small.utterances, listed=codec.listed, lexicon=codec.lexicon)

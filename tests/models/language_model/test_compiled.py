@@ -36,8 +36,20 @@ def test_the_second_process_finds_what_the_first_one_made(tmp_path: Path) -> Non
 
 
 def test_where_nothing_can_be_written_it_is_made_every_time(tmp_path: Path) -> None:
+    """And not beside the sources, where numba would look for it next."""
     (tmp_path / "file").touch()
-    assert run(tmp_path / "file")[0] == f"[{1 << 32}, 10]"
+    for _ in range(2):
+        assert run(tmp_path / "file") == [f"[{1 << 32}, 10]", "0", "1"]
+
+
+def test_without_a_home_directory_it_is_made_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert machine._directory.__wrapped__() is None
+    monkeypatch.setattr(machine, "_directory", lambda: None)
+    doubled = machine.compiled(lambda number: 2 * number)
+    assert doubled(3) == 6
+    assert doubled.stats.cache_path is None
 
 
 def test_other_sources_have_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,8 +73,8 @@ def test_other_users_of_the_compiler_keep_their_directory() -> None:
 def test_what_does_not_count_holds_no_array_afterwards_and_makes_none() -> None:
     numbers = np.arange(3)
     before = sys.getrefcount(numbers)
-    assert machine.uncounted(lambda numbers: numbers[1:].sum())(numbers) == 3
+    assert machine.without_reference_counts(lambda numbers: numbers[1:].sum())(numbers) == 3
     assert sys.getrefcount(numbers) == before
     for made in (lambda numbers: numbers[1:], lambda numbers: np.zeros(len(numbers)).sum()):
         with pytest.raises(TypingError):
-            machine.uncounted(made)(numbers)
+            machine.without_reference_counts(made)(numbers)
