@@ -43,7 +43,7 @@ class SynthesizeConfig(CentralOptions):
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     cells: int | None = None
-    """Codewords that are told apart; null: by a rule that reads the budget and the public texts."""
+    """Number of codewords; null: by a rule that reads the budget and the public texts."""
     dry_run: bool = False
     """Check everything, tell the curator how many rows would count, and release nothing."""
     accept_private_model: bool = False

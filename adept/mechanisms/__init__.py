@@ -1,4 +1,4 @@
-"""Mechanisms: each one turns a latent into a private latent, and says what that guarantees."""
+"""Mechanisms: what randomises a latent, a description, a label or counts, and what each guarantees."""
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
 from adept.mechanisms.clamped_gaussian import ClampedGaussian

@@ -52,7 +52,7 @@ class Symbols(NamedTuple):
 
     Attributes:
         size: the number k of symbols.
-        top: the number t of them that are likelier than the others, whatever the record is.
+        top: how many of them, t, are likelier than the others; the same number for every record.
     """
 
     size: int
@@ -112,7 +112,7 @@ class LocalRandomizer(ABC):
 
 
 class SymbolRandomizer(LocalRandomizer):
-    """One that releases one symbol a record, of {0, .., k-1}, and so may be one symbol with a label (``JointResponse``).
+    """A mechanism that releases one of k symbols a record, so that a symbol and a label can be released as one (``JointResponse``).
 
     Attributes:
         symbol: what a symbol is, in a word.

@@ -22,8 +22,9 @@ S of outputs and a radius T, write S' for the part of S within distance T of x',
                                   <= exp(a) delta_continuous(eps - 2a - c) + tail.                               (**)
 
 E exp(Y_i^2 / (4 s^2)) = N(s sqrt 2) / N(s) < 3/2 for the discrete Y_i, so Markov's inequality gives
-tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen to make the tail delta / 2^21. The scale is the one at which (**)
-is delta (1 - 2^-20), which leaves the floating-point evaluation of the formula a relative error of 4e-7; it makes 1e-10.
+tail <= (3/2)^n exp(-(T - D)^2 / (4 s^2)), and T is chosen to make the tail delta / 2^21. The scale is the one at which the
+first term of (**) is delta (1 - 2^-20), so that all of (**) is delta (1 - 2^-21), which leaves the floating-point evaluation of the
+formula a relative error of 4e-7; it makes 1e-10.
 """
 
 import math

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The local differential privacy of one release of one latent: what is claimed beside what is true.
+    """What one release guarantees, local or (of votes) central: what is claimed beside what is true.
 
     A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta for all records x, x' and all sets
     S of outputs (Habernal 2021, Definition 2.3, any two records being neighbours).
@@ -19,8 +19,8 @@ class Guarantee:
     delta: float
     holds: bool  # is the claim true, that is epsilon <= claimed_epsilon
     exact: bool  # is the release exact arithmetic, so that the proof covers the program and not only the formula
-    sensitivity: float | None  # true largest distance of two clipped latents in the mechanism's norm, in latent units
-    scale: float | None  # scale of the noise per coordinate, in latent units
+    sensitivity: float | None  # true largest distance in the mechanism's norm of two clipped latents, or of counts
+    scale: float | None  # scale of the noise per coordinate, in the units of latents or counts
     text: str  # the guarantee in words
 
     @classmethod

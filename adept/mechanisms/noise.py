@@ -99,7 +99,7 @@ def exact_bernoulli(records: int, *, probability: float) -> Tensor:
 
 
 def fresh_uniform(*shape: int) -> Tensor:
-    """Return float64 numbers in (0, 1), uniform to the full depth of floats: their distribution has no smallest value but 2^-1000.
+    """Return float64 numbers in (0, 1), uniform to the full depth of floats: the smallest is 2^-961.
 
     The binary exponent is geometric (one more for each leading zero of an endless stream of fair bits), the mantissa uniform on
     52 bits. A uniform on a fixed number of cells would do for the middle of a distribution but cut off its tails, and the length

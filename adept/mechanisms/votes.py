@@ -43,7 +43,9 @@ from adept.mechanisms.guarantee import Guarantee, words
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # counts that one vote of a person can change by one
 MOST_VOTES = 10**6  # of a person
-LARGEST_COUNT = 1 << 40  # of a cell; noise is cut off far beyond it (``exact_laplace``)
+LARGEST_COUNT = (
+    1 << 40
+)  # of a cell; at large budgets sums are cut off earlier (``exact_laplace``), which costs use, not privacy
 AT_ONCE = 1 << 18  # counts whose noise is drawn together: memory stays flat
 
 Counts = NDArray[np.int64]

@@ -5,7 +5,6 @@ and so not private. Everything else is dropped.
 """
 
 import hashlib
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from adept.data.files import Record, check_format
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.mechanisms.base import check_between
+from adept.synthesis.tally import person_name
 
 LABEL_TREATMENTS = ("copy", "joint", "joint_response", "randomized_response", "drop")
 RELEASED = ("randomized_response", "joint_response")  # treatments that randomise labels
@@ -199,29 +199,24 @@ class _Persons:
         """Count one record of a person.
 
         A column holds strings or whole numbers, one of the two throughout: otherwise 1, "1", 1.0 and true might be one person who
-        counts as four. Strings are compared as they read: normalised (NFKC), without space around them.
+        counts as four. They are compared as ``person_name`` writes them.
 
         Raises:
             DataError: nobody is named, by another type than before, or by a person who has too many records.
         """
-        if (
-            person is None or person != person or (isinstance(person, str) and not _name(person))
-        ):  # NaN differs from itself
+        name, written = person_name(person), type(person) in (str, int)
+        if person is None or person != person or (written and name is None):  # NaN differs from itself
             raise DataError(f"column {self.column!r} must name a person, got nothing in record {number}")
-        if type(person) not in (str, int) or self.kind not in (None, type(person)):
+        if name is None or self.kind not in (None, type(person)):
             raise DataError(
                 f"column {self.column!r} must hold strings or whole numbers, one of the two throughout, "
                 f"got {type(person).__name__} in record {number}: write all persons in one way"
             )
         self.kind = type(person)
-        digest = hashlib.blake2b(_name(str(person)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         self.seen[digest] += 1
         if self.seen[digest] > self.most:
             raise DataError(
                 f"record {number} is one more than max_records_per_person={self.most} of its person: "
                 "raise the bound, which costs budget, or leave records out"
             )
-
-
-def _name(person: str) -> str:
-    return unicodedata.normalize("NFKC", person).strip()

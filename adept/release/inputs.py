@@ -64,7 +64,7 @@ class Inputs:
             yield from read_records(location, format=given, at_least=size, tolerant=tolerant)
 
     def estimate(self) -> int | None:
-        """Return about how many records there are, cheaply: lines, or a parquet file's own count; None where nobody knows."""
+        """Return about how many records there are, by counting lines; None for a stream, parquet and compressed files."""
         return sum(counts) if None not in (counts := [_count(name) for name in self.locations]) else None  # type: ignore[arg-type]
 
 

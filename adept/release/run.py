@@ -1,4 +1,4 @@
-"""One run of a rewriter's release: replay what was drawn, draw the rest, and write everything.
+"""One run of a rewriter's release: read again what was drawn, draw the rest, and write everything.
 
 The order of what happens is the proof of ``adept.release.journal``: claimed, drawn, journalled, and only then visible.
 """

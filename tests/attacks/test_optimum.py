@@ -39,7 +39,9 @@ def enumerated(
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", [4, 50])
 @pytest.mark.parametrize(("numbers", "prior", "classes"), CASES)
-def test_of_descriptions(epsilon: float, size: int, numbers: list[int], prior: list[float], classes: list[int]) -> None:
+def test_the_best_success_against_descriptions_is_the_enumerated_one(
+    epsilon: float, size: int, numbers: list[int], prior: list[float], classes: list[int]
+) -> None:
     candidates = known(Description(epsilon=epsilon, size=size), packed(numbers))
     found = best_success(candidates, torch.tensor(prior), torch.tensor(classes))
     exact = enumerated([[number] for number in numbers], prior, classes, size=size, epsilon=epsilon)
@@ -49,7 +51,7 @@ def test_of_descriptions(epsilon: float, size: int, numbers: list[int], prior: l
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_of_several_descriptions_of_a_record(epsilon: float) -> None:
+def test_the_best_success_against_several_descriptions_of_a_record_is_the_enumerated_one(epsilon: float) -> None:
     """Its likelihoods too: of each number under each record, up to a constant."""
     numbers = [[0, 1, 2], [2, 1, 5], [7, 3, 2], [0, 4, 6]]
     candidates = known(
@@ -65,7 +67,7 @@ def test_of_several_descriptions_of_a_record(epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("top", [1, 3, 7])
-def test_of_codewords(epsilon: float, top: int) -> None:
+def test_the_best_success_against_codewords_is_the_enumerated_one(epsilon: float, top: int) -> None:
     latents = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
     mechanism = LearnedCodebook(epsilon=epsilon, codewords=torch.eye(8)[:, :4] + 0.1, top=top)
     candidates = known(mechanism, latents)
@@ -77,7 +79,7 @@ def test_of_codewords(epsilon: float, top: int) -> None:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_of_more_symbols_than_can_be_enumerated(epsilon: float) -> None:
+def test_the_best_success_is_exact_where_symbols_cannot_be_enumerated(epsilon: float) -> None:
     """K = 2^120, two equally likely records: (1 / W) (A + (K - 1) / 2 + ...) in fractions."""
     candidates = known(Description(epsilon=epsilon, size=2**120), packed([1, 2**119]))
     heavy, light = exact_odds(Fraction(epsilon))

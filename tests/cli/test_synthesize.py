@@ -55,7 +55,9 @@ def test_a_tiny_budget_is_told_from_the_noisy_counts(
     assert any(said)  # all eight standing out has a probability of 4e-11
 
 
-def test_standard_streams(adept: Run, topic_run: Path, given: Path, tmp_path: Path) -> None:
+def test_records_go_from_standard_input_to_standard_output(
+    adept: Run, topic_run: Path, given: Path, tmp_path: Path
+) -> None:
     command = [
         "synthesize",
         f"model_dir={topic_run}",

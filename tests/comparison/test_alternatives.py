@@ -37,7 +37,9 @@ def rows(asked: CompareConfig) -> list[Row]:
     return compared(asked)
 
 
-def test_each_stands_there_at_every_budget_and_redaction_once(asked: CompareConfig, rows: list[Row]) -> None:
+def test_every_alternative_has_a_row_at_every_budget_and_redaction_has_one(
+    asked: CompareConfig, rows: list[Row]
+) -> None:
     found = [(row.mechanism, row.claimed_epsilon) for row in rows if row.mechanism in ALTERNATIVES]
     word_wise = [(name, epsilon) for name in TOKEN_WISE for epsilon in (6.0, 20.0)]
     assert found == [*word_wise, (REDACTED, None), (PROMPTED, 6.0), (PROMPTED, 20.0)]

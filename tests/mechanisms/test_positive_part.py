@@ -46,7 +46,7 @@ def test_the_bound_is_the_sum_over_all_sequences_or_a_little_more(seed: int) -> 
     assert exact <= found <= 1.03 * exact
 
 
-def test_several_positive_values_and_ties_at_zero() -> None:
+def test_the_bound_holds_for_several_positive_values_and_ties_at_zero() -> None:
     """Sums that are zero exactly cost a little: the smoothing sees half of them as positive."""
     for chances, values, copies in (
         ([0.3, 0.2, 0.4], [1.0, 0.25, -1.0], 4),

@@ -445,7 +445,7 @@ def test_persons_of_several_types_are_refused_and_not_counted_apart(
 
 
 @pytest.mark.parametrize("nobody", [None, "", " ", "\u3000", float("nan")])
-def test_nobody_is_no_person(rewriter: Rewriter, tmp_path: Path, nobody: object) -> None:
+def test_an_empty_or_missing_person_is_refused(rewriter: Rewriter, tmp_path: Path, nobody: object) -> None:
     with pytest.raises(DataError, match="must name a person"):
         persons_of(tmp_path, rewriter, "ann", nobody)
 

@@ -24,7 +24,7 @@ def test_the_page_s_accuracies_are_those_of_the_docs() -> None:
     assert f"*The text itself* has .{1000 * trust.ITSELF:.0f}" in STUDIES
 
 
-def test_sixty_of_a_hundred_cost_what_the_page_says() -> None:
+def test_the_epsilons_for_an_accuracy_of_60_percent_are_those_on_the_page() -> None:
     needed = {name: min(one.epsilon for one in line if one.accuracy >= 0.6) for name, line in trust.lines().items()}
     assert needed == {"central": 1.0, "shuffled": 2.14, "local": 8.0}
 

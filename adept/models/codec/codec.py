@@ -3,7 +3,7 @@
 The numbers below K are of two kinds.
 
 - The first ones are whole texts: *public utterances*, so ordered that the first k of them are near to what people say, for any k,
-  and behind them the likeliest texts under a model of public text (``adept.models.codec.listed_texts``), up to K = 2^19 or so.
+  and behind them other sentences of broad text, or a model's likeliest texts (``adept.models.codec.listed_texts``), up to K = 2^19.
 - The others belong to an arithmetic code under that model (``adept.models.codec.arithmetic_code``): every number is a text, and
   most of the likeliest texts have one. What K does not pay for, the model writes by itself.
 
@@ -47,7 +47,7 @@ from adept.models.tokenizer.pipeline import PUNCTUATION
 OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
 LISTED = 1 << 24  # numbers from which on a list wins little and costs time
 MANY = 2  # times as many numbers as whole texts make a search worth while
-FEW = 1 << 9  # numbers up to which broad text has fewer than all of its sentences
+FEW = 1 << 9  # numbers up to which a codec of broad text uses a part of its sentences
 POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
 POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
 SEAM = 3_000  # of broad text: distance added for each bit by which the word after a gap costs more than it does in the record
@@ -92,7 +92,7 @@ class Codec:
         weigh: the weights of words.
         utterances: public utterances, as words, in order; none where the training text is not public.
         held_out: public utterances that nothing was learned from, to estimate how much of such text is kept; never written.
-        listed: the model's likeliest texts but the utterances, the likeliest first; none where the training text is not public.
+        listed: texts behind the utterances, each with a number: other sentences of broad text, else the model's likeliest.
         unlearned: what it has to learn before it is used, where that was put off.
         lexicon: what words mean, where records are described by the nearest text in meaning; None: by their words alone.
 

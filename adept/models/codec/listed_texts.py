@@ -209,9 +209,9 @@ class NextWords:
         """The network's states after words (B,), its distribution of classes (B, C), and words' weights in their classes (B, V)."""
         weights, (hidden, cell) = self.weights, state
         gates = weights["embedding"][words] @ weights["from_input"] + hidden @ weights["from_state"] + weights["gates"]
-        taken, kept, new, shown = gates.chunk(4, dim=1)
-        cell = kept.sigmoid() * cell + taken.sigmoid() * new.tanh()
-        hidden = shown.sigmoid() * cell.tanh()
+        input_gate, forget_gate, candidate, output_gate = gates.chunk(4, dim=1)
+        cell = forget_gate.sigmoid() * cell + input_gate.sigmoid() * candidate.tanh()
+        hidden = output_gate.sigmoid() * cell.tanh()
         query = hidden @ weights["query"] + weights["query_offset"]
         classes = (query @ weights["of_class"] + weights["class_offset"]).softmax(dim=1)
         scores = query @ weights["embedding"][:-1].T + weights["word_offset"]

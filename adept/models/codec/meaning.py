@@ -137,7 +137,7 @@ class MeaningIndex(TextTable):
         self._of_words = self._table @ (ADDED[0] * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield the number of each record's nearest text, the first of equals, and its distance; scraps are further than none."""
+        """Yield the number of each record's nearest text, the first of equals, and its distance; scraps are moved away."""
         for row, places in self._compared(records, SHORTLIST):
             least = row.min()
             yield int(places[row == least].min()), int(least)

@@ -59,10 +59,6 @@ class WordWeights:
     def _of(self, holders: int) -> int:
         return round(FINE * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
 
-    def added(self, word: str) -> int:
-        """What a word weighs that a text adds to a record."""
-        return self(word) * ADDED[0] // ADDED[1]
-
     def distance(self, record: Iterable[str], text: Iterable[str]) -> int:
         """The distance of a text from a record, in parts: ADDED[1] times the sum of weights."""
         wanted, given = set(record), set(text)

@@ -250,14 +250,14 @@ def _read_by_network(tables: NetworkTables, after: Next) -> None:
     gates = np.empty(4 * states, np.int64)
     _multiply(tables.gates, after.seen, tables.gate_offsets, tables.narrow, gates)
     for unit in range(states):
-        taken, kept, shown = (
+        input_gate, forget_gate, output_gate = (
             _curve(tables.curves[SIGMOID], gates[unit]),
             _curve(tables.curves[SIGMOID], gates[states + unit]),
             _curve(tables.curves[SIGMOID], gates[3 * states + unit]),
         )
-        new = _curve(tables.curves[TANH], gates[2 * states + unit])
-        after.cell[unit] = (kept * after.cell[unit] + taken * new) >> FINE
-        after.seen[inputs + unit] = (shown * _curve(tables.curves[TANH], after.cell[unit] << FINE)) >> FINE
+        candidate = _curve(tables.curves[TANH], gates[2 * states + unit])
+        after.cell[unit] = (forget_gate * after.cell[unit] + input_gate * candidate) >> FINE
+        after.seen[inputs + unit] = (output_gate * _curve(tables.curves[TANH], after.cell[unit] << FINE)) >> FINE
     _ask(tables, after)
 
 

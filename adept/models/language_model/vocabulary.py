@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,11 +56,6 @@ class Vocabulary:
         """The first word of each class, and the number of words."""
         starts = [i for i, (a, b) in enumerate(pairwise([-1, *self.classes])) if a != b]
         return [*starts, len(self.words)]
-
-    @cached_property
-    def sums(self) -> list[int]:
-        """Counts summed up to each word."""
-        return [0, *accumulate(self.counts)]
 
     def encode(self, text: Iterable[str]) -> list[int]:
         """The numbers of a text's words, closed by END."""

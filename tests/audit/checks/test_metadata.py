@@ -62,7 +62,7 @@ def test_our_releases_say_nothing_beside_their_numbers(mechanism: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [TypeDepends, RefusesOne])
-def test_so_do_outcomes_of_values(kind: type[Any]) -> None:
+def test_values_whose_type_depends_on_the_record_are_a_violation(kind: type[Any]) -> None:
     assert failed_of({"metadata"}, kind(4.0, 8), trials=200) == {"metadata"}
 
 

@@ -253,7 +253,7 @@ def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:
         assert not len(codec.listed)
 
 
-def test_rows_of_numbers(codec: Codec) -> None:
+def test_the_likeliest_texts_are_rows_of_word_numbers_without_an_end_or_unknown_words(codec: Codec) -> None:
     rows: list[NDArray[np.int16]] = likeliest(codec.model, [[2, 0], [2, 3, 0]], count=50)
     assert len(rows) == 50
     assert all(0 < len(row) <= 40 and row.min() > 1 for row in rows)
