@@ -16,7 +16,7 @@ from adept.models.adaptation.nearby import are_terms, page_lines, sentences_abou
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.card import model_card
 from adept.models.training.config import MODEL, OptimiserConfig, TrainerConfig, check_accelerator
-from adept.rewriting.loading import load_model
+from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 
 @dataclass
@@ -102,7 +102,7 @@ def run(config: AdaptConfig) -> AdaptResult:
         )
     model.save_pretrained(directory / MODEL)
     tokenizer.save_pretrained(directory / MODEL)
-    (directory / MODEL / "README.md").write_text(model_card(model), "utf-8")
+    (directory / MODEL / "README.md").write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
     result = AdaptResult(
         model_dir=str(directory / MODEL),
         training_data=model.training_data.name,
@@ -114,6 +114,13 @@ def run(config: AdaptConfig) -> AdaptResult:
     )
     write_json(result, directory / "result.json")
     return result
+
+
+def _card(model_dir: str | None) -> str:
+    """The card of the model that is adapted, whose sentences and their licences come with it; empty where it has none."""
+    place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
+    cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
+    return cards[0].read_text("utf-8", "replace") if cards else ""
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:

@@ -15,7 +15,7 @@ from adept.cli.app import execute
 from adept.cli.console import progress
 from adept.cli.process import Interruptible
 from adept.cli.summary import summary
-from adept.data.corpus import read_corpus
+from adept.data.corpus import find_label_column, read_corpus
 from adept.data.files import STANDARD_STREAM
 from adept.errors import ConfigurationError, DataError
 from adept.models.network.decoding import DecodingConfig
@@ -111,7 +111,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     )
     options = _options(config, budget, rewriter)
     packaged = is_packaged(config.model_dir)
-    tell = _Once(expected_lines(rewriter, _public_texts(config), packaged=packaged))
+    tell = _Once([*expected_lines(rewriter, _public_texts(config), packaged=packaged), *_label_lines(config)])
     if config.dry_run:
         place = config.statement
         statement = preview_file(rewriter, config.input, config.output, options=options, statement_path=place)
@@ -155,6 +155,24 @@ def _release(
             ledger=ledger,
             progress=Interruptible(advance),
         )
+
+
+def _label_lines(config: RewriteConfig) -> list[str]:
+    """That nobody looks for labels under another name than the usual one, where a file may have them."""
+    inputs = Inputs.of(config.input, config.format)
+    if (
+        config.labels != "copy"
+        or config.label_column
+        or config.output.endswith((".txt", ".txt.gz"))
+        or not inputs.repeatable
+    ):
+        return []
+    first = next(inputs.records(), {})
+    if not first.keys() - {config.text_column, config.person_column, *config.keep_columns} or find_label_column(
+        first, None
+    ):
+        return []
+    return ["no labels are written, as no column is called intent: label_column= names theirs, keep_columns= others"]
 
 
 def _public_texts(config: RewriteConfig) -> list[str] | None:

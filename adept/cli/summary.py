@@ -38,7 +38,9 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
     claimed = f" (claimed {words(statement.claimed_epsilon)})" if statement.claimed_epsilon != statement.epsilon else ""
     delta = f", delta {words(statement.guarantee.delta)}" if statement.guarantee.delta else ""
     yield f"epsilon {words(statement.epsilon)}{claimed}{delta}{_parts(statement)}"
-    if statement.epsilon < LARGEST and not delta:
+    if statement.epsilon >= LARGEST:
+        yield "the odds between records may change by more than 10^21, which protects nothing in practice"
+    elif not delta:
         odds = Decimal(words(math.exp(statement.epsilon)))
         yield f"the odds between {statement.neighbours} change at most {odds:,f}-fold"
     if statement.person_epsilon is not None:

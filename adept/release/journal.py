@@ -47,6 +47,7 @@ from adept.data.files import sync_directory
 from adept.errors import DataError
 
 VERSION = 2
+ATTEMPTS = 100  # to open a journal that other runs make and remove meanwhile
 SECONDS_BETWEEN_SYNCS = 1.0
 BLOCK = 512  # bytes that reach a disk together
 HEADER = b' {"journal":'  # after the checksum of the first line
@@ -204,7 +205,7 @@ class Journal:
 
 def _locked(path: Path) -> FileIO:
     """Open a journal for this process alone, making it where there is none."""
-    while True:
+    for _ in range(ATTEMPTS):
         try:
             handle = _opened(path)
         except FileNotFoundError:
@@ -229,6 +230,7 @@ def _locked(path: Path) -> FileIO:
         if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
             return stream
         stream.close()  # the run that had the lock has just finished and removed the file
+    raise DataError(f"cannot write {path}: the file system takes no such file; choose another output")
 
 
 def _opened(path: Path) -> int:

@@ -123,7 +123,7 @@ class Publishing(ABC, Generic[Stated]):
             raise DataError(
                 f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
             ) from None
-        if isinstance(error, KeyboardInterrupt) and self.journal.begun:
+        if _is_interrupt(error) and self.journal.begun:
             raise Interrupted(
                 f"{self.so_far}, and {self.journal.path} keeps them: the same command with resume=true goes on"
             ) from None
@@ -135,6 +135,13 @@ class Publishing(ABC, Generic[Stated]):
             if self.ledger:
                 self.ledger.forget(self.journal.run)
             self.journal.remove()
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is an interrupt, or one that a library made of it, as numba does within machine code."""
+    while error and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def check_newest(journal: Journal, ledger: Ledger) -> None:

@@ -32,6 +32,7 @@ class Expectation:
         topic_of_others: the same for another text's rewrite.
         words: mean F1 of the words.
         words_of_others: the same for another text's rewrite.
+        exact: the share that are written word for word.
     """
 
     texts: int
@@ -39,6 +40,7 @@ class Expectation:
     topic_of_others: float | None
     words: float
     words_of_others: float
+    exact: float
 
     @property
     def line(self) -> str:
@@ -48,9 +50,10 @@ class Expectation:
             if self.topic is None or self.topic_of_others is None
             else f"its record's topic in {self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance) and "
         )
+        exact = f", and is its record word for word in {self.exact:.0%}" if self.exact else ""
         return (
-            f"a rewrite keeps {topic}{self.words:.0%} of its words ({self.words_of_others:.0%} by chance), "
-            f"estimated on {self.texts} public texts; other text may fare worse"
+            f"a rewrite keeps {topic}{self.words:.0%} of its words ({self.words_of_others:.0%} by chance){exact}: "
+            f"estimated on {self.texts} public texts, so good to {self.texts**-0.5:.0%}; other text may fare worse"
         )
 
 
@@ -86,12 +89,16 @@ def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expe
     others = [*written[1:], written[0]]
     return Expectation(
         len(texts), _same_topic(rewriter, texts, written), _same_topic(rewriter, texts, others),
-        _words(texts, written), _words(texts, others),
+        _words(texts, written), _words(texts, others), _exact(texts, written),
     )  # fmt: skip
 
 
 def _words(texts: Sequence[str], written: Sequence[str]) -> float:
     return fmean(word_f1(a.lower().split(), b.lower().split()) for a, b in zip(texts, written, strict=True))
+
+
+def _exact(texts: Sequence[str], written: Sequence[str]) -> float:
+    return fmean(a.lower().split() == b.lower().split() for a, b in zip(texts, written, strict=True))
 
 
 @torch.inference_mode()

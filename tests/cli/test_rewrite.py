@@ -82,6 +82,25 @@ def test_labels_that_are_one_symbol_with_the_text_are_asked_for_by_name(
     assert "label_epsilon must be left out for labels=joint_response" in refused.stderr
 
 
+def test_a_file_with_labels_under_another_name_is_told_that_none_are_written(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "fare to boston", "label": "secret-fare"}\n' * 3)
+    command = [
+        "rewrite",
+        f"model_dir={tiny_l1_run}",
+        f"input={tmp_path}/in.jsonl",
+        f"output={tmp_path}/out.jsonl",
+        "epsilon=8",
+    ]
+    line = "no labels are written, as no column is called intent: label_column= names theirs"
+    told = adept_here(*command, "dry_run=true")
+    assert line in told.stderr
+    assert "secret" not in told.stderr
+    for asked in ("label_column=label", "labels=drop", "keep_columns=[label]"):
+        assert "no labels" not in adept_here(*command, "dry_run=true", asked).stderr
+
+
 def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
     given, ledger = lines(tmp_path / "in.jsonl", 7), tmp_path / "ledger.db"
     command = ["rewrite", f"model_dir={tiny_l1_run}", f"input={given}", f"ledger={ledger}", "epsilon=8"]

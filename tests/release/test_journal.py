@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from forked import standard_output
 
-from adept.errors import AdeptError, DataError
+from adept.errors import AdeptError, DataError, Interrupted
 from adept.mechanisms import SqrtNLaplace
 from adept.models.network.decoding import DecodingConfig
+from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
 from adept.release.journal import BLOCK, Entry, Journal
@@ -198,3 +199,29 @@ def test_a_journal_of_another_version_is_not_misread(tmp_path: Path, monkeypatch
         journal.begin({})
     with pytest.raises(DataError, match="another version's"):
         Journal(path)
+
+
+def test_an_interrupt_that_machine_code_made_an_error_of_says_how_to_go_on(sampler: Rewriter, tmp_path: Path) -> None:
+    """As numba does: the interrupt is the cause of a SystemError."""
+    given = tmp_path / "in.txt"
+    given.write_text("a fare to boston\n" * 5)
+
+    def interrupt(written: int) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    with pytest.raises(Interrupted, match=r"2 records are drawn, .* with resume=true goes on"):
+        release_file(sampler, str(given), str(tmp_path / "o.txt"), options=ReleaseOptions(), key=KEY, progress=interrupt)
+
+
+def test_a_place_where_no_file_can_be_made_is_no_endless_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /proc, which says of every new name that there is no such file."""
+
+    def refused(path: Path) -> int:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(journals, "_opened", refused)
+    with pytest.raises(DataError, match="the file system takes no such file"):
+        Journal(tmp_path / "x.journal")

@@ -59,10 +59,12 @@ def test_public_texts_of_the_users_own_take_the_place_of_the_models(topic_run: P
 
 @pytest.mark.parametrize("topic", [None, 0.5])
 def test_the_line_names_every_figure_beside_what_chance_gives(topic: float | None) -> None:
-    figures = Expectation(40, topic, topic and 0.03, 0.25, 0.125)
+    figures = Expectation(40, topic, topic and 0.03, 0.25, 0.125, 0.0)
     assert ("topic in 50% of all cases (3% by chance)" in figures.line) == (topic is not None)
     assert "25% of its words (12% by chance)" in figures.line
-    assert "40 public texts" in replace(figures, topic=None).line
+    assert "40 public texts, so good to 16%" in replace(figures, topic=None).line
+    assert "word for word" not in figures.line
+    assert "and is its record word for word in 5%: estimated" in replace(figures, exact=0.05).line
 
 
 def test_figures_of_unseen_subjects_lie_between_those_of_measured_budgets(

@@ -118,3 +118,6 @@ def test_the_card_is_metadata_the_hub_can_read_and_says_what_no_guarantee_covers
     other = yaml.safe_load(model_card(model).split("---\n", 2)[1])
     assert (other["license"], other["datasets"]) == ("other", ['x: [y]" # z'])
     assert "PRIVATE" in model_card(model)
+    assert "LSTM encoder and LSTM decoder" in model_card(model)
+    adapted = model_card(model, adapted_from="---\nlicense: cc\n---\n# Old\n\n## Sources\n\n| sgd | CC BY-SA |\n")
+    assert adapted.endswith("## The model that it was adapted from\n\n## Old\n\n### Sources\n\n| sgd | CC BY-SA |\n")

@@ -1,12 +1,15 @@
 """The README of a model directory: what the model is, where it comes from, how it was measured, and what no guarantee covers."""
 
 import json
+import re
 from collections.abc import Mapping
 
 from adept.models.network.autoencoder import Autoencoder
 
 LICENSES = {"air_travel": "mit"}  # of the text that is bundled; other text brings its own
 ENGLISH = ("air_travel", "atis", "snips")
+READS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
+WRITES = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
 
 
@@ -22,12 +25,13 @@ is code.
 """
 
 
-def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None) -> str:
+def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
     """Return the card, with its metadata in front as the Hugging Face Hub reads it.
 
     Args:
         model: it knows its sizes, its clip and what it was trained on.
         metrics: what was measured on validation text, by name.
+        adapted_from: the card of the model that it was adapted from, which follows.
     """
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not hand this directory out"
@@ -39,8 +43,9 @@ def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None
 ---
 # An `adept` autoencoder
 
-LSTM encoder and decoder with a latent of {config.latent_dim} dimensions, clipped in {model.clip} to {config.clip_norm}, for
-{mechanisms}. It reads and writes at most {config.max_length} tokens; its vocabulary has {model.vocabulary_size}.
+{READS[config.encoder]} and {WRITES[config.decoder]}, with a latent of {config.latent_dim} dimensions, clipped in {model.clip} to
+{config.clip_norm}, for {mechanisms}. It reads and writes at most {config.max_length} tokens; its vocabulary has
+{model.vocabulary_size}.
 
 ## Where it comes from
 
@@ -61,7 +66,17 @@ Trained on {data.records} records of `{data.name}` ({origin}).
 - Codebooks and codec were learned from the training text too. {_codec(data.public)}
 - Who takes part, how many records there are and in which order is not hidden.
 
-{USE}"""
+{USE}{_source(adapted_from)}"""
+
+
+def _source(card: str) -> str:
+    """The card of another model, without its metadata, one heading deeper."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
+    return (
+        f"\n## The model that it was adapted from\n\n{re.sub('^#', '##', text, flags=re.MULTILINE).strip()}\n"
+        if text
+        else ""
+    )
 
 
 def _codec(public: bool) -> str:
