@@ -213,7 +213,9 @@ def test_an_interrupt_that_machine_code_made_an_error_of_says_how_to_go_on(sampl
             raise SystemError("returned a result with an exception set") from error
 
     with pytest.raises(Interrupted, match=r"2 records are drawn, .* with resume=true goes on"):
-        release_file(sampler, str(given), str(tmp_path / "o.txt"), options=ReleaseOptions(), key=KEY, progress=interrupt)
+        release_file(
+            sampler, str(given), str(tmp_path / "o.txt"), options=ReleaseOptions(), key=KEY, progress=interrupt
+        )
 
 
 def test_a_place_where_no_file_can_be_made_is_no_endless_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
