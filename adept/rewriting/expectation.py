@@ -50,7 +50,7 @@ class Expectation:
             if self.topic is None or self.topic_of_others is None
             else f"its record's topic in {self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance) and "
         )
-        exact = f", and is its record word for word in {self.exact:.0%}" if self.exact else ""
+        exact = f", and is its record word for word in {self.exact:.0%} of all cases" if self.exact else ""
         return (
             f"a rewrite keeps {topic}{self.words:.0%} of its words ({self.words_of_others:.0%} by chance){exact}: "
             f"estimated on {self.texts} public texts, so good to {self.texts**-0.5:.0%}; other text may fare worse"

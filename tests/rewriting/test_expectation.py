@@ -64,7 +64,7 @@ def test_the_line_names_every_figure_beside_what_chance_gives(topic: float | Non
     assert "25% of its words (12% by chance)" in figures.line
     assert "40 public texts, so good to 16%" in replace(figures, topic=None).line
     assert "word for word" not in figures.line
-    assert "and is its record word for word in 5%: estimated" in replace(figures, exact=0.05).line
+    assert "and is its record word for word in 5% of all cases: estimated" in replace(figures, exact=0.05).line
 
 
 def test_figures_of_unseen_subjects_lie_between_those_of_measured_budgets(
