@@ -14,7 +14,7 @@ from adept.data.files import Record
 from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
-from adept.release.journal import Journal
+from adept.release.journal import LEDGER, Journal
 from adept.release.ledger import Ledger
 from adept.release.plan import Plan, plan_release
 from adept.release.publication import Publication
@@ -89,7 +89,12 @@ def release_file(
             publication.refuse_to_restart(f"released {journal.records} records")
         if ledger:
             check_newest(journal, ledger)
-        journal.begin(plan.terms(publication))
+        if journal.has_ledger and not ledger:
+            raise DataError(
+                f"{publication.target} was begun with a ledger, which would not learn of the rest: add ledger=FILE"
+            )
+        noted = {LEDGER: True} if ledger and (journal.has_ledger or not journal.begun) else {}
+        journal.begin(plan.terms(publication) | noted)
         return run.finish(records)
 
 

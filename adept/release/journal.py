@@ -47,6 +47,7 @@ from adept.data.files import sync_directory
 from adept.errors import DataError
 
 VERSION = 2
+LEDGER = "ledger"  # among the terms of a release that was begun with one
 ATTEMPTS = 100  # to open a journal that other runs make and remove meanwhile
 SECONDS_BETWEEN_SYNCS = 1.0
 BLOCK = 512  # bytes that reach a disk together
@@ -111,6 +112,11 @@ class Journal:
             raise DataError(
                 f"{self.path} is damaged or not a journal: restore it; under another name records would be released again"
             )
+
+    @property
+    def has_ledger(self) -> bool:
+        """Whether the release was begun with a ledger."""
+        return LEDGER in self._terms
 
     def begin(self, terms: Entry) -> None:
         """Write down the terms of a release of which nothing was drawn yet, or raise where a begun one had others.
