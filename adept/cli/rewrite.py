@@ -160,19 +160,14 @@ def _release(
 def _label_lines(config: RewriteConfig) -> list[str]:
     """That nobody looks for labels under another name than the usual one, where a file may have them."""
     inputs = Inputs.of(config.input, config.format)
-    if (
-        config.labels != "copy"
-        or config.label_column
-        or config.output.endswith((".txt", ".txt.gz"))
-        or not inputs.repeatable
-    ):
+    asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
+    if asked or not inputs.repeatable:
         return []
     first = next(inputs.records(), {})
-    if not first.keys() - {config.text_column, config.person_column, *config.keep_columns} or find_label_column(
-        first, None
-    ):
+    others = first.keys() - {config.text_column, config.person_column, *config.keep_columns}
+    if not others or find_label_column(first, None):
         return []
-    return ["no labels are written, as no column is called intent: label_column= names theirs, keep_columns= others"]
+    return ["no labels are written, as no column is called intent: label_column=NAME copies those of another one"]
 
 
 def _public_texts(config: RewriteConfig) -> list[str] | None:

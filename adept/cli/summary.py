@@ -39,7 +39,7 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
     delta = f", delta {words(statement.guarantee.delta)}" if statement.guarantee.delta else ""
     yield f"epsilon {words(statement.epsilon)}{claimed}{delta}{_parts(statement)}"
     if statement.epsilon >= LARGEST:
-        yield "the odds between records may change by more than 10^21, which protects nothing in practice"
+        yield f"the odds between {statement.neighbours} may change more than 10^21-fold, so that next to nothing is guaranteed"
     elif not delta:
         odds = Decimal(words(math.exp(statement.epsilon)))
         yield f"the odds between {statement.neighbours} change at most {odds:,f}-fold"

@@ -116,7 +116,7 @@ class Journal:
     @property
     def has_ledger(self) -> bool:
         """Whether the release was begun with a ledger."""
-        return LEDGER in self._terms
+        return bool(self._terms.get(LEDGER))
 
     def begin(self, terms: Entry) -> None:
         """Write down the terms of a release of which nothing was drawn yet, or raise where a begun one had others.

@@ -139,7 +139,7 @@ class Publishing(ABC, Generic[Stated]):
 
 def _is_interrupt(error: BaseException | None) -> bool:
     """Whether an error is an interrupt, or one that a library made of it, as numba does within machine code."""
-    while error and not isinstance(error, KeyboardInterrupt):
+    while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
 

@@ -50,10 +50,11 @@ class Expectation:
             if self.topic is None or self.topic_of_others is None
             else f"its record's topic in {self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance) and "
         )
+        error = self.texts**-0.5  # at least two standard errors of a mean of numbers from 0 to 1
         exact = f", and is its record word for word in {self.exact:.0%} of all cases" if self.exact else ""
         return (
             f"a rewrite keeps {topic}{self.words:.0%} of its words ({self.words_of_others:.0%} by chance){exact}: "
-            f"estimated on {self.texts} public texts, so good to {self.texts**-0.5:.0%}; other text may fare worse"
+            f"estimated on {self.texts} public texts, so good to {error:.0%}; other text may fare worse"
         )
 
 

@@ -93,7 +93,7 @@ def test_a_file_with_labels_under_another_name_is_told_that_none_are_written(
         f"output={tmp_path}/out.jsonl",
         "epsilon=8",
     ]
-    line = "no labels are written, as no column is called intent: label_column= names theirs"
+    line = "no labels are written, as no column is called intent: label_column=NAME copies those of another one"
     told = adept_here(*command, "dry_run=true")
     assert line in told.stderr
     assert "secret" not in told.stderr

@@ -45,7 +45,10 @@ def test_a_false_claim_is_set_beside_the_truth() -> None:
 def test_odds_are_said_where_they_hold_and_can_be_read() -> None:
     assert lines(guarantee=Identity().guarantee(16))[1] == "guaranteed: nothing, epsilon is infinite"
     assert lines(guarantee=Gaussian(epsilon=2.0).guarantee(16))[1] == "guaranteed: epsilon 2, delta 1e-6"
-    assert "more than 10^21, which protects nothing" in lines(guarantee=L1Laplace(epsilon=512.0).guarantee(16))[1]
+    assert (
+        "more than 10^21-fold, so that next to nothing is guaranteed"
+        in lines(guarantee=L1Laplace(epsilon=512.0).guarantee(16))[1]
+    )
     assert "at most 2.719-fold" in lines(guarantee=L1Laplace(epsilon=1.0).guarantee(16))[1]
 
 

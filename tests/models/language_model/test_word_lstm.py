@@ -125,6 +125,29 @@ def test_no_sum_of_32_bits_is_larger_than_they_hold(model: LanguageModel, size: 
         assert (found == matrix.astype(np.int64) @ vector).all()
 
 
+@pytest.mark.parametrize("inputs", [0, 1, 3, 90])
+@pytest.mark.parametrize("states", [1, 2, 80])
+def test_weights_are_narrow_where_no_half_of_a_row_can_reach_31_bits(inputs: int, states: int) -> None:
+    """With embeddings of every length from 0 to the longest, in the direction that is worst, and with larger and larger weights."""
+    rng, found = np.random.default_rng(0), set()
+    for _ in range(1000):
+        small, most = int(2 ** rng.uniform(0, 15)) - 1, int(2 ** rng.uniform(12, 15)) - 1
+        from_input = rng.integers(-small, small + 1, (inputs, 1)).astype(np.int16)
+        from_state = rng.integers(-most, most + 1, (states, 1)).astype(np.int16)
+        longest = float(rng.integers(0, 70_000))
+        narrow = word_lstm._is_narrow(from_input, from_state, longest)
+        half, rows = (inputs + states) // 2, [*from_input[:, 0].tolist(), *from_state[:, 0].tolist()]
+        parts = (rows[:half], 0), (rows[half:], half)
+        worst = [
+            longest * math.hypot(*part[: max(0, inputs - at)]) + UNIT * sum(map(abs, part[max(0, inputs - at) :]))
+            for part, at in parts
+        ]
+        found.add(narrow)
+        assert not narrow or max(worst) < 1 << 31
+        assert narrow or inputs > half or max(worst) >= (1 << 31) - 2
+    assert found == {True, False} or inputs > half or states < 80
+
+
 def test_learned_weights_are_added_up_in_32_bits(model: LanguageModel) -> None:
     assert model.lstm is not None
     assert model.lstm.tables.narrow
