@@ -74,6 +74,11 @@ class LatentCoding(Coding):
         return _PUBLIC[self.model]
 
     @torch.inference_mode()
+    def check_labels(self, labels: Sequence[str | None]) -> None:
+        """Raise ConfigurationError for a label that the model does not know."""
+        if self.labels:
+            self.tokenizer.label_ids(labels)
+
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return the clipped latents (B, n), of texts or of pairs where the model writes labels."""
         return self._reader(self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels))

@@ -23,12 +23,24 @@ class PairCoding(Coding):
         Raises:
             ConfigurationError: a record has no label, or one outside the public set.
         """
-        known = [label for label in labels or [] if label is not None]
-        if len(known) != len(texts):
+        if labels is None or len(labels) != len(texts):
             raise ConfigurationError(
-                f"labels must be given with every record for labels=joint_response, got {len(known)} for {len(texts)}"
+                f"labels must be given with every record for labels=joint_response, got {len(labels or [])} for {len(texts)}"
             )
-        return self.joined(self.text.encode(texts), known)
+        self.check_labels(labels)
+        return self.joined(self.text.encode(texts), [label for label in labels if label is not None])
+
+    def check_labels(self, labels: Sequence[str | None]) -> None:
+        """Raise ConfigurationError for a missing label, or one outside the public set; no message repeats it."""
+        if missing := [record for record, label in enumerate(labels, start=1) if label is None]:
+            raise ConfigurationError(
+                f"labels must be given with every record for labels=joint_response, got none in record {missing[0]}"
+            )
+        known = set(self.labels)
+        if unknown := [record for record, label in enumerate(labels, start=1) if label not in known]:
+            raise ConfigurationError(
+                f"labels must hold every label that occurs, got an unknown one in record {unknown[0]}: add it to the public set"
+            )
 
     def release(self, encoded: Tensor, mechanism: JointResponse) -> Tensor:
         """Release rows and labels together."""
@@ -48,11 +60,8 @@ class PairCoding(Coding):
         Raises:
             ConfigurationError: a label is outside the public set; it is not repeated in the message.
         """
+        self.check_labels(labels)
         place_of = {label: place for place, label in enumerate(self.labels)}
-        if unknown := [record for record, label in enumerate(labels, start=1) if label not in place_of]:
-            raise ConfigurationError(
-                f"labels must hold every label that occurs, got an unknown one in record {unknown[0]}: add it to the public set"
-            )
         places = torch.tensor([place_of[label] for label in labels], dtype=rows.dtype, device=rows.device)
         return torch.cat([rows, places.reshape(-1, 1)], dim=1)
 

@@ -5,10 +5,13 @@ randomises (``adept.rewriting.coding``): ``encode`` looks at one record at a tim
 nothing but what was released.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor
 
+from adept.data.texts import text_list, value_list
+from adept.data.values import plain_text
 from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
@@ -113,22 +116,31 @@ class Rewriter(Shared):
         """What each rewrite guarantees about the record that it was written from."""
         return (self.joint or self.mechanism).guarantee(self.model.config.latent_dim)
 
-    def rewrite(self, texts: Sequence[str], *, samples: int = 1) -> list[str]:
-        """Release every text once and write ``samples`` texts from each release, consecutively in the result."""
+    def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
+        """Release every text once and write ``samples`` texts from each release, consecutively in the result.
+
+        Args:
+            texts: a list, array or column of strings (``adept.data.texts``), checked whole before the first release.
+            samples: texts from each release.
+
+        Raises:
+            DataError: they are no list, or one is no string.
+        """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
-    def rewrite_pairs(
-        self, texts: Sequence[str], labels: Sequence[str | None] | None = None, *, samples: int = 1
-    ) -> list[Pair]:
+    def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release every record once and write ``samples`` pairs of text and label, or None without labels, from each release.
 
         Args:
-            texts: the records' texts.
-            labels: their labels, for a model that writes labels, whose latents are then those of the pair, or for a joint release.
+            texts: the records' texts, as for ``rewrite``.
+            labels: their labels, one for each text, for a model that writes labels, whose latents are then those of the pair, or for a joint release.
             samples: pairs from each release, consecutively in the result.
+
+        Raises:
+            DataError: texts or labels are no list, one text is no string, or labels are not as many.
+            ConfigurationError: a label is outside the public label set.
         """
-        if isinstance(texts, str):
-            raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
+        texts, labels = self._checked(texts, labels)
         written: list[Pair] = []
         for start in range(0, len(texts), self.batch_size):
             batch = slice(start, start + self.batch_size)
@@ -136,11 +148,20 @@ class Rewriter(Shared):
             written += self.write(released, samples=samples)
         return written
 
-    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return what the mechanism reads of B records, one row each: secret, and the same whatever the other records are."""
-        return self.coding.encode(texts, labels)
+    def _checked(self, texts: Any, labels: Any) -> tuple[list[str], list[str | None] | None]:
+        """Return texts and labels as lists, every one of which can be encoded."""
+        given = text_list(texts)
+        if labels is None:
+            return given, None
+        beside = [plain_text(label) for label in value_list(labels, len(given), "labels")]
+        self.coding.check_labels(beside)
+        return given, beside
 
-    def release(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
+    def encode(self, texts: Any, labels: Any = None) -> Tensor:
+        """Return what the mechanism reads of B records, one row each: secret, and the same whatever the other records are."""
+        return self.coding.encode(*self._checked(texts, labels))
+
+    def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return one released row for each of B records: latents (B, n), descriptions (B, 2); with a label, one number more."""
         return self.coding.release(self.encode(texts, labels), self.joint or self.mechanism)
 

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.inverted_file import grouped
 from adept.models.codec.meaning import MeaningIndex, Meanings
@@ -215,11 +216,10 @@ class Codec:
         """Return each text's description, a number below ``size``: a function of that text alone.
 
         Raises:
-            ConfigurationError: ``size`` is below 2, or ``texts`` is one string.
+            DataError: ``texts`` is no list, or one of them is no string.
+            ConfigurationError: ``size`` is below 2.
         """
-        if isinstance(texts, str):
-            raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
-        sized, records = self._sized(size), [words_of(text) for text in texts]
+        sized, records = self._sized(size), [words_of(text) for text in text_list(texts)]
         nearest = zip(records, sized.index.nearest(records), strict=True)
         found = ((place, self._searched(record, sized, place, distance)) for record, (place, distance) in nearest)
         return [sized.numbers[place] if number is None else number for place, number in found]
@@ -234,7 +234,7 @@ class Codec:
             raise ConfigurationError(
                 f"top must be 1 unless all descriptions are sentences, of which there are {self.sentences}: got {count} of {size}"
             )
-        return list(cast(MeaningIndex, self._sized(size).index).several([*map(words_of, texts)], count))
+        return list(cast(MeaningIndex, self._sized(size).index).several([*map(words_of, text_list(texts))], count))
 
     def _searched(self, record: Words, sized: "_Sized", place: int, distance: int) -> int | None:
         """The number of a text that is nearer to a record than that at a place, its ``distance`` away; None if there is none."""

@@ -15,6 +15,7 @@ from typing import Any
 import tokenizers
 from tokenizers import models, trainers
 
+from adept.data.texts import text_list
 from adept.errors import ConfigurationError
 from adept.models.tokenizer import pipeline
 from adept.models.tokenizer.lexicon import Lexicon
@@ -157,17 +158,16 @@ class Tokenizer:
         Where there is a label set, the label's token stands before them, and UNKNOWN where no label is given.
 
         Raises:
+            DataError: ``texts`` is no list, or one of them is no string.
             ConfigurationError: a label is outside the label set.
         """
-        if isinstance(texts, str):
-            raise ConfigurationError("texts must be a list of strings, got one string: put it into a list")
         # Only so many characters can matter, and a line of megabytes should not cost seconds. Halves of characters (lone
         # surrogates, which JSON can hold) become question marks, like any other record's text.
-        clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in texts]
+        clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in text_list(texts)]
         rows = [[*ids[:max_length], END] for ids in self._ids(clean)]
         if not self.labels:
             return rows
-        heads = [UNKNOWN] * len(rows) if labels is None else self._label_ids(labels)
+        heads = [UNKNOWN] * len(rows) if labels is None else self.label_ids(labels)
         return [[head, *row] for head, row in zip(heads, rows, strict=True)]
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
@@ -188,7 +188,8 @@ class Tokenizer:
             for number, (begin, end) in zip(ids, encoding.offsets, strict=True)
         ]
 
-    def _label_ids(self, labels: Sequence[str | None]) -> list[int]:
+    def label_ids(self, labels: Sequence[str | None]) -> list[int]:
+        """Return the id of each label's token, UNKNOWN for None; ConfigurationError for one outside the label set."""
         if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:
             raise ConfigurationError(
                 f"labels must be in the model's label set, got another one in record {unknown[0] + 1}"

@@ -1,0 +1,138 @@
+"""Lists of texts: one rule for what a caller may pass where records' texts, labels or persons are expected.
+
+Libraries hand over columns in their own types. ``text_list`` reads those types, and refuses everything whose elements are no
+records: the characters of a string, the names of a data frame's columns, the keys of a dict. A generator is refused too, as it could
+not be checked whole before its first text is released. No message repeats an element.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adept.errors import DataError
+
+NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
+MAX_NAMES = 20  # columns that a message names
+ADVICE = "give a list, an array or a column of strings"
+COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
+    ("pandas", "Series"): lambda column: column.tolist(),
+    ("pandas", "Index"): lambda column: column.tolist(),
+    ("pandas", "ExtensionArray"): lambda column: column.tolist(),
+    ("polars", "Series"): lambda column: column.to_list(),
+    ("pyarrow", "Array"): lambda column: column.to_pylist(),
+    ("pyarrow", "ChunkedArray"): lambda column: column.to_pylist(),
+    ("datasets", "Column"): list,
+}
+FRAMES: dict[tuple[str, str], Callable[[Any], tuple[list[Any], Callable[[], Any]]]] = {
+    ("pandas", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.iloc[:, 0]),
+    ("polars", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.to_series(0)),
+    ("pyarrow", "Table"): lambda frame: (list(frame.column_names), lambda: frame.column(0)),
+    ("pyarrow", "RecordBatch"): lambda frame: (list(frame.schema.names), lambda: frame.column(0)),
+    ("datasets", "Dataset"): lambda frame: (list(frame.column_names), lambda: frame[frame.column_names[0]]),
+}
+
+
+def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str]:
+    """Return texts as a list of plain strings.
+
+    Args:
+        texts: a list, tuple or other sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an Arrow array;
+            a column of ``datasets``; or a data frame, table or data set of one column.
+        name: of the argument, for messages.
+        first: the position of the first text, for a caller who reads a part of them.
+
+    Raises:
+        DataError: they are something else, or one of them is no string, with its position; the first is 1.
+    """
+    values = _elements(texts, name)
+    if set(map(type, values)) <= {str}:
+        return values
+    for position, value in enumerate(values, start=first):
+        if not isinstance(value, str):
+            raise DataError(
+                f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make its value a string"
+            )
+    return [str.__str__(value) for value in values]  # subclasses such as np.str_ become plain strings
+
+
+def value_list(values: object, count: int, name: str) -> list[Any]:
+    """Return one value for each of ``count`` records, such as labels or persons; None for a missing one, plain strings for strings.
+
+    Args:
+        values: as ``texts`` of ``text_list``, with elements of any type.
+        count: the number of records.
+        name: of the argument, for messages.
+
+    Raises:
+        DataError: they are something else, or not as many.
+    """
+    found = _elements(values, name)
+    if len(found) != count:
+        raise DataError(f"{name} must be as many as the texts, got {len(found)} for {count}: give one for each text")
+    return [_plain(value) for value in found]
+
+
+def shown_names(names: Iterable[object]) -> str:
+    """Return names of columns for a message; one that does not look like a name may be a record's text, and is left out."""
+    known = list(names)
+    plain = [f"{name!r}" for name in known[:MAX_NAMES] if isinstance(name, str) and NAME.fullmatch(name)]
+    hidden = len(known) - len(plain)
+    return ", ".join([*plain, *([f"{hidden} more"] if hidden else [])])
+
+
+def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the first of some (library, class) that a value is an instance of; nothing is imported for it."""
+    own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
+    return next((kind for kind in kinds if kind in own), None)
+
+
+def _elements(values: object, name: str) -> list[Any]:
+    """Return the elements of a column in order."""
+    if isinstance(values, list | tuple):
+        return list(values)
+    if isinstance(values, np.ndarray):
+        return _of_array(values, name)
+    if kind := instance_of(values, FRAMES):
+        names, column = FRAMES[kind](values)
+        if len(names) != 1:
+            raise DataError(f"{name} must be one column, got {len(names)} ({shown_names(names)}): choose the one with the texts")
+        return _elements(column(), name)
+    if kind := instance_of(values, COLUMNS):
+        return list(COLUMNS[kind](values))
+    if isinstance(values, str):
+        raise DataError(f"{name} must be a list of strings, got one string: put it into a list")
+    if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
+        return list(values)
+    raise DataError(f"{name} must be a list of strings, got {_kind(values)}: {ADVICE}")
+
+
+def _of_array(values: Any, name: str) -> list[Any]:
+    """Return the elements of a NumPy array (N,) or (N, 1); what is masked becomes None."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise DataError(f"{name} must be one column, got an array of shape {values.shape}: choose the column with the texts")
+    return list(values.tolist())
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as Python's own type; None where it is missing."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if is_missing(value) else value
+
+
+def is_missing(value: object) -> bool:
+    """Return True for None, NaN, and what pandas has in their place."""
+    if value is None or instance_of(value, [("pandas", "NAType"), ("pandas", "NaTType")]):
+        return True
+    return isinstance(value, float) and value != value  # NaN differs from itself
+
+
+def _kind(value: object) -> str:
+    """Return the kind of a value in words, which tell nothing of its content."""
+    return "a missing value" if is_missing(value) else f"a value of type {type(value).__name__}"
