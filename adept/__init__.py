@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adept import audit, mechanisms
     from adept.models.network.autoencoder import Autoencoder
+    from adept.release.frames import rewrite_frame
     from adept.rewriting.rewriter import Rewriter
     from adept.synthesis.synthesizer import Synthesizer
 
-__all__ = ["Autoencoder", "Rewriter", "Synthesizer", "audit", "mechanisms"]
+__all__ = ["Autoencoder", "Rewriter", "Synthesizer", "audit", "mechanisms", "rewrite_frame"]
 
 _HOMES = {
     "Autoencoder": "adept.models.network.autoencoder",
     "Rewriter": "adept.rewriting.rewriter",
     "Synthesizer": "adept.synthesis.synthesizer",
+    "rewrite_frame": "adept.release.frames",
 }
 
 

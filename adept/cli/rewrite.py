@@ -5,9 +5,8 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from omegaconf import MISSING
 
@@ -18,21 +17,21 @@ from adept.cli.summary import summary
 from adept.data.corpus import find_label_column, read_corpus
 from adept.data.files import STANDARD_STREAM
 from adept.errors import ConfigurationError, DataError
-from adept.models.network.decoding import DecodingConfig
-from adept.release.columns import FileOptions, ReleaseOptions
+from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.publication import STATEMENT, Publication
+from adept.release.request import ReleaseRequest, open_release
 from adept.release.secret import secret_key
-from adept.release.service import Budget, label_response, open_rewriter, preview_file, release_file
+from adept.release.service import preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import LEAST, expected_lines
 from adept.rewriting.loading import is_packaged
-from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
+from adept.rewriting.rewriter import Rewriter
 
 
 @dataclass
-class RewriteConfig(FileOptions):
+class RewriteConfig(ReleaseRequest):
     """Configuration of ``adept rewrite``."""
 
     # --- Files
@@ -43,73 +42,22 @@ class RewriteConfig(FileOptions):
     statement: str | None = None
     """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
 
-    # --- Budget and mechanism
-    epsilon: float | None = None
-    """The privacy budget of each record, with labels=joint_response of text and label; whoever releases the data must give it."""
-    mechanism: Any = None
-    """What randomises a record; null: the best exact one for the model."""
-    model_dir: str | None = None
-    """The model's directory; null: the model that comes with the package."""
+    # --- A look before the release
     expect: str | None = None
     """A file of public texts of your own: what survives of them is shown before the release; needs public=true."""
     public: bool = False
     """Declare that the texts of expect are public."""
     dry_run: bool = False
     """Check everything, count the records, say what would be released, and release nothing."""
-    accept_broken_claim: bool = False
-    """Release by a mechanism whose claim is false."""
-    accept_inexact: bool = False
-    """Release by a mechanism whose noise is floating point, which no proof covers."""
-    accept_private_model: bool = False
-    """Release by a model that was trained on private text, which no epsilon covers."""
-
-    # --- Labels
-    label_epsilon: float | None = None
-    """Budget of labels=randomized_response, spent beside epsilon."""
-    label_set: list[str] | None = None
-    """The public labels that randomised ones are drawn from; null: the labels that the model knows."""
-
-    # --- Texts
-    batch_size: int = BATCH_SIZE
-    """Records that are rewritten at a time."""
-
-    # --- Persons
-    epsilon_per: str = "record"
-    """Whose budget epsilon is: record | person (each of a person's records gets an equal share)."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
     """Continue a release that was interrupted; where there is none, begin one."""
-    ledger: str | None = None
-    """A file that remembers released rows; rows that it knows are refused."""
-    again: bool = False
-    """Release rows of the ledger again; their budgets add up."""
-    key: str | None = None
-    """File of the secret key of the digests in journal and ledger; null: ~/.config/adept/key."""
-
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
 
 def run(config: RewriteConfig) -> PrivacyStatement:
     """Rewrite a file; raises AdeptError for what the user can mend."""
-    budget = Budget(
-        epsilon=config.epsilon,
-        label_epsilon=config.label_epsilon,
-        per=config.epsilon_per,
-        max_records_per_person=config.max_records_per_person,
-    )
-    rewriter = open_rewriter(
-        config.model_dir,
-        budget=budget,
-        mechanism=config.mechanism,
-        decoding=config.decoding,
-        batch_size=config.batch_size,
-        joint_labels=(config.label_set or []) if config.labels == "joint_response" else None,
-        accept_broken_claim=config.accept_broken_claim,
-        accept_inexact=config.accept_inexact,
-        accept_private_model=config.accept_private_model,
-    )
-    options = _options(config, budget, rewriter)
+    rewriter, options = open_release(config)
     packaged = is_packaged(config.model_dir)
     tell = _Once([*expected_lines(rewriter, _public_texts(config), packaged=packaged), *_label_lines(config)])
     if config.dry_run:
@@ -211,14 +159,6 @@ class _Once:
     def __call__(self) -> None:
         sys.stderr.writelines(f"adept: {line}\n" for line in self._lines)
         self._lines = []
-
-
-def _options(config: RewriteConfig, budget: Budget, rewriter: Rewriter) -> ReleaseOptions:
-    """What of the file reaches the output, with the mechanism of its labels."""
-    given = {option.name: getattr(config, option.name) for option in fields(FileOptions)}
-    randomised = config.labels == "randomized_response"
-    response = label_response(budget, config.label_set or rewriter.tokenizer.labels) if randomised else None
-    return ReleaseOptions(**given, label_response=response)
 
 
 def _key(config: RewriteConfig) -> bytes | None:

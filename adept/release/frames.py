@@ -1,0 +1,194 @@
+"""The release of a pandas data frame or a data set in memory: what ``adept rewrite`` does for a file, without a file of records.
+
+Plan, checks, batches, ledger and statement are the command's. The only file that is written is the statement.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adept.data.files import STANDARD_STREAM, Record
+from adept.data.texts import shown_names, text_list
+from adept.errors import ConfigurationError, DataError
+from adept.mechanisms import BY_NAME, LocalRandomizer
+from adept.mechanisms.choice import MechanismChoice
+from adept.release.claims import claimed
+from adept.release.columns import RELEASED
+from adept.release.inputs import Inputs
+from adept.release.plan import Plan, plan_release
+from adept.release.publication import PARTIAL, Publication
+from adept.release.request import ReleaseRequest, open_release
+from adept.release.shuffling import Groups
+from adept.release.statement import PrivacyStatement
+from adept.release.tables import Table, table_of
+
+Frame = TypeVar("Frame")
+OUTPUT = "frame.jsonl"  # stands for the output, whose rows have columns; no such file is written
+OF_FILES = {"text_column", "label_column", "person_column", "format", "card", "engine", "workers", "flush_every"}
+OPTIONS = {option.name for option in fields(ReleaseRequest)} - OF_FILES
+UNNAMED = "intent"  # the column that files' labels are looked for in; here labels must be named
+
+
+def rewrite_frame(
+    frame: Frame,
+    *,
+    text: str,
+    statement: str | Path,
+    epsilon: float | None = None,
+    label: str | None = None,
+    person: str | None = None,
+    **options: Any,
+) -> Frame:
+    """Rewrite the records of a data frame, and write the privacy statement of the release.
+
+    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records and options are checked, and
+    the statement's name is taken, before records are claimed; ``claimed`` gives the claims up if anything fails until the statement
+    has its final name, which is the last step. QED.
+
+    Args:
+        frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
+        text: the column with the texts.
+        statement: the file that states what is guaranteed; nothing is overwritten.
+        epsilon: the budget of each record.
+        label: the column with the labels; None: none are written, unless ``labels="joint"`` lets the model write them.
+        person: the column that says who contributed a record; needs ``max_records_per_person``. It is not returned.
+        options: those of ``adept rewrite``: labels, label_set, label_epsilon, keep_columns, max_records_per_person, epsilon_per,
+            samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding, batch_size,
+            ledger, again, key, accept_broken_claim, accept_inexact, accept_private_model.
+
+    Returns:
+        The same kind with the columns text, label, kept ones and ``sample`` (for samples > 1) alone, and a new index. Labels are
+        text. Kept columns have their types; of a frame's categories those that occur.
+
+    Raises:
+        AdeptError: as the command; a column is missing, or ``frame`` is something else.
+    """
+    table = table_of(frame)
+    request = _request({"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options)
+    used = _checked_columns(table, request)
+    place = _free(os.fspath(statement), request)
+    rewriter, asked = open_release(request)
+    plan, read = plan_release(rewriter, _Held(("frame",), held=table.records(used)), OUTPUT, asked)
+    groups = Groups(plan.label_column, asked)
+    records = list(groups.counted(plan.checked(read)))
+    stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
+    held = claimed(
+        records, stated, ledger=request.ledger, again=request.again, key=request.key, name=place.statement
+    )
+    with _reserved(place), held:
+        rows = list(_drawn(plan, records))
+        private: Frame = table.built(rows, plan.columns, text=text, keep=asked.keep_columns, samples=asked.samples)
+        _publish(place, replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds")))
+    return private
+
+
+@dataclass(frozen=True)
+class _Held(Inputs):
+    """Records that are in memory."""
+
+    held: Sequence[Record] = ()
+
+    def records(self, *, tolerant: bool = False) -> Iterator[Record]:
+        """Yield them."""
+        return iter(self.held)
+
+
+def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequest:
+    """Return what is asked, with Python's values as the command has them.
+
+    Raises:
+        ConfigurationError: there is no such option, or options contradict each other.
+    """
+    if unknown := options.keys() - OPTIONS:
+        raise ConfigurationError(f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(OPTIONS))}")
+    for name in ("keep_columns", "label_set"):
+        if options.get(name) is not None:
+            options[name] = text_list(options[name], name)
+    options["mechanism"] = _choice(options.get("mechanism"))
+    treatment = options.setdefault("labels", "copy")
+    if columns["label_column"] is None and treatment in RELEASED:
+        raise ConfigurationError(f"label must name a column for labels={treatment}, got none: add label=NAME")
+    if columns["label_column"] is None and treatment == "copy":
+        options["labels"] = "drop"
+    return ReleaseRequest(**columns, **options)
+
+
+def _choice(mechanism: Any) -> MechanismChoice | None:
+    """Return the choice of a mechanism from its name or from a mechanism."""
+    if mechanism is None or isinstance(mechanism, MechanismChoice):
+        return mechanism
+    if isinstance(mechanism, str) and mechanism in BY_NAME:
+        return MechanismChoice(BY_NAME[mechanism])
+    if not isinstance(mechanism, LocalRandomizer):
+        raise ConfigurationError(f"mechanism must be a mechanism or one of {', '.join(BY_NAME)}: see adept.mechanisms")
+    given = {option.name: getattr(mechanism, option.name) for option in fields(mechanism) if option.init}
+    return MechanismChoice(type(mechanism), given.pop("epsilon", None), given.pop("clip_norm", None), given)
+
+
+def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
+    """Return the columns that are read: those that are used, and with a ledger all others, by which it knows a record.
+
+    Raises:
+        DataError: there are no records, or a column is missing or stands twice.
+    """
+    named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
+    used = [(option, name) for option, name in named.items() if name is not None]
+    used += [("keep_columns", name) for name in request.keep_columns]
+    for option, name in used:
+        if (found := table.names.count(name)) != 1:
+            wrong = "no column" if not found else f"{found} columns"
+            raise DataError(f"frame has {wrong} named {name!r}; the columns are {shown_names(table.names)}: correct {option}=")
+    if not len(table):
+        raise DataError("frame has no records: give at least one")
+    read = list(dict.fromkeys(name for _, name in used))
+    if request.ledger is None:
+        return read
+    others = [name for name in table.names if isinstance(name, str) and table.names.count(name) == 1 and name != UNNAMED]
+    return list(dict.fromkeys([*read, *others]))
+
+
+def _free(statement: str, request: ReleaseRequest) -> Publication:
+    """Return where the statement goes; refuse a name that is taken."""
+    others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name is not None)
+    place = Publication.of(STANDARD_STREAM, statement, card=False, others=others)
+    place.check_names()
+    place.check_leftovers()
+    return place
+
+
+@contextmanager
+def _reserved(place: Publication) -> Iterator[None]:
+    """Hold the statement's temporary file, made before anything is drawn and gone afterwards.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    place.make_directories()
+    try:
+        place.make_temporary()
+        yield
+    except OSError as error:
+        raise DataError(f"cannot write {error.filename or place.statement}: {error.strerror}") from None
+    finally:
+        place.clear()
+
+
+def _drawn(plan: Plan, records: Sequence[Record]) -> Iterator[Record]:
+    """Yield the rows of all records, each drawn once."""
+    batches, left = plan.batches, iter(records)
+    while batch := list(islice(left, plan.batch_size)):
+        yield from batches.rows(batch, batches.draw(batch))
+    for part in batches.last_rows():
+        yield from part
+
+
+def _publish(place: Publication, stated: PrivacyStatement) -> None:
+    """Write the statement, and give it its name."""
+    Path(place.statement + PARTIAL).write_text(json.dumps(stated.to_json(), indent=2) + "\n", "utf-8")
+    place.publish()
