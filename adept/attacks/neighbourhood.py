@@ -17,6 +17,7 @@ from itertools import pairwise
 from torch import Tensor
 
 from adept.attacks.likelihood import Known
+from adept.data.texts import text_list
 
 TRIED, STEPS = 48, 4
 LONGEST = 40  # words of a text that the model writes
@@ -25,6 +26,7 @@ ATTEMPTS = 20  # for each text that is wanted: a small model repeats itself
 
 def feasible(texts: Sequence[str], count: int, draw: random.Random) -> list[str]:
     """Return at most ``count`` different texts that public ``texts`` make feasible and do not hold themselves."""
+    texts = text_list(texts)
     followers: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for text in texts:
         words = ["", "", *text.split(), ""]
@@ -53,7 +55,7 @@ class Neighbourhood:
     def __init__(self, texts: Sequence[str], draw: random.Random) -> None:
         self._draw = draw
         followers: defaultdict[str, set[str]] = defaultdict(set)
-        for text in texts:
+        for text in text_list(texts):
             words = ["", *text.split()]
             for before, word in pairwise(words):
                 followers[before].add(word)

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from adept.attacks.likelihood import Known
+from adept.data.texts import text_list
 
 MOST_SCORES = 2**24  # scores of releases under candidates in memory at a time: 64 MiB
 
@@ -56,7 +57,7 @@ def crowd(texts: Sequence[str], values: Sequence[Sequence[str]] | None = None, *
     """
     counts: dict[str, int] = {}
     first: dict[str, int] = {}
-    for place, text in enumerate(texts):
+    for place, text in enumerate(text_list(texts)):
         counts[text] = counts.get(text, 0) + 1
         first.setdefault(text, place)
     weights = torch.tensor(list(counts.values()) if weighted else [1] * len(counts), dtype=torch.float64)

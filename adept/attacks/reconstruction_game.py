@@ -15,6 +15,7 @@ from adept.attacks.reconstruction import Crowd, Guesses, crowd, guess
 from adept.attacks.result import AttackRow, Game
 from adept.attacks.text_only import name_from_text
 from adept.data.corpus import Corpus
+from adept.data.texts import text_list
 from adept.errors import DataError
 from adept.rewriting.rewriter import Rewriter
 
@@ -69,7 +70,7 @@ class Reconstruction:
 
 def view(rewriter: Rewriter, texts: Sequence[str]) -> Known:
     """Return what a rewriter's mechanism reads of candidates."""
-    size = rewriter.batch_size
+    texts, size = text_list(texts), rewriter.batch_size
     parts = [rewriter.encode(texts[start : start + size]).cpu() for start in range(0, len(texts), size)]
     return known(rewriter.mechanism, torch.cat(parts))
 

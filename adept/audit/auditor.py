@@ -34,6 +34,7 @@ from adept.audit.target.sandbox import fresh_copy
 from adept.audit.target.text import TextTarget
 from adept.audit.target.value import ValueTarget, alphabet_of
 from adept.audit.target.vector import VectorTarget
+from adept.data.texts import text_list
 from adept.errors import ConfigurationError
 
 SMALL_TIMES, LARGE_NUMBERS = 8, 8  # times the trials at a small dimension; times the numbers of an input at a large one
@@ -125,11 +126,12 @@ def guessing_game(
         seed: of the coin.
 
     Raises:
+        DataError: a text is no string.
         ConfigurationError: an argument is out of range.
         NotJudged: nothing could be rewritten.
     """
     check_whole("trials", trials, least=FEWEST_TRIALS)
-    game = Texts(TextTarget(rewriter), (first, second), trials)
+    game = Texts(TextTarget(rewriter), text_list([first, second], "first and second"), trials)
     game.generator.manual_seed(seed) if seed is not None else game.generator.seed()
     posed = [(question, game) for question in questions.GUESSING_GAME]
     return _answered(game.target, posed, trials=trials, confidence=confidence, source="rewriter")
@@ -144,9 +146,11 @@ def replay(rewriter: Any, texts: Sequence[str], *, latents: int = LATENTS) -> Au
         latents: how many releases are frozen, one after the other.
 
     Raises:
+        DataError: ``texts`` is no list, or one of them is no string.
         ConfigurationError: there are fewer than two texts.
         NotJudged: nothing could be rewritten, or decoding samples.
     """
+    texts = text_list(texts)
     if len(texts) < 2:
         raise ConfigurationError(f"texts must be at least two, got {len(texts)}")
     game = Texts(TextTarget(rewriter), texts, latents)

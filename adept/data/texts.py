@@ -1,8 +1,8 @@
 """Lists of texts: one rule for what a caller may pass where records' texts, labels or persons are expected.
 
 Libraries hand over columns in their own types. ``text_list`` reads those types, and refuses everything whose elements are no
-records: the characters of a string, the names of a data frame's columns, the keys of a dict. A generator is refused too, as it could
-not be checked whole before its first text is released. No message repeats an element.
+records: the characters of a string, the names of a data frame's columns, the keys of a dict. A generator is refused too, as it
+could not be checked whole before its first text is released. No message repeats an element.
 """
 
 import re
@@ -15,7 +15,7 @@ from adept.errors import DataError
 
 NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
 MAX_NAMES = 20  # columns that a message names
-ADVICE = "give a list, an array or a column of strings"
+ADVICE = "give a list, an array or a column"
 COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pandas", "Series"): lambda column: column.tolist(),
     ("pandas", "Index"): lambda column: column.tolist(),
@@ -38,8 +38,8 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
     """Return texts as a list of plain strings.
 
     Args:
-        texts: a list, tuple or other sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an Arrow array;
-            a column of ``datasets``; or a data frame, table or data set of one column.
+        texts: a list, tuple or other sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an Arrow
+            array; a column of ``datasets``; or a data frame, table or data set of one column.
         name: of the argument, for messages.
         first: the position of the first text, for a caller who reads a part of them.
 
@@ -58,7 +58,7 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
-    """Return one value for each of ``count`` records, such as labels or persons; None for a missing one, plain strings for strings.
+    """Return a value for each of ``count`` records, such as labels or persons: plain strings, None for a missing one.
 
     Args:
         values: as ``texts`` of ``text_list``, with elements of any type.
@@ -68,7 +68,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
     Raises:
         DataError: they are something else, or not as many.
     """
-    found = _elements(values, name)
+    found = _elements(values, name, "a list")
     if len(found) != count:
         raise DataError(f"{name} must be as many as the texts, got {len(found)} for {count}: give one for each text")
     return [_plain(value) for value in found]
@@ -88,7 +88,7 @@ def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, s
     return next((kind for kind in kinds if kind in own), None)
 
 
-def _elements(values: object, name: str) -> list[Any]:
+def _elements(values: object, name: str, wanted: str = "a list of strings") -> list[Any]:
     """Return the elements of a column in order."""
     if isinstance(values, list | tuple):
         return list(values)
@@ -97,15 +97,17 @@ def _elements(values: object, name: str) -> list[Any]:
     if kind := instance_of(values, FRAMES):
         names, column = FRAMES[kind](values)
         if len(names) != 1:
-            raise DataError(f"{name} must be one column, got {len(names)} ({shown_names(names)}): choose the one with the texts")
-        return _elements(column(), name)
+            raise DataError(
+                f"{name} must be one column, got {len(names)} ({shown_names(names)}): choose the one with the texts"
+            )
+        return _elements(column(), name, wanted)
     if kind := instance_of(values, COLUMNS):
         return list(COLUMNS[kind](values))
     if isinstance(values, str):
-        raise DataError(f"{name} must be a list of strings, got one string: put it into a list")
+        raise DataError(f"{name} must be {wanted}, got one string: put it into a list")
     if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
         return list(values)
-    raise DataError(f"{name} must be a list of strings, got {_kind(values)}: {ADVICE}")
+    raise DataError(f"{name} must be {wanted}, got {_kind(values)}: {ADVICE}")
 
 
 def _of_array(values: Any, name: str) -> list[Any]:
@@ -113,7 +115,9 @@ def _of_array(values: Any, name: str) -> list[Any]:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise DataError(f"{name} must be one column, got an array of shape {values.shape}: choose the column with the texts")
+        raise DataError(
+            f"{name} must be one column, got an array of shape {values.shape}: choose the column with the texts"
+        )
     return list(values.tolist())
 
 

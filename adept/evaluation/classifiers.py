@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from adept.data.corpus import Corpus
+from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.metrics import Interval, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
@@ -106,7 +107,13 @@ def _scored(predicted: list[str], train_labels: list[str], test_labels: list[str
 def predict(
     train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
 ) -> list[str]:
-    """Train a classifier on labelled records and return its labels for ``texts``."""
+    """Train a classifier on labelled records and return its labels for ``texts``.
+
+    Raises:
+        DataError: ``texts`` is no list, or one of them is no string.
+        ConfigurationError: the classifier is unknown.
+    """
+    texts = text_list(texts)
     match classifier:
         case "tfidf":
             return _predict_tfidf(train, texts, samples=samples, noisy_labels=noisy_labels)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from adept.data.corpus import Corpus
+from adept.data.texts import text_list
 from adept.models.network.batching import length_batches, pad
 from adept.models.tokenizer.tokenizer import PAD, Tokenizer
 from adept.models.training.config import TrainerConfig
@@ -43,7 +44,7 @@ def predict_lstm(train: Corpus, texts: list[str], *, seed: int, max_length: int 
     """Train for a fixed number of epochs: validation text that is not private would be one more thing to know about."""
     lightning.seed_everything(seed, verbose=False)
     tokenizer = Tokenizer.train(train.texts)
-    names = sorted(set(train.labels or []))
+    texts, names = text_list(texts), sorted(set(train.labels or []))
     targets = [names.index(label) for label in train.labels or []]
     rows = tokenizer.encode(train.texts, max_length=max_length)
     order = length_batches([len(row) for row in rows], batch_size=32, seed=seed)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from adept.data.texts import text_list
 from adept.models.tokenizer.lexicon import Lexicon
 
 
@@ -35,7 +36,7 @@ class Meaning:
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors (N, n) of texts: of length 1 where a word of the lexicon is in the text, of length 0 elsewhere."""
         places: dict[str, int] = {}
-        rows = [[places.setdefault(word, len(places)) for word in text.lower().split()] for text in texts]
+        rows = [[places.setdefault(word, len(places)) for word in text.lower().split()] for text in text_list(texts)]
         ends = np.cumsum([0, *map(len, rows)])
         columns = np.fromiter((place for row in rows for place in row), dtype=np.int64, count=ends[-1])
         counts = csr_matrix((np.ones(ends[-1]), columns, ends), shape=(len(rows), len(places)))

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from adept.data.texts import text_list
+
 Labels = NDArray[np.int64]
 
 
@@ -73,7 +75,8 @@ def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 def distinct_ratio(texts: Sequence[str]) -> float:
     """Return the share of texts that are different from all before them."""
-    return len(set(texts)) / len(texts)
+    given = text_list(texts)
+    return len(set(given)) / len(given)
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class BigramModel:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        pairs = [pair for text in texts for pair in self._pairs(text)]
+        pairs = [pair for text in text_list(texts) for pair in self._pairs(text)]
         self._seen = Counter(pairs)
         self._before, self._words = Counter(v for v, _ in pairs), Counter(w for _, w in pairs)
         self._followers = Counter(v for v, _ in self._seen)
@@ -184,7 +187,7 @@ class BigramModel:
 
     def perplexity(self, texts: Sequence[str]) -> float:
         """Return the perplexity per word, ends of texts included."""
-        logarithms = [math.log(self.probability(v, w)) for text in texts for v, w in self._pairs(text)]
+        logarithms = [math.log(self.probability(v, w)) for text in text_list(texts) for v, w in self._pairs(text)]
         return math.exp(-float(np.mean(logarithms)))
 
 
@@ -195,6 +198,7 @@ class TrigramModel:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
+        texts = text_list(texts)
         self._bigrams = BigramModel([plain(text) for text in texts])
         self._seen = Counter(triple for text in texts for triple in self._triples(text))
         self._before = Counter((u, v) for u, v, _ in self._seen.elements())
@@ -214,5 +218,6 @@ class TrigramModel:
 
     def perplexity(self, texts: Sequence[str]) -> float:
         """Return the perplexity per word, ends of texts included."""
-        logarithms = [math.log(self.probability((u, v), w)) for text in texts for u, v, w in self._triples(text)]
+        given = text_list(texts)
+        logarithms = [math.log(self.probability((u, v), w)) for text in given for u, v, w in self._triples(text)]
         return math.exp(-float(np.mean(logarithms)))

@@ -23,6 +23,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from adept.data.corpus import Corpus
+from adept.data.texts import text_list
 from adept.errors import DataError
 from adept.evaluation.meaning import Meaning
 from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
@@ -92,6 +93,7 @@ class TextClassifier:
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
         """Return the likeliest label of each text."""
+        texts = text_list(texts)
         common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
         words = self._tfidf.transform(self._understood(texts)).tocsr()
         found = best_labels(self._beside(words, texts), weights, common)

@@ -12,13 +12,19 @@ from adept.release.statement import PrivacyStatement
 
 @contextmanager
 def claimed(
-    records: Sequence[Record], statement: PrivacyStatement, *, ledger: str | None, again: bool, key: str | None, name: str
+    records: Sequence[Record],
+    statement: PrivacyStatement,
+    *,
+    ledger: str | None,
+    again: bool,
+    key: str | None,
+    name: str,
 ) -> Iterator[None]:
     """Hold the claims of records in a ledger while they are released; without a ledger do nothing.
 
     *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records there. *Proof*. All records are
-    claimed before the body begins. Its result is returned by nobody before the context ends; if anything fails until then, the ledger
-    forgets the run, of which nobody has read anything. QED.
+    claimed before the body begins. Its result is returned by nobody before the context ends; if anything fails until then, the
+    ledger forgets the run, of which nobody has read anything. QED.
 
     Args:
         records: what is claimed.

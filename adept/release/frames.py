@@ -70,7 +70,9 @@ def rewrite_frame(
         AdeptError: as the command; a column is missing, or ``frame`` is something else.
     """
     table = table_of(frame)
-    request = _request({"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options)
+    request = _request(
+        {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
+    )
     used = _checked_columns(table, request)
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
@@ -78,9 +80,7 @@ def rewrite_frame(
     groups = Groups(plan.label_column, asked)
     records = list(groups.counted(plan.checked(read)))
     stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
-    held = claimed(
-        records, stated, ledger=request.ledger, again=request.again, key=request.key, name=place.statement
-    )
+    held = claimed(records, stated, ledger=request.ledger, again=request.again, key=request.key, name=place.statement)
     with _reserved(place), held:
         rows = list(_drawn(plan, records))
         private: Frame = table.built(rows, plan.columns, text=text, keep=asked.keep_columns, samples=asked.samples)
@@ -106,7 +106,9 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         ConfigurationError: there is no such option, or options contradict each other.
     """
     if unknown := options.keys() - OPTIONS:
-        raise ConfigurationError(f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(OPTIONS))}")
+        raise ConfigurationError(
+            f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(OPTIONS))}"
+        )
     for name in ("keep_columns", "label_set"):
         if options.get(name) is not None:
             options[name] = text_list(options[name], name)
@@ -143,13 +145,17 @@ def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
     for option, name in used:
         if (found := table.names.count(name)) != 1:
             wrong = "no column" if not found else f"{found} columns"
-            raise DataError(f"frame has {wrong} named {name!r}; the columns are {shown_names(table.names)}: correct {option}=")
+            raise DataError(
+                f"frame has {wrong} named {name!r}; the columns are {shown_names(table.names)}: correct {option}="
+            )
     if not len(table):
         raise DataError("frame has no records: give at least one")
     read = list(dict.fromkeys(name for _, name in used))
     if request.ledger is None:
         return read
-    others = [name for name in table.names if isinstance(name, str) and table.names.count(name) == 1 and name != UNNAMED]
+    others = [
+        name for name in table.names if isinstance(name, str) and table.names.count(name) == 1 and name != UNNAMED
+    ]
     return list(dict.fromkeys([*read, *others]))
 
 

@@ -38,7 +38,7 @@ class Coding(ABC):
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return one row for each of B records, (B, n): secret, and the same whatever the other records are."""
 
-    def check_labels(self, labels: Sequence[str | None]) -> None:
+    def check_labels(self, labels: Sequence[str | None]) -> None:  # noqa: B027 - nothing to check without a label set
         """Raise ConfigurationError for labels that ``encode`` refuses; without a label set all of them are ignored."""
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:

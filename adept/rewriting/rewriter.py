@@ -133,7 +133,8 @@ class Rewriter(Shared):
 
         Args:
             texts: the records' texts, as for ``rewrite``.
-            labels: their labels, one for each text, for a model that writes labels, whose latents are then those of the pair, or for a joint release.
+            labels: their labels, one for each text, for a model that writes labels, whose latents are then those of the pair,
+                or for a joint release.
             samples: pairs from each release, consecutively in the result.
 
         Raises:

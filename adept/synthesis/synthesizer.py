@@ -9,11 +9,12 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adept.data.texts import text_list, value_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.base import check_integer
 from adept.mechanisms.guarantee import Guarantee
@@ -79,7 +80,7 @@ class Synthesizer:
         self.model, self.tokenizer, self.votes = model.eval(), tokenizer, votes
         check_release(self.guarantee, model.training_data, accept_private_model=accept_private_model)
         self.labels: tuple[str | None, ...] = _checked(label_set) if label_set else (None,)
-        written = list(dict.fromkeys(public_texts(model) if texts is None else texts))
+        written = list(dict.fromkeys(public_texts(model) if texts is None else text_list(texts)))
         if not written:
             raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")
         size = cells or default_size(
@@ -139,25 +140,29 @@ class Synthesizer:
 
     def synthesize(
         self,
-        texts: Sequence[str],
-        labels: Sequence[str] | None = None,
-        persons: Sequence[object] | None = None,
+        texts: Any,
+        labels: Any = None,
+        persons: Any = None,
         *,
         rows: int | None = None,
     ) -> list[Pair]:
         """Release a collection once, and write synthetic records.
 
         Args:
-            texts: of the records.
+            texts: of the records: a list, array or column of strings (``adept.data.texts``).
             labels: theirs; None where labels are left out.
             persons: who contributed each record; None where each is a person's only one.
             rows: how many records to write; None: as many as the noisy counts say.
 
         Raises:
-            ConfigurationError: they are not equally many, or labels are given or missing against the label set.
+            DataError: they are no lists, a text is no string, or labels or persons are not as many.
+            ConfigurationError: labels are given or missing against the label set.
         """
+        given = text_list(texts)
+        beside = None if labels is None else value_list(labels, len(given), "labels")
+        people = None if persons is None else value_list(persons, len(given), "persons")
         tally = self.tally()
-        tally.add(self.vote(texts, labels), persons)
+        tally.add(self.vote(given, beside), people)
         return list(self.write(self.release(tally), rows=rows))
 
     def tally(self) -> Tally:

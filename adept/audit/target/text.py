@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
+from adept.data.texts import text_list
 
 Value = TypeVar("Value")
 
@@ -35,16 +36,19 @@ class TextTarget:
         """Rewrite texts in one call.
 
         Raises:
+            DataError: ``texts`` is no list, or one of them is no string.
             MechanismFailure: the rewriter raised, or returned another number of texts.
         """
-        written = _asked(lambda: list(self.rewriter.rewrite(list(texts))))
-        if len(written) != len(texts):
-            raise MechanismFailure(f"rewrite returned {len(written)} texts for {len(texts)}")
+        given = text_list(texts)
+        written = _asked(lambda: list(self.rewriter.rewrite(given)))
+        if len(written) != len(given):
+            raise MechanismFailure(f"rewrite returned {len(written)} texts for {len(given)}")
         return written
 
     def release(self, texts: Sequence[str]) -> Any:
         """Return the released latents of texts."""
-        return _asked(lambda: self.rewriter.release(list(texts)))
+        given = text_list(texts)
+        return _asked(lambda: self.rewriter.release(given))
 
     def with_release(self, latent: Tensor) -> "TextTarget":
         """Return a shallow copy of the rewriter whose mechanism, and whose ``release``, always give one latent."""

@@ -17,6 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from adept.data.texts import text_list
 from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
@@ -63,7 +64,8 @@ class PromptSampling:
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         """Write one text for each record: fresh coins from the operating system."""
-        parts = [list(texts[start : start + ROWS]) for start in range(0, len(texts), ROWS)]
+        texts = text_list(texts)
+        parts = [texts[start : start + ROWS] for start in range(0, len(texts), ROWS)]
         return [text for part in parts for text in self._written(part)]
 
     def guarantee(self) -> Guarantee:
@@ -98,7 +100,7 @@ class PromptSampling:
 @torch.inference_mode()
 def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[float, float]:
     """Return b1 and b2: the mean and the largest of the logits on public texts; what is below the mean is as good as ruled out."""
-    rows = tokenizer.encode(list(texts[:PUBLIC_TEXTS]), max_length=model.config.max_length)
+    rows = tokenizer.encode(text_list(texts)[:PUBLIC_TEXTS], max_length=model.config.max_length)
     longest = max(map(len, rows))
     tokens = torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
     logits = model(encoder_of(model)(rows), tokens)[:, :, _writable(model)][tokens != PAD]

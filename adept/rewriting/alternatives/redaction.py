@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from adept.data.texts import text_list
 from adept.mechanisms.guarantee import Guarantee
 
 NUMBER, ADDRESS, NAME, RARE = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
@@ -38,12 +39,15 @@ class Redaction:
     @classmethod
     def from_public(cls, texts: Iterable[str]) -> "Redaction":
         """Keep the words of at least `FEWEST_TEXTS` public texts."""
-        counts = Counter(word for text in texts for word in {_bare(word) for word in text.split()})
+        counts = Counter(word for text in text_list(texts) for word in {_bare(word) for word in text.split()})
         return cls(common=frozenset(word for word, texts_of in counts.items() if texts_of >= FEWEST_TEXTS))
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         """Return the texts with tags in them."""
-        return [" ".join(self._word(word, first=not place) for place, word in enumerate(t.split())) for t in texts]
+        return [
+            " ".join(self._word(word, first=not place) for place, word in enumerate(t.split()))
+            for t in text_list(texts)
+        ]
 
     def _word(self, word: str, *, first: bool) -> str:
         bare = _bare(word)

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
+from adept.data.texts import text_list
 from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
@@ -70,6 +71,7 @@ class WordByWord:
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         """Release every text: positions one by one, fresh coins from the operating system."""
+        texts = text_list(texts)
         if not texts:
             return []
         released = self._released(np.concatenate([self._symbols(text) for text in texts]))
