@@ -52,7 +52,7 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
     for position, value in enumerate(values, start=first):
         if not isinstance(value, str):
             raise DataError(
-                f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make its value a string"
+                f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make it a string"
             )
     return [str.__str__(value) for value in values]  # subclasses such as np.str_ become plain strings
 

@@ -1,0 +1,160 @@
+"""The release of a data frame: the command's job, with nothing private beside the rewrites and nothing on the disk."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import pytest
+
+import adept
+from adept.cli.ledger import LedgerConfig, run
+from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
+from adept.mechanisms import LearnedCodebook, SqrtNLaplace
+from adept.release import frames
+
+RECORDS = {
+    "utterance": [f"a fare to boston {i}" for i in range(12)],
+    "category": ["fare", "meal", "flight"] * 4,
+    "customer": [f"c{i // 2}" for i in range(12)],
+    "time": [i / 2 for i in range(12)],
+    "secret": ["xylophone"] * 12,
+}
+
+
+def released(tmp_path: Path, tiny_run: Path, frame: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """What a frame is rewritten as, and its statement."""
+    place = tmp_path / "s.privacy.json"
+    place.unlink(missing_ok=True)
+    given = {"text": "utterance", "epsilon": 8, "model_dir": tiny_run, "mechanism": "sqrt_n", **options}
+    found = adept.rewrite_frame(pd.DataFrame(RECORDS) if frame is None else frame, statement=place, **given)
+    return found, json.loads(place.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+def test_texts_are_rewritten_labels_copied_and_all_else_is_dropped(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
+    given = kind(RECORDS)
+    found, stated = released(
+        tmp_path, tiny_run, given, label="category", person="customer", max_records_per_person=2, keep_columns=["time"]
+    )
+    assert type(found) is type(given)
+    assert list(found.columns if kind is pd.DataFrame else found.column_names) == ["utterance", "category", "time"]
+    assert list(found["category"]) == RECORDS["category"]
+    assert list(found["time"]) == RECORDS["time"]
+    assert not set(found["utterance"]) & set(RECORDS["utterance"])
+    assert (stated["records"], stated["labels"], stated["kept_columns"]) == (12, "copy", ["time"])
+    assert (stated["epsilon"], stated["person_epsilon"]) == (8, 16)
+    assert stated["date"]
+    assert [path.name for path in tmp_path.iterdir()] == ["s.privacy.json"]
+
+
+def test_kept_columns_have_their_types_and_nothing_that_tells_of_other_rows(tmp_path: Path, tiny_run: Path) -> None:
+    given = pd.DataFrame(RECORDS, index=[f"person {i}" for i in range(12)])
+    given["kind"] = pd.Categorical(["a", "b"] * 6, categories=["a", "b", "a private name"])
+    given["when"] = pd.Timestamp("2026-01-01", tz="UTC")
+    given["small"] = np.arange(12, dtype=np.int8)
+    given.attrs["note"] = "xylophone"
+    keep = ["kind", "when", "small"]
+    found, _ = released(tmp_path, tiny_run, given, keep_columns=keep, samples=2)
+    assert list(found.columns) == ["utterance", *keep, "sample"]
+    assert found[["when", "small"]].dtypes.equals(given[["when", "small"]].dtypes)
+    assert list(found["small"]) == [i for i in range(12) for _ in range(2)]
+    assert list(found["kind"].cat.categories) == ["a", "b"]
+    assert found.index.equals(pd.RangeIndex(24))
+    assert found.attrs == {}
+
+
+def test_a_data_set_keeps_types_and_its_class_labels_are_written_as_text(tmp_path: Path, tiny_run: Path) -> None:
+    given = (
+        datasets.Dataset.from_dict(RECORDS)
+        .class_encode_column("category")
+        .cast_column("time", datasets.Value("float32"))
+    )
+    given = given.select(range(11, -1, -1))
+    found, _ = released(tmp_path, tiny_run, given, label="category", keep_columns=["time"])
+    assert list(found["category"]) == RECORDS["category"][::-1]
+    assert found.features["time"] == datasets.Value("float32")
+    assert list(found["time"]) == RECORDS["time"][::-1]
+    assert "xylophone" not in str(found.data.table.to_pydict())
+
+
+def test_labels_are_randomised_released_with_the_text_or_dropped(
+    tmp_path: Path, tiny_run: Path, topic_run: Path
+) -> None:
+    public = {"label": "category", "label_set": ["fare", "meal", "flight"]}
+    found, stated = released(tmp_path, tiny_run, labels="randomized_response", label_epsilon=2, **public)
+    assert set(found["category"]) <= set(public["label_set"])
+    assert (stated["epsilon"], stated["label_epsilon"]) == (10, 2)
+    found, stated = released(
+        tmp_path, topic_run, mechanism=LearnedCodebook(epsilon=8.0), labels="joint_response", shuffle=True, **public
+    )
+    assert set(found["category"]) <= set(public["label_set"])
+    assert stated["shuffled_records"] == 12
+    found, stated = released(tmp_path, tiny_run, labels="drop", label="category")
+    assert list(found.columns) == ["utterance"]
+    found, _ = released(tmp_path, tiny_run, pd.DataFrame({"utterance": ["a"], "intent": ["private"]}))
+    assert list(found.columns) == ["utterance"]  # no label was named
+
+
+def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it_was(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = str(tmp_path / "ledger.db")
+    with monkeypatch.context() as broken:
+        broken.setattr(frames, "_publish", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            released(tmp_path, tiny_run, ledger=ledger)
+    assert run(LedgerConfig(ledger))[1].releases == 0
+    released(tmp_path, tiny_run, ledger=ledger)
+    with pytest.raises(ReleaseRefused, match="are in the ledger already"):
+        released(tmp_path, tiny_run, ledger=ledger)
+    assert not (tmp_path / "s.privacy.json").exists()
+    released(tmp_path, tiny_run, ledger=ledger, again=True)
+    assert run(LedgerConfig(ledger))[1].epsilon == 16
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db", "s.privacy.json"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"text": "text"}, r"no column named 'text'; the columns are 'utterance', .*: correct text="),
+        ({"label": "intent"}, "correct label="),
+        ({"keep_columns": ["nothing"]}, "correct keep_columns="),
+        ({"keep_columns": "time"}, "keep_columns must be a list"),
+        ({"labels": "randomized_response", "label_epsilon": 2, "label_set": "abc", "label": "category"}, "label_set must be"),
+        ({"labels": "joint_response", "label_set": ["a", "b"]}, "label must name a column"),
+        ({"person": "customer"}, "must be given together"),
+        ({"person": "customer", "max_records_per_person": 1}, "record 2 is one more"),
+        ({"text": "time"}, "'time' must hold strings, got float in record 1"),
+        ({"seed": 3}, "no option 'seed'"),
+        ({"engine": "ray"}, "no option 'engine'"),
+        ({"mechanism": "none"}, "mechanism must be"),
+        ({"mechanism": SqrtNLaplace(epsilon=4.0)}, "epsilon must be given once"),
+        ({"epsilon": None}, "epsilon must be given"),
+        ({"frame": pd.DataFrame(RECORDS)[:0]}, "no records"),
+        ({"frame": RECORDS}, "frame must be a pandas.DataFrame"),
+        ({"frame": pd.DataFrame([["a", "b"]], columns=["utterance", "utterance"])}, "2 columns named 'utterance'"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_wrongly_is_refused_before_anything_is_drawn(
+    options: dict[str, Any], message: str, tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frames, "_drawn", lambda *_: pytest.fail("drawn"))
+    with pytest.raises((ConfigurationError, DataError), match=message) as caught:
+        released(tmp_path, tiny_run, **options)
+    assert "fare to" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_statement_overwrites_nothing_and_must_be_writable_before_anything_is_drawn(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frames, "_drawn", lambda *_: pytest.fail("drawn"))
+    (tmp_path / "taken").write_text("mine")
+    for place in (tmp_path / "taken", tmp_path / "taken" / "s.json", tmp_path / ("x" * 300), "-"):
+        with pytest.raises(AdeptError):
+            adept.rewrite_frame(pd.DataFrame(RECORDS), text="utterance", epsilon=8, model_dir=tiny_run, mechanism="sqrt_n",
+                                statement=place)  # fmt: skip
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("taken", "mine")]
