@@ -10,6 +10,7 @@ from typing import Any
 from adept.data import air_travel
 from adept.data.files import FORMATS, Record, read_records
 from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
+from adept.data.texts import text_list
 from adept.data.thinning import PublicText, read_public_texts, thinned
 from adept.errors import ConfigurationError, DataError
 
@@ -26,6 +27,9 @@ class Corpus:
     labels: list[str] | None = None
     slots: list[list[str]] | None = None  # to measure with, never to train on or to write
     slot_names: list[list[str]] | None = None  # one for each of the values in ``slots``
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", text_list(self.texts))
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -4,16 +4,18 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from tiny import tiny_config
 
 from adept.cli import train
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError, DataError, ModelError
 from adept.mechanisms import (
     Codebook,
     Description,
     Identity,
+    JointResponse,
     L1Laplace,
     LearnedCodebook,
     Mechanism,
@@ -139,8 +141,39 @@ def test_words_of_the_rewritten_file_never_enter_the_output(rewriter: Rewriter) 
 
 def test_a_bare_string_is_refused_and_not_taken_for_many_records(rewriter: Rewriter) -> None:
     for method in (rewriter.rewrite, rewriter.encode, rewriter.release):
-        with pytest.raises(ConfigurationError, match="list of strings"):
+        with pytest.raises(DataError, match="list of strings"):
             method("show me flights")
+
+
+def test_all_texts_and_labels_are_checked_before_the_first_release(
+    tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = JointResponse(mechanism=SqrtNLaplace(epsilon=8.0), labels=("fare", "meal"))
+    for mechanism in (SqrtNLaplace(epsilon=8.0), pairs):
+        rewriter = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, batch_size=2)
+        monkeypatch.setattr(rewriter, "release", lambda *_: pytest.fail("released"))
+        for value in (None, float("nan"), 3, b"fare"):
+            with pytest.raises(DataError, match="at position 5:"):
+                rewriter.rewrite_pairs([*TEXTS[:2] * 2, value], ["fare"] * 5)
+    for label in (None, "other", b"fare"):
+        with pytest.raises(ConfigurationError, match="in record 5"):
+            rewriter.rewrite_pairs(["a fare"] * 5, ["fare"] * 4 + [label])
+    for labels in ("fare", ["fare"], {"fare"}):
+        with pytest.raises(DataError, match="labels must be"):
+            rewriter.rewrite_pairs(["a fare"] * 5, labels)
+
+
+def test_labels_may_be_a_column_of_any_library(tiny_run: Path) -> None:
+    pairs = JointResponse(mechanism=SqrtNLaplace(epsilon=8.0), labels=("1", "2"))
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=pairs)
+    texts = pd.Series(["a fare", "a meal"], index=[3, 3])
+    for labels in (
+        pd.Series([1, 2]),
+        pd.Series(["1", "2"], dtype="category"),
+        np.array([1, 2]),
+        pd.DataFrame({"a": ["1", "2"]}),
+    ):
+        assert {label for _, label in rewriter.rewrite_pairs(texts, labels)} <= {"1", "2"}
 
 
 def test_a_latent_is_bit_for_bit_the_same_alone_and_among_others(rewriter: Rewriter) -> None:

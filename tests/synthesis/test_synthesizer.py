@@ -7,11 +7,12 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from adept import Synthesizer
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError, ReleaseRefused
+from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import Votes
 from adept.models.network.autoencoder import Autoencoder
@@ -134,8 +135,12 @@ def test_more_cells_than_memory_holds_are_refused(loaded: Loaded) -> None:
 def test_labels_are_given_with_a_label_set_and_only_then(synthesizer: Synthesizer) -> None:
     with pytest.raises(ConfigurationError, match="labels must be given"):
         synthesizer.synthesize(["a text"])
-    with pytest.raises(ConfigurationError, match="same length"):
+    with pytest.raises(DataError, match="labels must be as many as the texts"):
         synthesizer.synthesize(["a text"], ["a", "b"])
+    with pytest.raises(DataError, match="persons must be as many as the texts"):
+        synthesizer.synthesize(["a text"], ["a"], pd.Series([1, 2]))
+    with pytest.raises(DataError, match="missing value at position 2"):
+        synthesizer.synthesize(["a text", None], ["a", "b"])
 
 
 def test_a_model_of_private_text_is_refused(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,13 +228,15 @@ class Codec:
         """Return ``count`` different descriptions of each text below ``size``, those of the sentences nearest to it, nearest first.
 
         Raises:
+            DataError: ``texts`` is no list, or one of them is no string.
             ConfigurationError: not all numbers below ``size`` are sentences, or they are fewer than ``count``.
         """
+        records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:
             raise ConfigurationError(
                 f"top must be 1 unless all descriptions are sentences, of which there are {self.sentences}: got {count} of {size}"
             )
-        return list(cast(MeaningIndex, self._sized(size).index).several([*map(words_of, text_list(texts))], count))
+        return list(cast(MeaningIndex, self._sized(size).index).several(records, count))
 
     def _searched(self, record: Words, sized: "_Sized", place: int, distance: int) -> int | None:
         """The number of a text that is nearer to a record than that at a place, its ``distance`` away; None if there is none."""
@@ -383,10 +385,8 @@ def _times(weigh: WordWeights, factor: int, word: str) -> int:
     return factor * weigh(word)
 
 
-def words_of(text: object) -> Words:
-    """The words and punctuation marks of a text in lower case, at most MAX_WORDS; of what is no string, none."""
-    if not isinstance(text, str):
-        return ()
+def words_of(text: str) -> Words:
+    """Return the words and punctuation marks of a text in lower case, at most MAX_WORDS."""
     clean = text[:MOST_LETTERS]
     if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
         clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))

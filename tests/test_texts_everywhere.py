@@ -1,0 +1,185 @@
+"""Every entry point that takes texts has the one rule for them: whoever adds one without it adds a failure here."""
+
+import importlib
+import inspect
+import pkgutil
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from adept.attacks import neighbourhood, reader, reconstruction, reconstruction_game
+from adept.audit.auditor import guessing_game, replay
+from adept.audit.target.text import TextTarget
+from adept.data.corpus import Corpus
+from adept.errors import DataError
+from adept.evaluation import classifiers, lstm, metrics
+from adept.evaluation.meaning import Meaning
+from adept.evaluation.tfidf import TextClassifier
+from adept.mechanisms import LearnedCodebook
+from adept.mechanisms.votes import Votes
+from adept.release.adapters import DatasetRewriter, TextRelease
+from adept.release.frames import rewrite_frame
+from adept.release.transformer import PrivateText
+from adept.rewriting.alternatives.prompting import PromptSampling, public_logits
+from adept.rewriting.alternatives.redaction import Redaction
+from adept.rewriting.alternatives.word_by_word import WordByWord
+from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.synthesizer import Synthesizer
+
+PACKAGES = ["release", "rewriting", "synthesis", "evaluation", "attacks", "audit"]
+MODULES = ["data.corpus", "models.codec.codec", "models.tokenizer.tokenizer"]
+NAMES = {"texts", "X", "frame"}
+BAD: dict[str, Any] = {
+    "string": "play jazz",
+    "frame": pd.DataFrame({"a": ["jazz"], "b": [1]}),
+    "None": None,
+    "number": 3,
+}
+
+
+@dataclass
+class Given:
+    """What the calls need, made when it is first used."""
+
+    run: Path
+    directory: Path
+
+    @cached_property
+    def rewriter(self) -> Rewriter:
+        return Rewriter.from_pretrained(self.run, mechanism=LearnedCodebook(epsilon=8.0))
+
+    @cached_property
+    def synthesizer(self) -> Synthesizer:
+        return Synthesizer.from_pretrained(self.run, cells=2)
+
+    @property
+    def model(self) -> Any:
+        return self.rewriter.model, self.rewriter.tokenizer
+
+
+TRAIN = Corpus(["play jazz", "stop"] * 4, ["music", "stop"] * 4)
+READER = reader.Reader(TRAIN.texts, TRAIN.labels or [])
+CALLS: dict[str, Callable[[Given, Any], object]] = {
+    "attacks.neighbourhood.feasible": lambda given, bad: neighbourhood.feasible(bad, 1, random.Random(0)),
+    "attacks.neighbourhood.Neighbourhood.__init__": lambda given, bad: neighbourhood.Neighbourhood(
+        bad, random.Random(0)
+    ),
+    "attacks.reader.Reader.__init__": lambda given, bad: reader.Reader(bad, ["a", "b"]),
+    "attacks.reader.Reader.guess": lambda given, bad: READER.guess(bad),
+    "attacks.reader.Reader.confidence": lambda given, bad: READER.confidence(bad, ["music"]),
+    "attacks.reconstruction.crowd": lambda given, bad: reconstruction.crowd(bad),
+    "attacks.reconstruction_game.view": lambda given, bad: reconstruction_game.view(given.rewriter, bad),
+    "audit.auditor.guessing_game": lambda given, bad: guessing_game(given.rewriter, bad, None),  # type: ignore[arg-type]
+    "audit.auditor.replay": lambda given, bad: replay(given.rewriter, bad),
+    "audit.target.text.TextTarget.rewrite": lambda given, bad: TextTarget(given.rewriter).rewrite(bad),
+    "audit.target.text.TextTarget.release": lambda given, bad: TextTarget(given.rewriter).release(bad),
+    "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
+    "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
+    "evaluation.lstm.predict_lstm": lambda given, bad: lstm.predict_lstm(TRAIN, bad, seed=0),
+    "evaluation.meaning.Meaning.of": lambda given, bad: Meaning({"jazz": 1.0}).of(bad),
+    "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
+    "evaluation.metrics.BigramModel.__init__": lambda given, bad: metrics.BigramModel(bad),
+    "evaluation.metrics.BigramModel.perplexity": lambda given, bad: metrics.BigramModel(TRAIN.texts).perplexity(bad),
+    "evaluation.metrics.TrigramModel.__init__": lambda given, bad: metrics.TrigramModel(bad),
+    "evaluation.metrics.TrigramModel.perplexity": lambda given, bad: metrics.TrigramModel(TRAIN.texts).perplexity(bad),
+    "evaluation.tfidf.TextClassifier.predict": lambda given, bad: TextClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
+    "models.codec.codec.Codec.describe": lambda given, bad: given.rewriter.model.codec.describe(bad, size=2),  # type: ignore[union-attr]
+    "models.codec.codec.Codec.describe_by_several": lambda given, bad: given.rewriter.model.codec.describe_by_several(  # type: ignore[union-attr]
+        bad, size=0, count=0
+    ),
+    "models.tokenizer.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(
+        bad, max_length=4
+    ),
+    "release.adapters.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
+    "release.adapters.TextRelease.release": lambda given, bad: TextRelease(given.rewriter).release(bad),
+    "release.frames.rewrite_frame": lambda given, bad: rewrite_frame(
+        bad, text="text", statement=given.directory / "s", model_dir=given.run, epsilon=8
+    ),
+    "release.transformer.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
+    "release.transformer.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
+    "rewriting.alternatives.prompting.PromptSampling.privatize": lambda given, bad: PromptSampling(
+        epsilon=8.0, model=given.model[0], tokenizer=given.model[1], length=4, logits=(0.0, 1.0)
+    ).privatize(bad),
+    "rewriting.alternatives.prompting.public_logits": lambda given, bad: public_logits(*given.model, bad),
+    "rewriting.alternatives.redaction.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
+    "rewriting.alternatives.redaction.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(
+        bad
+    ),
+    "rewriting.alternatives.word_by_word.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
+    "rewriting.rewriter.Rewriter.rewrite": lambda given, bad: given.rewriter.rewrite(bad),
+    "rewriting.rewriter.Rewriter.rewrite_pairs": lambda given, bad: given.rewriter.rewrite_pairs(bad),
+    "rewriting.rewriter.Rewriter.encode": lambda given, bad: given.rewriter.encode(bad),
+    "rewriting.rewriter.Rewriter.release": lambda given, bad: given.rewriter.release(bad),
+    "synthesis.synthesizer.Synthesizer.__init__": lambda given, bad: Synthesizer(
+        *given.model, votes=Votes(epsilon=1.0), texts=bad if bad is not None else 0
+    ),
+    "synthesis.synthesizer.Synthesizer.synthesize": lambda given, bad: given.synthesizer.synthesize(bad),
+}
+WITHOUT = {
+    "attacks.reconstruction.Crowd.__init__": "made by crowd",
+    "attacks.text_only.name_from_text": "reads what play has written",
+    "audit.checks.text.Texts.__init__": "made by guessing_game and replay",
+    "models.codec.codec.Codec.of": "learns from a Corpus",
+    "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
+    "models.tokenizer.tokenizer.Tokenizer.train": "learns from a Corpus",
+    "models.tokenizer.tokenizer.Tokenizer.extended": "learns from a Corpus",
+    "release.batches.output_rows": "reads what was drawn",
+    "release.memory.remembered": "called by PrivateText with checked texts",
+    "release.tables.Table.__init__": "made by table_of",
+    "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
+    "rewriting.descriptions.DescriptionCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.latents.LatentCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.pairs.PairCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.expectation.Expectation.__init__": "counts texts",
+    "synthesis.cells.PublicCells.__init__": "made by Synthesizer with checked texts",
+    "synthesis.cells.PublicCells.vote": "called by Synthesizer with texts alone",
+    "synthesis.cells.PublicCells.of": "called by Synthesizer with texts alone",
+    "synthesis.cells.default_size": "counts texts",
+    "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
+    "release.tables.table_of": "called by rewrite_frame",
+}
+
+
+@pytest.fixture(scope="module")
+def given(topic_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Given:
+    return Given(topic_run, tmp_path_factory.mktemp("given"))
+
+
+def takes_texts(package: str) -> Iterator[str]:
+    """The names of a module's public callables with a parameter for texts, and of those in the modules inside."""
+    module = importlib.import_module(f"adept.{package}")
+    for found in pkgutil.iter_modules(getattr(module, "__path__", []), f"{package}."):
+        yield from takes_texts(found.name)
+    for name, member in vars(module).items():
+        if name.startswith("_") or getattr(member, "__module__", None) != module.__name__:
+            continue
+        parts = {f".{part}": value for part, value in vars(member).items()} if inspect.isclass(member) else {"": member}
+        for part, value in parts.items():
+            function = getattr(value, "__func__", value)
+            hidden = part.startswith("._") and part not in (".__init__", ".__call__")
+            if inspect.isfunction(function) and not hidden and NAMES & inspect.signature(function).parameters.keys():
+                yield f"{package}.{name}{part}"
+
+
+def test_every_public_callable_that_takes_texts_is_tried_here() -> None:
+    found = {name for package in [*PACKAGES, *MODULES] for name in takes_texts(package)}
+    named = {
+        "audit.auditor.guessing_game",
+        "release.adapters.DatasetRewriter.check",
+    }  # whose parameters have other names
+    assert found == {*CALLS, *WITHOUT} - named
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_string_a_frame_none_and_a_number_are_no_texts(name: str, kind: str, given: Given) -> None:
+    with pytest.raises(DataError) as caught:
+        CALLS[name](given, BAD[kind])
+    assert "jazz" not in str(caught.value)
+    assert not list(given.directory.iterdir())
