@@ -148,7 +148,7 @@ def test_a_bare_string_is_refused_and_not_taken_for_many_records(rewriter: Rewri
 def test_all_texts_and_labels_are_checked_before_the_first_release(
     tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pairs = JointResponse(mechanism=SqrtNLaplace(epsilon=8.0), labels=("fare", "meal"))
+    pairs = JointResponse(mechanism=LearnedCodebook(epsilon=8.0), labels=("fare", "meal"))
     for mechanism in (SqrtNLaplace(epsilon=8.0), pairs):
         rewriter = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, batch_size=2)
         monkeypatch.setattr(rewriter, "release", lambda *_: pytest.fail("released"))
@@ -164,7 +164,7 @@ def test_all_texts_and_labels_are_checked_before_the_first_release(
 
 
 def test_labels_may_be_a_column_of_any_library(tiny_run: Path) -> None:
-    pairs = JointResponse(mechanism=SqrtNLaplace(epsilon=8.0), labels=("1", "2"))
+    pairs = JointResponse(mechanism=LearnedCodebook(epsilon=8.0), labels=("1", "2"))
     rewriter = Rewriter.from_pretrained(tiny_run, mechanism=pairs)
     texts = pd.Series(["a fare", "a meal"], index=[3, 3])
     for labels in (
