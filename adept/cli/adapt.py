@@ -10,6 +10,7 @@ from adept.cli.app import execute
 from adept.cli.console import show, write_json
 from adept.data.corpus import Corpus, read_corpus
 from adept.data.files import new_directory
+from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.adaptation.examples import adapt
 from adept.models.adaptation.nearby import are_terms, page_lines, sentences_about
@@ -42,7 +43,8 @@ class AdaptConfig:
     examples: str | None = None
     """Public utterances of your domain, which stand in the result word for word; or names of things, or a page of help."""
     label_set: list[str] | None = None
-    """The names of your labels, in place of examples or beside them: sentences of the model that are about them become examples."""
+    """The names of your labels, [A,B] or @FILE with one on each line: sentences of the model that are about them become examples,
+    in place of your own or beside them."""
     public: bool = False
     """Declare that anyone may read the examples; nothing is adapted otherwise."""
     output_dir: str = MISSING
@@ -82,6 +84,7 @@ def run(config: AdaptConfig) -> AdaptResult:
             "examples must be given, got nothing: add examples=FILE, or the names of labels, label_set=[...]"
         )
     begin = time.monotonic()
+    config.label_set = list(read_label_set(config.label_set))
     model, tokenizer = load_model(config.model_dir)
     lines = _lines(config.examples, config.text_column) if config.examples else []
     examples, said = _examples(config, model, lines)
@@ -137,7 +140,7 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tupl
 def _lines(location: str, text_column: str) -> list[str]:
     """Return the texts of a file of utterances, or the lines of a page of Markdown."""
     if not location.endswith(".md"):
-        return read_corpus(location, text_column=text_column).texts
+        return read_corpus(location, text_column=text_column, labelled=False).texts
     try:
         return page_lines(Path(location).read_text("utf-8"))
     except (OSError, ValueError):

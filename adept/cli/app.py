@@ -25,11 +25,13 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from adept.cli.options import config_directory
 from adept.cli.process import guarded, interrupt_on_signals
+from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
 
 KINDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}  # in plain words
+COMMA = re.compile(r"[+-]?\d+,\d+")  # a number as much of the world writes it
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
 
 Config = TypeVar("Config")
@@ -91,18 +93,26 @@ def _mendable(action: Callable[[], int]) -> int:
 def _plain(message: str) -> str:
     """What Hydra says, in the words of our own errors where it has a message that users meet often."""
     if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
+        if COMMA.fullmatch(several[2]):
+            point = _with_point(several[2])
+            return f"{several[1]} must have a decimal point, got {several[2]}: write {point}; a list is written [A,B]"
         return f"{several[1]} must be one value, got {several[2]}: a list is written [A,B]"
     if misspelt := re.search(r"Key '(.+?)' not in '.+?' full_key: (\S+)", message):
         return f"this command has no option {misspelt[2]}: --help lists the options"
     if other := re.search(
         r"Value '(.*?)'(?: of type '\w+')? (?:could|is) not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message
     ):
-        return f"{other[3]} must be {KINDS[other[2]]}, got {other[1]}"
+        point = f": write {_with_point(other[1])}, with a decimal point" if COMMA.fullmatch(other[1]) else ""
+        return f"{other[3]} must be {KINDS[other[2]]}, got {other[1]}{point}"
     if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
         return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
     if absent := re.search(r"Could not override '(.+?)'. No match in the defaults list", message):
         return f"this command has no option {absent[1]}: --help lists the options"
     return f"{message.split(' Config search path')[0].split(' See https')[0]}: --help lists the options"
+
+
+def _with_point(number: str) -> str:
+    return number.replace(",", ".")
 
 
 def _check_flags(arguments: list[str]) -> None:
@@ -121,7 +131,8 @@ def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
 
     Hydra's grammar of overrides knows no accents, brackets, commas, ``=`` or ``~`` in a plain value. Left to Hydra are values
     that are one quoted string already, ``null``, lists with quotes in them, what is no field of text, and ``--multirun``, where
-    a comma separates. ``${...}`` stays an interpolation, and ``~/`` is the home directory where the shell left it standing.
+    a comma separates. A list that is written ``@FILE`` has that one entry. ``${...}`` stays an interpolation, and ``~/`` is the
+    home directory where the shell left it standing.
     """
     if {"-m", "--multirun"} & set(arguments):
         return arguments
@@ -136,6 +147,8 @@ def _literal(argument: str, kinds: dict[str, bool]) -> str:
         return argument
     if not is_list:
         return f"{name}={_quoted(value)}"
+    if value.startswith(FROM_FILE):
+        return f"{name}=[{_quoted(value)}]"
     items = value.removeprefix("[").removesuffix("]")
     if len(items) != len(value) - 2 or not items.strip() or "'" in items or '"' in items:
         return argument

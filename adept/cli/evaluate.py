@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from omegaconf import MISSING
 
@@ -16,8 +17,14 @@ from adept.release.publication import STATEMENT
 
 
 @dataclass
-class EvaluateConfig(Columns):
+class EvaluateConfig:
     """Configuration of ``adept evaluate``."""
+
+    # --- Columns of both files
+    text_column: str | None = None
+    """The column that holds the text; null: as the statement beside train says, else text."""
+    label_column: str | None = None
+    """The column that holds the label; null: as the statement beside train says, else intent."""
 
     # --- What is evaluated
     train: str = MISSING
@@ -51,8 +58,10 @@ class EvaluateResult:
 
 def run(config: EvaluateConfig) -> EvaluateResult:
     """Evaluate; raises AdeptError for what the user can mend."""
+    stated = _stated(config.train)
+    columns = _columns(config, stated)
     train, test = (
-        read_corpus(path, text_column=config.text_column, label_column=config.label_column)
+        read_corpus(path, text_column=columns.text_column, label_column=columns.label_column)
         for path in (config.train, config.test)
     )
     directory = new_directory(config.output_dir) if config.output_dir else None
@@ -63,7 +72,9 @@ def run(config: EvaluateConfig) -> EvaluateResult:
         classifier=config.classifier,
         seed=config.seed,
         samples=samples,
-        noisy_labels=_released(config.train) if config.noisy_labels is None else config.noisy_labels,
+        noisy_labels=stated.get("labels") not in (None, "copy", "vote")
+        if config.noisy_labels is None
+        else config.noisy_labels,
     )
     result = _result(evaluation, config.classifier)
     if directory:
@@ -71,10 +82,17 @@ def run(config: EvaluateConfig) -> EvaluateResult:
     return result
 
 
-def _released(location: str) -> bool:
-    """Does the statement beside a file say that its labels are a release of the true ones."""
+def _stated(location: str) -> dict[str, Any]:
+    """Return the statement beside a file; nothing where there is none."""
     statement = Path(location + STATEMENT)
-    return statement.is_file() and read_json(statement)[1].get("labels") not in (None, "copy", "vote")
+    return read_json(statement)[1] if statement.is_file() else {}
+
+
+def _columns(config: EvaluateConfig, stated: dict[str, Any]) -> Columns:
+    """Return the columns of both files: those that were asked for, else those of the statement, else the usual ones."""
+    named = {name: stated[name] for name in ("text_column", "label_column") if isinstance(stated.get(name), str)}
+    asked = {"text_column": config.text_column, "label_column": config.label_column}
+    return Columns(**named | {name: column for name, column in asked.items() if column is not None})
 
 
 def _result(evaluation: Evaluation, classifier: str) -> EvaluateResult:

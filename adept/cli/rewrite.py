@@ -16,6 +16,7 @@ from adept.cli.process import Interruptible
 from adept.cli.summary import summary
 from adept.data.corpus import find_label_column, read_corpus
 from adept.data.files import STANDARD_STREAM
+from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
@@ -26,6 +27,7 @@ from adept.release.secret import secret_key
 from adept.release.service import preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import LEAST, expected_lines
+from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, look_at
 from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 
@@ -57,16 +59,32 @@ class RewriteConfig(ReleaseRequest):
 
 def run(config: RewriteConfig) -> PrivacyStatement:
     """Rewrite a file; raises AdeptError for what the user can mend."""
+    config.label_set = list(read_label_set(config.label_set))
     rewriter, options = open_release(config)
-    packaged = is_packaged(config.model_dir)
-    tell = _Once([*expected_lines(rewriter, _public_texts(config), packaged=packaged), *_label_lines(config)])
+    expected = expected_lines(rewriter, _public_texts(config), packaged=is_packaged(config.model_dir))
+    inputs, seen = Inputs.of(config.input, config.format), options.seen
+    seen.limit = FIRST_TEXTS
+    first = first_texts(inputs.records(tolerant=True), config.text_column) if inputs.repeatable else []
+    tell = _Once([*expected, *_label_lines(config), *_foreign_lines(rewriter, first)])
     if config.dry_run:
         place = config.statement
         statement = preview_file(rewriter, config.input, config.output, options=options, statement_path=place)
     else:
         statement = _release(config, rewriter, options, tell)
     tell()
+    _Once([*([] if inputs.repeatable else _foreign_lines(rewriter, seen.texts)), *map(_private, seen.lines)])()
     return statement
+
+
+def _foreign_lines(rewriter: Rewriter, texts: list[str]) -> list[str]:
+    """Say how far texts are from what the model was made for."""
+    found = look_at(rewriter.tokenizer, texts, max_length=rewriter.model.config.max_length)
+    return [_private(line) for line in found.lines]
+
+
+def _private(line: str) -> str:
+    """Say that a line is for the curator alone."""
+    return f"not part of the release: {line}"
 
 
 def _warn_of_leftovers(config: RewriteConfig) -> None:
@@ -136,7 +154,7 @@ def _public_texts(config: RewriteConfig) -> list[str] | None:
         raise ConfigurationError(
             "expect must be a file of public texts, got the input: what survives of private records would be a release of its own"
         )
-    texts = read_corpus(config.expect, text_column=config.text_column).texts
+    texts = read_corpus(config.expect, text_column=config.text_column, labelled=False).texts
     if len(texts) < LEAST:
         raise DataError(f"expect must hold at least {LEAST} texts, got {len(texts)}: write down more")
     return texts

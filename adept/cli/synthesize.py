@@ -10,6 +10,7 @@ from adept.cli.app import execute
 from adept.cli.console import progress
 from adept.cli.process import Interruptible
 from adept.data.files import STANDARD_STREAM
+from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.votes import ADD_OR_REMOVE, MOVED
@@ -20,6 +21,7 @@ from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.publication import STATEMENT
 from adept.release.secret import secret_key
+from adept.rewriting.foreign_text import first_texts, look_at
 from adept.synthesis.synthesizer import Synthesizer
 
 
@@ -51,7 +53,7 @@ class SynthesizeConfig(CentralOptions):
 
     # --- Labels
     label_set: list[str] | None = None
-    """The public labels; rows with another one do not count."""
+    """The public labels, [A,B] or @FILE with one on each line; rows with another one do not count."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
@@ -78,16 +80,18 @@ def run(config: SynthesizeConfig) -> CentralStatement:
     synthesizer = Synthesizer.from_pretrained(
         config.model_dir,
         epsilon=config.epsilon,
-        label_set=config.label_set or (),
+        label_set=read_label_set(config.label_set),
         neighbours=config.neighbours,
         max_records_per_person=config.max_records_per_person or 1,
         cells=config.cells,
         accept_private_model=config.accept_private_model,
     )
     if config.dry_run:
-        return preview_central(
+        statement = preview_central(
             synthesizer, config.input, config.output, options=options, statement_path=config.statement, tell=_tell
         )
+        _tell_foreign(config, synthesizer)
+        return statement
     key = secret_key(config.key) if config.ledger or config.key else None
     with (
         closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
@@ -108,7 +112,19 @@ def run(config: SynthesizeConfig) -> CentralStatement:
 
 def _tell(known: Known) -> None:
     """Tell the curator what the release must not."""
-    sys.stderr.writelines(f"adept: not part of the release: {line}\n" for line in known.lines)
+    _write_private(known.lines)
+
+
+def _tell_foreign(config: SynthesizeConfig, synthesizer: Synthesizer) -> None:
+    """Tell the curator of a dry run, which releases nothing, how far the texts are from what the model was made for."""
+    inputs = Inputs.of(config.input, config.format)
+    if inputs.repeatable:
+        texts = first_texts(inputs.records(tolerant=True), config.text_column)
+        _write_private(look_at(synthesizer.tokenizer, texts, max_length=synthesizer.model.config.max_length).lines)
+
+
+def _write_private(lines: list[str]) -> None:
+    sys.stderr.writelines(f"adept: not part of the release: {line}\n" for line in lines)
 
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:

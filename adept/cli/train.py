@@ -26,6 +26,7 @@ from adept.models.training.reconstruction import Reconstruction, reconstruction
 from adept.models.training.resuming import LAST, TrainSpec
 
 OVERRIDES = "overrides.json"
+PATHS = ("data.path", "data.broad")  # options that name something relative to where a run was begun
 
 
 @dataclass
@@ -171,7 +172,17 @@ def _metrics(fitted: FitResult) -> dict[str, float]:
 
 
 def _keep(overrides: list[str], directory: Path) -> None:
-    (directory / OVERRIDES).write_text(json.dumps(overrides, indent=2) + "\n", "utf-8")
+    kept = [_from_anywhere(override) for override in overrides]
+    (directory / OVERRIDES).write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
+
+
+def _from_anywhere(override: str) -> str:
+    """Return an override that means the same from another directory: a run may be continued from there."""
+    name, _, value = override.partition("=")
+    path = value[1:-1] if value[:1] in ("'", '"') and value[-1:] == value[:1] else value
+    if name.lstrip("+") not in PATHS or path in ("", "null") or path.startswith(("/", "~/", "$")):
+        return override
+    return f"{name}={Path(path).absolute()}"
 
 
 def _continued(given: list[str]) -> list[str]:

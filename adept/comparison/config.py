@@ -93,6 +93,10 @@ class CompareConfig(Columns):
         for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
             if not getattr(self, name):
                 raise ConfigurationError(f"{name} must have at least one entry, got none")
+        if 0 in self.epsilons:
+            raise ConfigurationError(
+                "epsilons must be positive, got 0: numbers are written with a decimal point, as in [0.5,1]"
+            )
         for name in ("samples", "processes"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")

@@ -16,6 +16,7 @@ or not at all; one that was damaged afterwards is named in one line, never half 
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -128,7 +129,7 @@ def open_directory(config: CompareConfig) -> Path:
     """
     directory = Path(config.output_dir)
     path = directory / SETTINGS
-    settings = json.loads(json.dumps({"layout": LAYOUT, **asdict(config)}))
+    settings = _from_anywhere(json.loads(json.dumps({"layout": LAYOUT, **asdict(config)})))
     try:
         if path.exists():
             _check_same(directory, settings)
@@ -143,15 +144,27 @@ def open_directory(config: CompareConfig) -> Path:
 
 def _check_same(directory: Path, settings: dict[str, Any]) -> None:
     with _undamaged(directory / SETTINGS, advice="choose another directory"):
-        before = dict(json.loads((directory / SETTINGS).read_text("utf-8")))
+        before = _from_anywhere(dict(json.loads((directory / SETTINGS).read_text("utf-8"))))
     if before.get("layout") != LAYOUT:
         raise DataError(
             f"output_dir {directory} holds a comparison of another version of adept: choose another directory"
         )
     if changed := [key for key in settings if key not in GROWING and before.get(key) != settings[key]]:
+        place = next((f" (path was {before['data'].get('path')})" for key in changed[:1] if key == "data"), "")
         raise DataError(
-            f"output_dir {directory} holds a comparison with another {changed[0]}: choose another directory"
+            f"output_dir {directory} holds a comparison with another {changed[0]}{place}: choose another directory"
         )
+
+
+def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings whose paths mean the same from another directory: a comparison may be continued from there."""
+    data = dict(settings.get("data") or {})
+    data |= {name: _absolute(data[name]) for name in ("path", "broad") if name in data}
+    return settings | {"model_dir": _absolute(settings.get("model_dir")), "data": data}
+
+
+def _absolute(path: str | None) -> str | None:
+    return path and os.path.realpath(path)
 
 
 def _content(value: Any) -> str | bytes:

@@ -9,6 +9,7 @@ from typing import Any
 
 from adept.data import air_travel
 from adept.data.files import FORMATS, Record, read_records
+from adept.data.labels import label_of
 from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
 from adept.data.texts import text_list
 from adept.data.thinning import PublicText, read_public_texts, thinned
@@ -105,17 +106,19 @@ def find_label_column(record: Record, label_column: str | None) -> str | None:
     return label_column or ("intent" if "intent" in record else None)
 
 
-def read_corpus(location: str, *, text_column: str = "text", label_column: str | None = None) -> Corpus:
-    """Read a file's texts, labels and slots into memory."""
+def read_corpus(
+    location: str, *, text_column: str = "text", label_column: str | None = None, labelled: bool = True
+) -> Corpus:
+    """Read a file's texts, labels and slots into memory; without its labels unless they are asked for."""
     texts: list[str] = []
     labels: list[str] = []
     tags: list[object] = []
     for number, record in enumerate(read_records(location), start=1):
         if number == 1:
-            label_column = find_label_column(record, label_column)
+            label_column = find_label_column(record, label_column) if labelled else None
         texts.append(text_of(record, text_column, number=number))
         if label_column:
-            labels.append(text_of(record, label_column, number=number))
+            labels.append(label_of(record, label_column, number=number))
         tags.append(record.get(SLOTS_COLUMN))
     return Corpus(texts, labels if label_column else None, slot_values(texts, tags), slot_names(texts, tags))
 
@@ -201,7 +204,7 @@ def _load_broad(config: DataConfig) -> dict[str, Corpus]:
 def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
-        raise DataError(f"data.path must be an existing directory, got {directory}")
+        raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
     splits = {}
     for split in SPLITS:
         found = [
@@ -238,7 +241,9 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
 def _hub_split(rows: Any, config: DataConfig) -> Corpus:
     texts = list(rows[config.hub_text_column])
     tags = rows[SLOTS_COLUMN] if SLOTS_COLUMN in rows.column_names else [None] * len(texts)
-    return Corpus(texts, list(rows[config.hub_label_column]), slot_values(texts, tags), slot_names(texts, tags))
+    column = config.hub_label_column
+    labels = [label_of({column: label}, column, number=i) for i, label in enumerate(rows[column], start=1)]
+    return Corpus(texts, labels, slot_values(texts, tags), slot_names(texts, tags))
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:

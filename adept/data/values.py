@@ -1,7 +1,8 @@
 """Values of a record as text: one rule for labels, for persons, and for the columns that identify a record in a ledger.
 
 Formats spell one value differently. A csv holds "1", jsonl and Parquet hold the number 1, and pandas makes 1.0 of it where other
-rows are empty. macOS decomposes "é", and spreadsheets leave spaces behind. ``plain_text`` maps all these spellings to one text.
+rows are empty, which its csv holds as "1.0". macOS decomposes "é", and spreadsheets leave spaces behind. ``plain_text`` maps all
+these spellings to one text.
 
 *Claim*: the text of a value depends on that value alone: not on other rows, not on its column's type, not on the file's format.
 *Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else. QED. So no spelling links a
@@ -9,22 +10,27 @@ record to others, and a vote that is cast by a label's text is a function of its
 """
 
 import numbers
+import re
 import unicodedata
 from decimal import Decimal
 from typing import Any
 
 LARGEST_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")  # how a csv spells a whole number of a column with gaps
 
 
 def plain_text(value: Any) -> str | None:
     """Return the text of a value; None for one that has none.
 
-    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their digits, also 1.0 and Decimal("1.00").
+    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their digits, also 1.0, "1.0" and
+    Decimal("1.00").
     Booleans become "true" and "false". None, NaN, other fractions, bytes, dates and containers have no text, and nor has a
     string that is empty once stripped.
     """
     if isinstance(value, str):
-        return unicodedata.normalize("NFC", value).strip() or None
+        text = unicodedata.normalize("NFC", value).strip()
+        whole = WHOLE.fullmatch(text)
+        return (str(int(whole[1])) if whole else text) or None
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()  # a number of NumPy or PyTorch
     if isinstance(value, bool):

@@ -10,7 +10,7 @@ def card(statement: PrivacyStatement, title: str) -> str:
     fields = {
         key: value
         for key, value in statement.to_json().items()
-        if isinstance(value, int | float | str) and key != "statement"
+        if isinstance(value, int | float | str) and key not in ("statement", "text_column", "label_column")
     }
     rows = "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in fields.items())
     return (

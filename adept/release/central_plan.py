@@ -1,11 +1,13 @@
 """What a central release is going to be: what of a file is counted, and what is stated of it, fixed before a row is read."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from adept.data.corpus import Columns, find_label_column
@@ -168,8 +170,8 @@ class CentralPlan:
         """Return what must be the same for an interrupted release to be continued: options, and nothing of a record."""
         synthesizer, votes = self.synthesizer, self.synthesizer.votes
         return {
-            "output": publication.target,
-            "input": list(self.inputs.locations),
+            "output": Path(publication.target).name,  # beside the journal, from whichever directory it is named
+            "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
             "ledger": ledger,
             "format_written": self.format,
             "columns": self.columns,
@@ -194,6 +196,8 @@ class CentralPlan:
             records=self.options.rows,
             label_set=labels or None,
             persons=self.options.person_column is not None,
+            text_column=self.options.text_column,
+            label_column=self.options.label if labels else None,
             cells=synthesizer.cells.size,
             cells_sha256=self.cells_sha256,
             training_data=facts.origin(synthesizer.model.training_data)

@@ -47,6 +47,8 @@ class CentralStatement:
         date: the day on which the run began.
         output_sha256: of the output.
         stands_out: does any released count say more than noise would.
+        text_column: of the output.
+        label_column: of the output; None where labels were left out.
     """
 
     votes: Votes
@@ -61,6 +63,8 @@ class CentralStatement:
     date: str
     output_sha256: str | None = None
     stands_out: bool = True
+    text_column: str | None = None
+    label_column: str | None = None
 
     @property
     def mechanism(self) -> str:
@@ -173,6 +177,8 @@ class CentralStatement:
             "samples": 1,
             "labels": "vote" if self.label_set else "drop",
             "label_set": list(self.label_set) if self.label_set else None,
+            "text_column": self.text_column,
+            "label_column": self.label_column,
             "kept_columns": [],
             "stands_out": self.stands_out,
             "composition": self.composition,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from adept.data.corpus import Columns, find_label_column, text_of
 from adept.data.files import Record, check_format
+from adept.data.labels import is_missing, label_of, label_set_of
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.mechanisms.base import check_between
@@ -18,7 +19,9 @@ from adept.synthesis.tally import person_name
 
 LABEL_TREATMENTS = ("copy", "joint", "joint_response", "randomized_response", "drop")
 RELEASED = ("randomized_response", "joint_response")  # treatments that randomise labels
+EXCESSES = ("refuse", "drop")
 ENGINES = ("local", "ray")
+NAMES = "write each person's name as text or as a whole number"
 MOST_SAMPLES = 1000  # rewrites of one record: more tell nothing, and would fill the memory
 
 
@@ -48,6 +51,8 @@ class FileOptions(Columns):
     """The column that says who contributed a record; it is not written."""
     max_records_per_person: int | None = None
     """At most so many records of one person are accepted; a person's total is this many times epsilon."""
+    excess: str = "refuse"
+    """What becomes of a person's further records: refuse (the whole file) | drop (the first ones are kept, in their order)."""
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
@@ -66,11 +71,10 @@ class FileOptions(Columns):
     """Records after which standard output is flushed; null: after each batch."""
 
     def __post_init__(self) -> None:
-        if self.labels not in LABEL_TREATMENTS:
-            raise ConfigurationError(f"labels must be one of {', '.join(LABEL_TREATMENTS)}, got {self.labels}")
         check_format(self.format)
-        if self.engine not in ENGINES:
-            raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
+        for name, known in (("labels", LABEL_TREATMENTS), ("excess", EXCESSES), ("engine", ENGINES)):
+            if getattr(self, name) not in known:
+                raise ConfigurationError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)}")
         for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records", "workers"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -82,6 +86,34 @@ class FileOptions(Columns):
             raise ConfigurationError(
                 "person_column and max_records_per_person must be given together: add the other one"
             )
+        if self.excess == "drop" and self.person_column is None:
+            raise ConfigurationError("person_column must be given for excess=drop, got none: name it")
+
+
+@dataclass
+class Seen:
+    """What the curator may be told of the records that a run read, and nobody else.
+
+    Attributes:
+        texts: the first of them, at most ``limit``.
+        limit: how many texts are kept.
+        left_out: records that were left out, as their person had enough.
+        persons: whose records those are.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    limit: int = 0
+    left_out: int = 0
+    persons: int = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the line on records that were left out, if there are any."""
+        if not self.left_out:
+            return []
+        return [
+            f"{self.left_out} records of {self.persons} persons were left out, as they are beyond max_records_per_person"
+        ]
 
 
 @dataclass(kw_only=True)
@@ -90,14 +122,20 @@ class ReleaseOptions(FileOptions):
 
     Attributes:
         label_response: the mechanism for labels=randomized_response; that of labels=joint_response comes with the rewriter.
+        seen: is filled in with what the curator may be told of the records, and is no part of the release.
     """
 
     label_response: RandomizedResponse | JointResponse | None = None
+    seen: Seen = field(default_factory=Seen)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.labels == "randomized_response" and self.label_response is None:
             raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
+        if self.label_response and label_set_of(self.label_response.labels) != self.label_response.labels:
+            raise ConfigurationError(
+                "label_response must have labels as they are written (NFC, no space around): pass them through label_set_of"
+            )
 
     @property
     def shuffled(self) -> bool:
@@ -153,70 +191,90 @@ def checked_records(
     options: ReleaseOptions,
     *,
     labels: Collection[str] | None = None,
+    seen: Seen | None = None,
 ) -> Iterator[Record]:
     """Pass records on, after a look at every column that will be used and at how many records a person has.
+
+    A label that is passed on is its text (``adept.data.labels``), so that rows, digests, groups and mechanisms all use what is
+    written.
+
+    *Claim*: with excess=drop, whether a record is passed on depends on how often its own person was named in the input up to it,
+    and on nothing else. *Proof*: ``_Persons`` counts each name by itself, and nothing else of a record is looked at before. QED. So
+    changing what a person's records say, but not who they are of, changes no other record's place in the output; and a run that is
+    resumed with the same records passes on the same ones.
 
     Args:
         records: as they are read.
         label_column: of the output.
         options: of the release.
         labels: the public labels that a record may have; None: any.
+        seen: what is filled in for the curator.
 
     Raises:
         ConfigurationError: a label is not public; it is not repeated.
-        DataError: a column is missing, or a person has too many records.
+        DataError: a column is missing, a label has no text, or a person has too many records.
     """
-    persons = _Persons(options.person_column, options.max_records_per_person or 0) if options.person_column else None
+    persons = _Persons(options) if options.person_column else None
+    seen = seen or Seen()
+    seen.texts, seen.left_out, seen.persons = [], 0, 0
     # A model that writes labels does with or without them, record by record, unless their column was named.
     optional_label = options.labels == "joint" and options.label_column is None
-    needed = [options.text_column, *([label_column] if label_column and not optional_label else [])]
-    allowed = None if labels is None else {*labels, *([None] if optional_label else [])}
+    allowed = None if labels is None else frozenset(labels)
     for number, record in enumerate(records, start=1):
-        for column in needed:
-            text_of(record, column, number=number)
-        if optional_label and record.get(label_column or "") is not None:
-            text_of(record, label_column or "", number=number)
-        if label_column and allowed is not None and record.get(label_column) not in allowed:
+        if persons and not persons.admits(record, number):
+            seen.left_out, seen.persons = persons.left_out, len(persons.exceeded)
+            continue
+        text = text_of(record, options.text_column, number=number)
+        if len(seen.texts) < seen.limit:
+            seen.texts.append(text)
+        if missing := [column for column in options.keep_columns if column not in record]:
+            raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
+        if label_column is None:
+            yield record
+            continue
+        unlabelled = optional_label and is_missing(record.get(label_column))
+        label = None if unlabelled else label_of(record, label_column, number=number)
+        if label is not None and allowed is not None and label not in allowed:
             raise ConfigurationError(
                 f"labels must be in the public label set, got another one in record {number}: add it to label_set=, if it is public"
             )
-        if missing := [column for column in options.keep_columns if column not in record]:
-            raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
-        if persons:
-            persons.count(record.get(persons.column), number)
-        yield record
+        yield record | {label_column: label}
 
 
 class _Persons:
     """How many records each person has, by a digest, which is small whatever a name is."""
 
-    def __init__(self, column: str, most: int) -> None:
-        self.column, self.most = column, most
-        self.kind: type[object] | None = None
-        self.seen: Counter[bytes] = Counter()
+    def __init__(self, options: ReleaseOptions) -> None:
+        self.column, self.most = options.person_column or "", options.max_records_per_person or 0
+        self.drops = options.excess == "drop"
+        self.counts: Counter[bytes] = Counter()
+        self.left_out, self.exceeded = 0, set[bytes]()
 
-    def count(self, person: object, number: int) -> None:
-        """Count one record of a person.
-
-        A column holds strings or whole numbers, one of the two throughout: otherwise 1, "1", 1.0 and true might be one person who
-        counts as four. They are compared as ``person_name`` writes them.
+    def admits(self, record: Record, number: int) -> bool:
+        """Count one record of its person, as ``person_name`` writes the name; return False for one that is left out.
 
         Raises:
-            DataError: nobody is named, by another type than before, or by a person who has too many records.
+            DataError: nobody is named, or a person who has too many records.
         """
-        name, written = person_name(person), type(person) in (str, int)
-        if person is None or person != person or (written and name is None):  # NaN differs from itself
-            raise DataError(f"column {self.column!r} must name a person, got nothing in record {number}")
-        if name is None or self.kind not in (None, type(person)):
+        name = person_name(record.get(self.column))
+        if name is None:
             raise DataError(
-                f"column {self.column!r} must hold strings or whole numbers, one of the two throughout, "
-                f"got {type(person).__name__} in record {number}: write all persons in one way"
+                f"column {self.column!r} must name a person, got {_kind(record, self.column)} in record {number}: {NAMES}"
             )
-        self.kind = type(person)
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        self.seen[digest] += 1
-        if self.seen[digest] > self.most:
+        if self.counts[digest] < self.most:
+            self.counts[digest] += 1
+            return True
+        if not self.drops:
             raise DataError(
-                f"record {number} is one more than max_records_per_person={self.most} of its person: "
-                "raise the bound, which costs budget, or leave records out"
+                f"record {number} is one more than max_records_per_person={self.most} of its person: add excess=drop, which "
+                "keeps each person's first records, or raise the bound, which costs budget"
             )
+        self.left_out += 1
+        self.exceeded.add(digest)
+        return False
+
+
+def _kind(record: Record, column: str) -> str:
+    value = record.get(column)
+    return "nothing" if is_missing(value) else type(value).__name__

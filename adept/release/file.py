@@ -123,7 +123,12 @@ def _stated(plan: Plan, described: dict[str, Any], smallest: int) -> PrivacyStat
 
 
 def preview_file(
-    rewriter: Rewriter, source: str, target: str, *, options: ReleaseOptions, statement_path: str | None = None
+    rewriter: Rewriter,
+    source: str,
+    target: str,
+    *,
+    options: ReleaseOptions,
+    statement_path: str | None = None,
 ) -> PrivacyStatement:
     """Return the statement of a release that is not made: options and all records are checked, and nothing is released or written.
 

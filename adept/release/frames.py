@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adept.data.files import STANDARD_STREAM, Record
+from adept.data.labels import label_set_of
 from adept.data.texts import shown_names, text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
@@ -58,8 +59,8 @@ def rewrite_frame(
         epsilon: the budget of each record.
         label: the column with the labels; None: none are written, unless ``labels="joint"`` lets the model write them.
         person: the column that says who contributed a record; needs ``max_records_per_person``. It is not returned.
-        options: those of ``adept rewrite``: labels, label_set, label_epsilon, keep_columns, max_records_per_person, epsilon_per,
-            samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding, batch_size,
+        options: those of ``adept rewrite``: labels, label_set, label_epsilon, keep_columns, max_records_per_person, excess,
+            epsilon_per, samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding, batch_size,
             ledger, again, key, accept_broken_claim, accept_inexact, accept_private_model.
 
     Returns:
@@ -109,9 +110,10 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         raise ConfigurationError(
             f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(OPTIONS))}"
         )
-    for name in ("keep_columns", "label_set"):
-        if options.get(name) is not None:
-            options[name] = text_list(options[name], name)
+    if options.get("keep_columns") is not None:
+        options["keep_columns"] = text_list(options["keep_columns"], "keep_columns")
+    if options.get("label_set") is not None:
+        options["label_set"] = list(label_set_of(options["label_set"]))
     options["mechanism"] = _choice(options.get("mechanism"))
     treatment = options.setdefault("labels", "copy")
     if columns["label_column"] is None and treatment in RELEASED:

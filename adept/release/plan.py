@@ -5,9 +5,11 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from adept.data.files import STANDARD_STREAM, Record, file_format
+from adept.data.labels import are_integers, is_integer_column
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import cluster, facts
 from adept.release.batches import Batches, PlainBatches, ShuffledBatches
@@ -21,7 +23,7 @@ from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
 # What an interrupted release may be continued without, or with another value: nothing that was drawn depends on it.
-FREE = ("label_response", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta")
+FREE = ("label_response", "seen", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,26 @@ class Plan:
         return ((part, batches.draw(part[0])) for part in parts)
 
     @cached_property
+    def has_integer_labels(self) -> bool:
+        """Are labels written as whole numbers: those of the input are such by its schema, and so is every one that may be drawn.
+
+        Schema and label set are public, so that the type of the output's column tells nothing of a record.
+        """
+        column, inputs = self.label_column, self.inputs
+        if column is None or not (
+            inputs.repeatable and all(is_integer_column(name, column) for name in inputs.locations)
+        ):
+            return False
+        response = self.options.response
+        drawn = self.rewriter.tokenizer.labels if self.options.labels == "joint" else ()
+        return are_integers(response.labels if response else drawn)
+
+    def typed(self, rows: list[Record]) -> list[Record]:
+        """Return rows with their labels in the type that is written."""
+        column = self.label_column or ""
+        return [row | {column: int(row[column])} for row in rows] if self.has_integer_labels else rows
+
+    @cached_property
     def codebook(self) -> dict[str, Any]:
         """What the mechanism's codebook came to."""
         model = self.rewriter.model
@@ -91,7 +113,11 @@ class Plan:
         response = self.options.response
         written = self.rewriter.tokenizer.labels if self.options.labels == "joint" else None
         return checked_records(
-            records, self.label_column, self.options, labels=response.labels if response else written
+            records,
+            self.label_column,
+            self.options,
+            labels=response.labels if response else written,
+            seen=self.options.seen,
         )
 
     def terms(self, publication: Publication) -> dict[str, Any]:
@@ -99,7 +125,7 @@ class Plan:
         options, rewriter = self.options, self.rewriter
         plain = {name: value for name, value in asdict(options).items() if name not in FREE and value is not None}
         return {
-            "output": publication.target,
+            "output": Path(publication.target).name,  # beside the journal, from whichever directory it is named
             "input_bytes": self.inputs.sizes,
             "format_written": self.format,
             "label_written": self.label_column,
@@ -143,6 +169,9 @@ class Plan:
             output_sha256=output_sha256,
             date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
             max_records_per_person=options.max_records_per_person,
+            excess=options.excess,
+            text_column=options.text_column,
+            label_column=self.label_column,
             shuffled=shuffled(rewriter.mechanism, options, dim=dim, records=records, smallest=smallest),
         )
 

@@ -14,6 +14,7 @@ NOT_HIDDEN = (
     "which record lacks a column, has an unknown label or is its person's one too many, where a run ends with that error",
     "what the model learned from its training text",
 )
+EXCESS = ("which rows were left out as their person had enough", "how many rows, up to {most}, a person has")
 ORDER = "their order"
 TIME = "how long a record takes, which depends on its length and its words, for whoever sees when its rows are written"
 
@@ -44,6 +45,9 @@ class Released:
     output_sha256: str | None = None
     date: str | None = None  # when the release was finished, UTC
     max_records_per_person: int | None = None  # what a person column was checked against; None without one
+    excess: str = "refuse"  # what became of a person's further records
+    text_column: str | None = None  # of the output
+    label_column: str | None = None
     certificate: list[Part] | None = None  # public numbers that imply the guarantee; None where no proof covers it
     shuffled: Shuffled | None = None  # what is hidden further by a new order; None where records keep theirs
     simulated: bool = False
@@ -100,9 +104,14 @@ class Released:
 
     @property
     def neighbours(self) -> str:
-        """Which records cannot be told apart: what is copied tells records apart for certain."""
+        """Which records cannot be told apart: what is copied tells records apart for certain.
+
+        Where a person's further records are left out, whether a record is in depends on the person's other ones, so that
+        only records of one person are compared.
+        """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
-        return f"any two records with the same {' and '.join(copied)}" if copied else "any two records"
+        whose = "any two records of the same person" if self.excess == "drop" else "any two records"
+        return f"{whose} with the same {' and '.join(copied)}" if copied else whose
 
     @property
     def trust(self) -> str:
@@ -114,4 +123,5 @@ class Released:
         """What nobody promises to hide."""
         labels = ["each record's label"] if self.labels == "copy" else []
         order = [] if self.shuffled and self.shuffled.here else [ORDER]
-        return [*NOT_HIDDEN, *order, *labels, *(f"each record's {column}" for column in self.kept_columns), TIME]
+        rows = [fact.format(most=self.max_records_per_person) for fact in EXCESS] if self.excess == "drop" else []
+        return [*NOT_HIDDEN, *rows, *order, *labels, *(f"each record's {column}" for column in self.kept_columns), TIME]

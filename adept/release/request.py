@@ -31,7 +31,7 @@ class ReleaseRequest(FileOptions):
     label_epsilon: float | None = None
     """Budget of labels=randomized_response, spent beside epsilon."""
     label_set: list[str] | None = None
-    """The public labels that randomised ones are drawn from; null: the labels that the model knows."""
+    """The public labels that randomised ones are drawn from, [A,B] or @FILE with one on each line; null: those of the model."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE

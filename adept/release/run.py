@@ -70,13 +70,13 @@ class Run(Publishing[PrivacyStatement]):
         with open_output(self.publication, format=self.plan.format, columns=self.plan.columns) as output:
             for batch, entry in self._entries(batches, records):
                 if rows := list(batches.rows(batch, entry)):
-                    output.write(rows)
+                    output.write(self.plan.typed(rows))
                     output.flush()
                 written += len(batch)
                 if self.progress:
                     self.progress(written)
             for rows in batches.last_rows():
-                output.write(rows)
+                output.write(self.plan.typed(rows))
                 if self.progress:
                     self.progress(written)
         self.journal.sync()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from adept.data.labels import label_set_of
 from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
@@ -106,12 +107,12 @@ def _joint(budget: Budget, text: LocalRandomizer, labels: Sequence[str]) -> Join
 
 
 def _public(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return a public label set."""
+    """Return a public label set as texts."""
     if not labels:
         raise ConfigurationError(
             "label_set must name the public labels, got none: a set read off private data would leak"
         )
-    return tuple(labels)
+    return label_set_of(labels)
 
 
 def label_response(budget: Budget, labels: Sequence[str]) -> RandomizedResponse:

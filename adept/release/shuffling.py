@@ -76,7 +76,7 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
     if (options.max_records_per_person or 1) > 1:
         raise ConfigurationError(
             f"max_records_per_person must be 1 for shuffled records, got {options.max_records_per_person}: "
-            "leave the others out, or do without shuffling"
+            "set it to 1, with excess=drop, or do without shuffling"
         )
     if not options.shuffle and rewriter.decoding.candidates > 1:
         raise ConfigurationError(

@@ -41,6 +41,7 @@ class PrivacyStatement(Released):
             "person_epsilon": json_number(self.person_epsilon),
             "person_delta": self.person_delta,
             "max_records_per_person": people,
+            "excess": self.excess if people else None,
             "holds": g.holds,
             "exact": g.exact,
             "private_model": self.training_data.get("public") is not True,
@@ -60,17 +61,16 @@ class PrivacyStatement(Released):
             "shuffled_smallest": self.shuffled.smallest if self.shuffled else None,
             "central_epsilon": self.shuffled.epsilon if self.shuffled else None,
             "central_delta": self.shuffled.delta if self.shuffled else None,
-            "samples": self.samples,
-            "labels": self.labels,
+            **{
+                name: getattr(self, name)
+                for name in ("samples", "labels", "text_column", "label_column", "kept_columns")
+            },
             **label_facts(self.label_response),
-            "kept_columns": self.kept_columns,
             "composition": composition(self),
             "training_data": self.training_data,
-            "model_sha256": self.model_sha256,
-            "output_sha256": self.output_sha256,
-            "date": self.date,
-            "simulated": self.simulated,
-            "versions": self.versions,
+            **{
+                name: getattr(self, name) for name in ("model_sha256", "output_sha256", "date", "simulated", "versions")
+            },
             "statement": self.text,
             "certificate": None,
         }

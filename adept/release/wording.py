@@ -45,9 +45,20 @@ def composition(statement: Released) -> str:
     if people is None:
         return f"Each record is one release; whoever contributed m records is protected with m times epsilon and delta. {again}"
     return (
-        f"Nobody contributed more than {people} records (checked); by basic composition a person's epsilon is at most "
+        f"{_checked(statement)}; by basic composition a person's epsilon is at most "
         f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. {again}"
     )
+
+
+def _checked(statement: Released) -> str:
+    """How a person's bound was kept, and what records are then compared."""
+    people = statement.max_records_per_person
+    if statement.excess == "drop":
+        return (
+            f"Of each person the first {'record was' if people == 1 else f'{people} records were'} kept and all further ones were "
+            "left out, so that a record's epsilon compares records of the same person"
+        )
+    return f"Nobody contributed more than {people} records (checked)"
 
 
 def _shuffled(shuffled: Shuffled, neighbours: str) -> str:

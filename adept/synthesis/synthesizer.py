@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from adept.data.labels import label_set_of
 from adept.data.texts import text_list, value_list
+from adept.data.values import plain_text
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.base import check_integer
 from adept.mechanisms.guarantee import Guarantee
@@ -50,8 +52,8 @@ class Synthesizer:
         model: its encoder says which cell a text belongs to, and its public texts are what is written.
         tokenizer: the one that was saved with the model.
         votes: budget, neighbouring relation, and votes of a person.
-        label_set: the public labels, all different, two or more; none where labels are left out. A set that is read off private
-            records would itself be a leak.
+        label_set: the public labels, as ``adept.data.labels`` writes them all different, two or more; none where labels are left
+            out. A set that is read off private records would itself be a leak.
         cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
         texts: public texts; by default those that the model holds.
         accept_private_model: go on although the model was trained on text that was not declared public.
@@ -177,14 +179,14 @@ class Synthesizer:
         """
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
-        beside = [None] * len(texts) if labels is None else labels
-        if isinstance(texts, str) or len(beside) != len(texts):
+        if isinstance(texts, str) or (labels is not None and len(labels) != len(texts)):
             raise ConfigurationError("texts and labels must be lists of the same length")
+        beside = [None] * len(texts) if labels is None else [plain_text(label) for label in labels]
         reasons = [self._refused(text, label) for text, label in zip(texts, beside, strict=True)]
         able = [row for row, reason in enumerate(reasons) if not reason]
         codewords = self._codewords([str(texts[row]) for row in able])
         for row, codeword in zip(able, codewords, strict=True):
-            reasons[row] = NO_TEXT if codeword < 0 else codeword * len(self.labels) + self._places[beside[row]]  # type: ignore[index]
+            reasons[row] = NO_TEXT if codeword < 0 else codeword * len(self.labels) + self._places[beside[row]]
         return reasons
 
     def _codewords(self, texts: list[str]) -> list[int]:
@@ -194,12 +196,11 @@ class Synthesizer:
         except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
             return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
 
-    def _refused(self, text: object, label: object) -> int:
+    def _refused(self, text: object, label: str | None) -> int:
         """Why a record has no vote; 0 if it has one."""
         if not isinstance(text, str):
             return NO_TEXT
-        known = label is None if self.labels == (None,) else isinstance(label, str) and label in self._places
-        return 0 if known else OUTSIDE
+        return 0 if label in self._places else OUTSIDE
 
     def release(self, tally: Tally) -> Release:
         """Release the counts: exact noise in every cell. This is what costs the budget."""
@@ -242,12 +243,9 @@ def _apportioned(found: Estimate, places: NDArray[np.int64], rows: int) -> Itera
 
 
 def _checked(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return a label set; ConfigurationError unless it is two or more different strings."""
-    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
-        raise ConfigurationError("label_set must be a list of strings")
-    if len(set(labels)) < len(labels) or len(labels) < 2:
+    """Return a label set; ConfigurationError unless it is two or more different labels."""
+    if len(texts := label_set_of(labels)) < 2:
         raise ConfigurationError(
-            f"label_set must hold at least two labels, all different, got {len(labels)} ({len(set(labels))} different): "
-            "add the others, or leave labels out"
+            "label_set must hold at least two labels, got one: add the others, or leave labels out"
         )
-    return tuple(labels)
+    return texts

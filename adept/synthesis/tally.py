@@ -6,8 +6,9 @@ rows in their order, and on no others: the only thing that is remembered between
 the other people's votes are counted the same, and the person's are at most m, each one more in one count. QED. Without persons
 each row is a record of its own.
 
-A *person* is a value of the column, as text, normalised (NFKC) and without space around it: who appears under two names is two.
-A row that names nobody has no vote: otherwise one person could have any number of them.
+A *person* is a value of the column, as text (``plain_text``), normalised (NFKC) and without space around it: 1, "1" and 1.0 are one
+person, and who appears under two names is two. That name is a function of the row alone, as the proof asks. A row that names nobody
+has no vote: otherwise one person could have any number of them. Booleans name nobody, as no column of persons holds them.
 
 Nothing here raises because of a row: a row without a text or with a label outside the public set has no vote. How many there were
 is for the curator alone, and no part of the release.
@@ -21,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from adept.data.values import plain_text
 from adept.mechanisms.votes import Counts
 
 NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: why there is none
 DIGEST = 16
-MOST_NUMBER = 10**100
 
 
 @dataclass
@@ -89,8 +90,6 @@ class Tally:
 
 def person_name(person: object) -> str | None:
     """Return a person's name as it is compared; None for what is neither text nor a whole number, or empty."""
-    if isinstance(person, bool) or not isinstance(person, str | int):
-        return None
-    if isinstance(person, int) and not -MOST_NUMBER < person < MOST_NUMBER:
-        return None  # Python refuses to spell numbers of thousands of digits
-    return unicodedata.normalize("NFKC", str(person)).strip() or None
+    name = None if isinstance(person, bool | np.bool_) else plain_text(person)
+    # Compatible letters can spell "1.0" too, so that the rule is applied to what they become.
+    return plain_text(unicodedata.normalize("NFKC", name)) if name else None

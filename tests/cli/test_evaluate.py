@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tiny import Run
 
 from adept.cli.evaluate import EvaluateConfig, run
+from adept.errors import DataError
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,48 @@ def test_randomised_labels_are_known_from_the_statement_beside_the_file(
         (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps({"labels": statement}))
     result = run(EvaluateConfig(train=str(train), test=str(test), noisy_labels=said))
     assert result.accuracy == accuracy
+
+
+def columns_file(path: Path, text: str, label: str, **more: str) -> str:
+    rows = [{text: f"play song {i % 5}", label: 1, **more} for i in range(20)] + [
+        {text: "rain in rome", label: 2, **more}
+    ] * 20
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_columns_are_known_from_the_statement_beside_the_training_file(tmp_path: Path) -> None:
+    train = columns_file(tmp_path / "out.jsonl", "utterance", "category")
+    test = columns_file(tmp_path / "test.jsonl", "utterance", "category")
+    with pytest.raises(DataError, match="'text'"):
+        run(EvaluateConfig(train=train, test=test))
+    stated = {"text_column": "utterance", "label_column": "category", "labels": "copy"}
+    (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps(stated))
+    assert run(EvaluateConfig(train=train, test=test)).accuracy == 1.0
+    with pytest.raises(DataError, match="'other'"):
+        run(EvaluateConfig(train=train, test=test, text_column="other"))
+    (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps(stated | {"text_column": 7, "label_column": None}))
+    with pytest.raises(DataError, match="'text'"):
+        run(EvaluateConfig(train=train, test=test))
+
+
+def test_a_release_under_other_names_is_evaluated_without_naming_them(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path
+) -> None:
+    given = columns_file(tmp_path / "in.jsonl", "utterance", "category")
+    names = ["text_column=utterance", "label_column=category"]
+    done = adept_here(
+        "rewrite", f"model_dir={tiny_l1_run}", f"input={given}", f"output={tmp_path}/out.csv", "epsilon=8", *names
+    )
+    assert done.returncode == 0, done.stderr
+    evaluated = adept_here("evaluate", f"train={tmp_path}/out.csv", f"test={given}")
+    assert evaluated.returncode == 0, evaluated.stderr
+    assert "2 labels" in evaluated.stdout
+
+
+def test_labels_of_both_files_are_compared_as_text(tmp_path: Path) -> None:
+    """Numbers in one file and their text, with spaces or as floats, in the other are the same labels."""
+    train, test = tmp_path / "train.jsonl", tmp_path / "test.csv"
+    train.write_text('{"text": "play a song", "intent": 1.0}\n{"text": "rain in rome", "intent": 2}\n' * 20)
+    test.write_text("text,intent\nplay a song, 1\nrain in rome,2.0\n")
+    assert run(EvaluateConfig(train=str(train), test=str(test))).accuracy == 1.0

@@ -14,6 +14,7 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, Family
 from adept.comparison.results import Attacked, AuditVerdict, Labels, Quality, Released, Row, Written
 from adept.comparison.store import Store, open_directory
+from adept.data.corpus import DataConfig
 from adept.errors import DataError
 from adept.evaluation.quality import COLUMNS
 
@@ -150,3 +151,15 @@ def test_the_settings_that_were_saved_are_those_of_the_last_run(tmp_path: Path) 
     assert (saved["epsilons"], saved["baselines"], saved["model"]["latent_dim"]) == ([3.0], True, 32)
     with pytest.raises(DataError, match="another samples"):
         open_directory(replace(config, samples=2))
+
+
+def test_a_comparison_goes_on_from_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    begun = CompareConfig(output_dir="run", model_dir="model", data=DataConfig(name="files", path="data"))
+    open_directory(begun)
+    monkeypatch.chdir(tmp_path / "sub")
+    meant = replace(begun, output_dir="../run", model_dir="../model", data=replace(begun.data, path="../data"))
+    assert open_directory(meant).samefile(tmp_path / "run")
+    with pytest.raises(DataError, match=f"another data \\(path was {tmp_path}/data\\)"):
+        open_directory(replace(meant, data=begun.data))

@@ -120,7 +120,7 @@ def test_the_model_brings_its_own_public_texts(loaded: Loaded) -> None:
     assert synthesizer.neighbours == "add_or_remove"
 
 
-@pytest.mark.parametrize("labels", [["a"], ["a", "a"], "ab", ["a", 3]])
+@pytest.mark.parametrize("labels", [["a"], ["a", "a"], "ab", ["a", 0.5], [3, "3"]])
 def test_what_is_no_label_set_is_refused(loaded: Loaded, labels: Any) -> None:
     with pytest.raises(ConfigurationError, match="label_set must"):
         Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=labels)

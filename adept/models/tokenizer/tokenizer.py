@@ -16,6 +16,7 @@ import tokenizers
 from tokenizers import models, trainers
 
 from adept.data.texts import text_list
+from adept.data.values import plain_text
 from adept.errors import ConfigurationError
 from adept.models.tokenizer import pipeline
 from adept.models.tokenizer.lexicon import Lexicon
@@ -148,7 +149,8 @@ class Tokenizer:
         """The public label set of the training text, where the model writes labels; empty otherwise."""
         prefix, suffix = LABEL_TOKEN.split("{}")
         special = [token.content for _, token in sorted(self._backend.get_added_tokens_decoder().items())]
-        return [token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:]]
+        named = (token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:])
+        return [plain_text(label) or label for label in named]  # models of earlier versions may spell them otherwise
 
     def encode(
         self, texts: Sequence[str], *, max_length: int, labels: Sequence[str | None] | None = None

@@ -194,6 +194,28 @@ def test_resume_from_alone_continues_the_command_that_began_the_run(adept_here: 
     )
 
 
+def test_a_run_is_continued_from_another_directory_with_the_data_that_began_it(
+    adept_here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other directory has data under the same relative name, which are not those of the run."""
+    texts = [f"play song {i % 9}" for i in range(80)]
+    for place, said in (("data", texts), ("elsewhere/data", texts[::-1] * 2)):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "train.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in said))
+    monkeypatch.chdir(tmp_path)
+    model = [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
+    begun = adept_here("train", "data=files", "data.path=data", *model, "trainer.max_epochs=1", "output_dir=run")
+    assert begun.returncode == 0, begun.stderr
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    done = adept_here("train", "resume_from=../run", "trainer.max_epochs=2")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "data").rename(tmp_path / "moved")
+    lost = adept_here("train", "resume_from=../run", "trainer.max_epochs=3")
+    assert (lost.returncode, f"got {tmp_path}/data: correct data.path=" in lost.stderr) == (2, True)
+    found = adept_here("train", "resume_from=../run", "trainer.max_epochs=3", "data.path=../moved")
+    assert found.returncode == 0, found.stderr
+
+
 def test_a_new_run_needs_a_directory(adept_here: Run) -> None:
     done = adept_here("train")
     assert (done.returncode, "output_dir must be given" in done.stderr) == (2, True)

@@ -1,0 +1,121 @@
+"""Labels as text: what every command reads, compares, counts and writes for a label, and public label sets.
+
+*Claim*: the label that a release reads or writes for a record is a function of that record's own value. *Proof*: ``label_of`` is
+``plain_text`` of one value, and raises where there is no text; a record's number stands in the error alone. QED. So "1", 1 and 1.0,
+composed and decomposed letters, and labels with and without space around them are one label, in groups of shuffled records, in
+digests and in rows, and no spelling tells one record from the others.
+
+A record without a label (an empty cell, null, NaN) is refused: an empty label would stand beside its text and tell it apart from
+all others, in one format as in the other. Whoever has such records gives them a label of their own, such as "none".
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from adept.data.files import Record, file_format, read_records
+from adept.data.texts import is_missing as is_absent
+from adept.data.values import plain_text
+from adept.errors import ConfigurationError, DataError
+
+FROM_FILE = "@"  # before the name of a file with a label on each line
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what every reader takes for a whole number and writes in the same way
+
+
+def label_of(record: Record, column: str, *, number: int) -> str:
+    """Return the label of a record as text.
+
+    Raises:
+        DataError: the column is missing, or holds nothing or what has no text; the record is named by its number alone.
+    """
+    if column not in record:
+        raise DataError(
+            f"column {column!r} is missing in record {number}: set text_column= or label_column= to one that exists"
+        )
+    if (label := plain_text(record[column])) is not None:
+        return label
+    if is_missing(record[column]):
+        raise DataError(
+            f"record {number} has no label in column {column!r}: give such records one, for example none, or leave labels out"
+        )
+    raise DataError(
+        f"column {column!r} must hold labels (text, whole numbers or booleans), got {type(record[column]).__name__} in record "
+        f"{number}: turn it into text, or leave labels out"
+    )
+
+
+def is_missing(value: Any) -> bool:
+    """Return True for what formats write where there is nothing: null, NaN, and a cell that is empty or blank."""
+    return is_absent(value) or (isinstance(value, str) and not value.strip())
+
+
+def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
+    """Return a public label set as texts, in order.
+
+    Raises:
+        ConfigurationError: an entry has no text, or two of them have the same one.
+    """
+    places: dict[str, int] = {}
+    for number, label in enumerate(_listed(labels), start=1):
+        if (text := plain_text(label)) is None:
+            raise ConfigurationError(
+                f"label_set must hold names, whole numbers or booleans, got something else in entry {number}: correct it"
+            )
+        if places.setdefault(text, number) != number:
+            raise ConfigurationError(
+                f"label_set must hold labels that are all different, but entries {places[text]} and {number} are both "
+                f"{text!r}: leave one out"
+            )
+    return tuple(places)
+
+
+def _listed(labels: Any) -> Iterable[Any]:
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
+    return labels
+
+
+def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the label set of an option, whose one entry ``@FILE`` stands for the lines of a file; none for none.
+
+    The file is UTF-8 text, a label on each line; blank lines are skipped.
+
+    Raises:
+        DataError: the file cannot be read.
+        ConfigurationError: it holds no labels, or two that are the same; the lines are named.
+    """
+    labels = list(given or [])
+    if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):
+        return label_set_of(labels)
+    location = os.path.expanduser(str(labels[0]).removeprefix(FROM_FILE))  # noqa: PTH111 - Path raises without a home
+    lines: dict[str, int] = {}
+    for number, record in enumerate(read_records(location, format="txt"), start=1):
+        label = plain_text(record["text"])
+        if label is not None and lines.setdefault(label, number) != number:
+            raise ConfigurationError(
+                f"label_set must hold labels that are all different, but lines {lines[label]} and {number} of {location} are "
+                "the same label: leave one out"
+            )
+    if not lines:
+        raise ConfigurationError(f"label_set must hold labels, got none in {location}: write one on each line")
+    return tuple(lines)
+
+
+def are_integers(labels: Iterable[str]) -> bool:
+    """Return True if every label of a set is a whole number, so that it can be written as one."""
+    return all(INTEGER.fullmatch(label) for label in labels)
+
+
+def is_integer_column(location: str, column: str) -> bool:
+    """Return True if a Parquet file's schema says that a column holds whole numbers: no other format can say so."""
+    if file_format(location) != "parquet" or location.endswith(".gz"):
+        return False
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        kind = parquet.read_schema(location).field(column).type
+    except (pyarrow.ArrowException, OSError, KeyError, ValueError):
+        return False  # reading says what is wrong
+    return bool(pyarrow.types.is_integer(kind.value_type if pyarrow.types.is_dictionary(kind) else kind))

@@ -1,0 +1,139 @@
+"""A label is its text, whatever spells it; label sets hold each label once, on the command line and in files."""
+
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adept.data.corpus import read_corpus
+from adept.data.labels import is_integer_column, label_of, label_set_of, read_label_set
+from adept.data.values import plain_text
+from adept.errors import AdeptError, ConfigurationError, DataError
+
+VALUES = st.one_of(
+    st.text(max_size=4),
+    st.integers(-3, 3),
+    st.floats(),
+    st.booleans(),
+    st.none(),
+    st.just("1.0"),
+    st.binary(max_size=2),
+)
+
+
+def spelled(value: Any) -> str | None:
+    try:
+        return label_of({"intent": value}, "intent", number=1)
+    except DataError:
+        return None
+
+
+@given(VALUES, st.lists(VALUES, max_size=5))
+def test_the_label_of_a_record_is_a_function_of_its_own_value(value: Any, others: list[Any]) -> None:
+    """Among any other records, with any other columns and at any place, a value becomes the same text."""
+    among = [spelled(other) for other in [*others, value, *others]]
+    assert among[len(others)] == spelled(value) == plain_text(value)
+    for number in (1, 7):
+        if (text := plain_text(value)) is not None:
+            assert label_of({"intent": value, "other": others}, "intent", number=number) == text
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        (1, 1.0, "1", "1.0", " 1\t", np.int32(1), np.float64(1)),
+        (True, "true", np.bool_(True)),
+        ("Müsik", unicodedata.normalize("NFD", "Müsik"), "Müsik ", "\u00a0Müsik"),
+        (0, -0.0, "0.0", "-0.0"),
+    ],
+)
+def test_spellings_of_one_label_are_one_text(spellings: tuple[Any, ...]) -> None:
+    assert len({label_of({"intent": value}, "intent", number=1) for value in spellings}) == 1
+
+
+@pytest.mark.parametrize("text", ["1.5", "01.0", "1.00.0", "1.", "v1.0", "1,0", "+1.0", "1e0", "٣.0"])
+def test_other_text_of_digits_stays_as_it_is(text: str) -> None:
+    assert plain_text(text) == text
+
+
+@pytest.mark.parametrize("missing", [None, "", "  ", float("nan")])
+def test_a_record_without_a_label_is_named_by_its_number(missing: Any) -> None:
+    with pytest.raises(DataError, match="record 7 has no label in column 'intent': give such records one"):
+        label_of({"intent": missing}, "intent", number=7)
+
+
+@pytest.mark.parametrize("value", [0.5, float("inf"), ["SECRET"], {"SECRET": 1}, b"SECRET"])
+def test_what_has_no_text_is_named_by_its_type_and_not_repeated(value: Any) -> None:
+    with pytest.raises(DataError, match=f"must hold labels .*, got {type(value).__name__} in record 7") as caught:
+        label_of({"intent": value}, "intent", number=7)
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("labels", [["1", 1.0], ["a", " a"], ["é", "e\u0301"], [True, "true"]])
+def test_two_entries_that_become_one_label_are_refused(labels: list[Any]) -> None:
+    with pytest.raises(ConfigurationError, match="entries 1 and 2 are both"):
+        label_set_of(labels)
+
+
+@pytest.mark.parametrize("labels", [["a", ""], ["a", None], ["a", 0.5], "ab", b"ab", 3])
+def test_what_is_no_set_of_labels_is_refused(labels: Any) -> None:
+    with pytest.raises(ConfigurationError, match="label_set must"):
+        label_set_of(labels)
+
+
+def test_a_file_holds_a_label_on_each_line_of_any_kind(tmp_path: Path) -> None:
+    file = tmp_path / "my labels.txt"
+    file.write_bytes(b"\xef\xbb\xbffare\r\n\r\n  flight time \r\nre\xcc\x81servation\r\n1.0")
+    assert read_label_set([f"@{file}"]) == ("fare", "flight time", "réservation", "1")
+
+
+def test_twenty_thousand_labels_fit_into_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "labels.txt"
+    file.write_text("".join(f"label {i}\n" for i in range(20_000)))
+    assert len(read_label_set([f"@{file}"])) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"fare\n\nflight\n fare\n", "lines 1 and 4 of .* are the same label"),
+        (b"\n \n", "got none in"),
+        (b"", "has no records"),
+        (b"fare\n\xff\n", "record 2"),
+    ],
+)
+def test_a_file_that_is_no_label_set_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "labels.txt").write_bytes(content)
+    with pytest.raises(AdeptError, match=message):
+        read_label_set([f"@{tmp_path}/labels.txt"])
+
+
+def test_labels_that_begin_with_an_at_sign_are_labels_where_there_are_several() -> None:
+    assert read_label_set(["@home", "@work"]) == ("@home", "@work")
+    assert read_label_set(None) == read_label_set([]) == ()
+
+
+def test_a_corpus_holds_labels_as_text_and_needs_none_where_they_are_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"text": "a", "intent": 1}\n{"text": "b", "intent": 1.0}\n{"text": "c", "intent": true}\n')
+    assert read_corpus(str(file)).labels == ["1", "1", "true"]
+    file.write_text('{"text": "a", "intent": 1}\n{"text": "b", "intent": null}\n')
+    assert read_corpus(str(file), labelled=False).labels is None
+    with pytest.raises(DataError, match="record 2 has no label"):
+        read_corpus(str(file))
+
+
+@pytest.mark.parametrize(("kind", "integer"), [("int8", True), ("uint64", True), ("float64", False), ("string", False)])
+def test_a_parquet_schema_alone_says_that_labels_are_integers(tmp_path: Path, kind: str, integer: bool) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    column = pyarrow.array(["1"] if kind == "string" else [1], type=kind)
+    parquet.write_table(pyarrow.table({"label": column}), tmp_path / "in.parquet")
+    assert is_integer_column(f"{tmp_path}/in.parquet", "label") is integer
+    assert not is_integer_column(f"{tmp_path}/in.parquet", "other")
+    assert not is_integer_column(f"{tmp_path}/in.jsonl", "label")

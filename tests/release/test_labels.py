@@ -1,0 +1,155 @@
+"""One label has one spelling in everything that a release writes, counts and remembers."""
+
+import json
+import unicodedata
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adept.data.files import Record, read_records
+from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
+from adept.release.central import preview_central
+from adept.release.central_plan import CentralOptions, Known
+from adept.release.columns import ReleaseOptions
+from adept.release.file import preview_file, release_file
+from adept.release.ledger import Ledger
+from adept.release.service import Budget, label_response, open_rewriter
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.synthesizer import Synthesizer
+
+ONE = [1, 1.0, "1", " 1 ", "1.0"]
+KEY = b"k" * 32
+LABELS = ("1", "réservation", "true")
+MIXED = [*ONE, "réservation", unicodedata.normalize("NFD", "réservation"), "réservation ", True, "true"]
+
+
+@pytest.fixture
+def rewriter(tiny_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0))
+
+
+@pytest.fixture
+def coded(topic_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=8.0))
+
+
+def labelled(path: Path, labels: list[Any]) -> str:
+    path.write_text("".join(json.dumps({"text": f"a fare {i}", "intent": v}) + "\n" for i, v in enumerate(labels)))
+    return str(path)
+
+
+def written(path: Path) -> Iterator[Record]:
+    return read_records(str(path))
+
+
+def test_copied_labels_are_written_as_their_text(rewriter: Rewriter, tmp_path: Path) -> None:
+    release_file(rewriter, labelled(tmp_path / "in.jsonl", MIXED), f"{tmp_path}/out.jsonl", options=ReleaseOptions())
+    assert [row["intent"] for row in written(tmp_path / "out.jsonl")] == ["1"] * 5 + ["réservation"] * 3 + ["true"] * 2
+
+
+def test_spellings_of_a_label_are_one_group_of_shuffled_records(coded: Rewriter, tmp_path: Path) -> None:
+    """Groups by spelling would be of one record each; by text the smallest holds two."""
+    statement = preview_file(
+        coded, labelled(tmp_path / "in.jsonl", MIXED), f"{tmp_path}/out.jsonl", options=ReleaseOptions(shuffle=True)
+    )
+    assert statement.shuffled is not None
+    assert statement.shuffled.smallest == 2
+
+
+def test_another_spelling_of_a_label_is_the_same_row_for_the_ledger(rewriter: Rewriter, tmp_path: Path) -> None:
+    for number, label in enumerate(ONE):
+        given, out = labelled(tmp_path / f"{number}.jsonl", [label]), f"{tmp_path}/out{number}.jsonl"
+        with closing(Ledger(f"{tmp_path}/ledger.db", key=KEY)) as ledger:
+            if number == 0:
+                release_file(rewriter, given, out, options=ReleaseOptions(), key=KEY, ledger=ledger)
+            else:
+                with pytest.raises(ReleaseRefused):
+                    release_file(rewriter, given, out, options=ReleaseOptions(), key=KEY, ledger=ledger)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_randomised_labels_are_released_whatever_spells_them(coded: Rewriter, tmp_path: Path, shuffle: bool) -> None:
+    response = label_response(Budget(label_epsilon=600), [1, "réservation", True])  # type: ignore[list-item]
+    assert response.labels == LABELS
+    options = ReleaseOptions(labels="randomized_response", label_response=response, shuffle=shuffle)
+    release_file(coded, labelled(tmp_path / "in.jsonl", MIXED), f"{tmp_path}/out.jsonl", options=options)
+    found = sorted(row["intent"] for row in written(tmp_path / "out.jsonl"))
+    assert found == ["1"] * 5 + ["réservation"] * 3 + ["true"] * 2
+
+
+def test_labels_of_one_symbol_with_the_text_are_released_whatever_spells_them(topic_run: Path, tmp_path: Path) -> None:
+    made = open_rewriter(topic_run, budget=Budget(epsilon=600), joint_labels=[1.0, "réservation ", True])  # type: ignore[list-item]
+    given, options = labelled(tmp_path / "in.jsonl", MIXED), ReleaseOptions(labels="joint_response")
+    release_file(made, given, f"{tmp_path}/out.jsonl", options=options)
+    found = [row["intent"] for row in written(tmp_path / "out.jsonl")]
+    assert found == ["1"] * 5 + ["réservation"] * 3 + ["true"] * 2
+
+
+@pytest.mark.parametrize(("label", "said"), [(None, "has no label"), ("", "has no label"), (0.5, "got float")])
+def test_a_label_without_text_is_refused_before_anything_is_written(
+    rewriter: Rewriter, tmp_path: Path, label: Any, said: str
+) -> None:
+    given = labelled(tmp_path / "in.jsonl", ["a", label])
+    with pytest.raises(DataError, match=said) as caught:
+        release_file(rewriter, given, f"{tmp_path}/out.jsonl", options=ReleaseOptions())
+    assert "record 2" in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+    release_file(rewriter, given, f"{tmp_path}/out.jsonl", options=ReleaseOptions(labels="drop"))
+
+
+def test_a_response_over_labels_that_are_no_texts_is_refused(topic_run: Path, tmp_path: Path) -> None:
+    response = RandomizedResponse(epsilon=1.0, labels=("a", "b "))
+    with pytest.raises(ConfigurationError, match="pass them through label_set_of"):
+        ReleaseOptions(labels="randomized_response", label_response=response)
+    joint = JointResponse.of(LearnedCodebook(epsilon=8.0), ("a", "b "))
+    made = Rewriter(*load_model(topic_run), mechanism=joint)
+    given = labelled(tmp_path / "in.jsonl", ["a", "b"])
+    with pytest.raises(ConfigurationError, match="pass them through label_set_of"):
+        preview_file(made, given, f"{tmp_path}/out.jsonl", options=ReleaseOptions(labels="joint_response"))
+
+
+def test_a_rewriter_refuses_two_labels_that_become_one(topic_run: Path) -> None:
+    with pytest.raises(ConfigurationError, match="entries 1 and 3 are both '1'"):
+        open_rewriter(topic_run, budget=Budget(epsilon=8), joint_labels=["1", "2", " 1 "])
+
+
+def test_labels_vote_whatever_spells_them_and_others_have_no_vote(topic_run: Path, tmp_path: Path) -> None:
+    made = Synthesizer(*load_model(topic_run), votes=Votes(epsilon=2.0), label_set=[1, "réservation", True], cells=4)  # type: ignore[list-item]
+    told: list[Known] = []
+    given = labelled(tmp_path / "in.jsonl", [*MIXED, None, 0.5, ["1"], "", "2"])
+    preview_central(made, given, f"{tmp_path}/out.jsonl", options=CentralOptions(), tell=told.append)
+    assert told[0].tally.counts.reshape(4, 3).sum(axis=0).tolist() == [5, 3, 2]
+    assert told[0].tally.notes.outside == 5
+
+
+@pytest.mark.parametrize("values", [[1, 2, 1], [1.0, 2.0, 1.0]])
+@pytest.mark.parametrize("output", ["out.parquet", "out.jsonl"])
+def test_labels_are_integers_where_the_schema_says_that_the_whole_column_is(
+    rewriter: Rewriter, tmp_path: Path, values: list[Any], output: str
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({"text": ["a fare", "a flight", "a meal"], "intent": values})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    release_file(rewriter, f"{tmp_path}/in.parquet", f"{tmp_path}/{output}", options=ReleaseOptions())
+    found = [row["intent"] for row in written(tmp_path / output)]
+    assert found == ([1, 2, 1] if isinstance(values[0], int) else ["1", "2", "1"])
+
+
+def test_drawn_labels_are_integers_where_schema_and_label_set_say_so(rewriter: Rewriter, tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"text": ["a", "b"], "intent": [1, 2]}), tmp_path / "in.parquet")
+    for labels, kind in ((["1", "2"], int), (["1", "2", "other"], str)):
+        response = label_response(Budget(label_epsilon=1), labels)
+        options = ReleaseOptions(labels="randomized_response", label_response=response)
+        out = tmp_path / f"{kind.__name__}.parquet"
+        release_file(rewriter, f"{tmp_path}/in.parquet", str(out), options=options)
+        assert {type(row["intent"]) for row in written(out)} == {kind}

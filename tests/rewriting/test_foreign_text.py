@@ -1,0 +1,59 @@
+"""The curator is told of text that a model was not made for, and of no other."""
+
+import pytest
+
+from adept.models.tokenizer.tokenizer import Tokenizer, TokenizerConfig
+from adept.rewriting.foreign_text import FIRST_TEXTS, Foreign, first_texts, look_at
+from adept.rewriting.loading import load_model
+
+GERMAN = ["kannst du meinen zahnarzttermin auf freitag verschieben", "Stell den Wecker auf sieben Uhr"]
+CHINESE = ["我的包裹在哪里", "把闹钟调到七点", "今天天气怎么样"]
+ENGLISH = ["where is my parcel", "Set an alarm for 07:30, please!", "my order 4711-A is late", "refund?", ""]
+CODE = ["SELECT user_id FROM orders GROUP BY name", "for x in range(10): print(x)"]
+LONG = "my parcel has not arrived and nobody calls me back although i asked twice " * 9
+
+
+@pytest.fixture(scope="module")
+def packaged() -> Tokenizer:
+    return load_model(None)[1]
+
+
+def lines(tokenizer: Tokenizer, texts: list[str]) -> list[str]:
+    return look_at(tokenizer, texts, max_length=40).lines
+
+
+@pytest.mark.parametrize("texts", [GERMAN, CHINESE, GERMAN + ENGLISH])
+def test_text_in_another_language_is_told_with_what_to_do(packaged: Tokenizer, texts: list[str]) -> None:
+    (line,) = lines(packaged, texts)
+    assert "does not know" in line
+    assert "adept adapt" in line
+    assert f"of the first {len(texts)} records; this depends on them and is not to be passed on" in line
+    assert not any(word in line for text in texts for word in text.split() if len(word) > 4)
+
+
+def test_long_texts_are_told_with_what_to_do(packaged: Tokenizer) -> None:
+    (line,) = lines(packaged, [*[LONG] * 2, *ENGLISH])
+    assert "29 % of the texts are longer than the model can write" in line
+    assert "make each sentence a record" in line
+
+
+@pytest.mark.parametrize("texts", [ENGLISH, CODE, [], [""], ["4711", "0815", "12", "13"], [*ENGLISH * 20, LONG]])
+def test_nothing_is_said_of_other_files(packaged: Tokenizer, texts: list[str]) -> None:
+    assert lines(packaged, texts) == []
+
+
+def test_a_text_of_exactly_the_longest_length_is_not_too_long(packaged: Tokenizer) -> None:
+    assert look_at(packaged, ["play " * 40, "play " * 41], max_length=40).long == 1
+
+
+def test_subwords_know_every_word_and_a_label_is_no_word() -> None:
+    subwords = Tokenizer.train(["play a song"], TokenizerConfig(kind="bpe", vocabulary_size=300), labels=["a", "b"])
+    assert look_at(subwords, GERMAN, max_length=400).unknown == 0
+    words = Tokenizer.train(["play a song"], TokenizerConfig(min_frequency=1), labels=["a", "b"])
+    assert look_at(words, ["play a song"], max_length=3) == Foreign(texts=1, words=3, unknown=0, long=0)
+
+
+def test_only_the_first_records_are_read() -> None:
+    read = iter([{"text": "a"}, {"text": 1}, {}, *[{"text": "b"}] * FIRST_TEXTS])
+    assert first_texts(read, "text") == ["a", *["b"] * (FIRST_TEXTS - 3)]
+    assert len(list(read)) == 3
