@@ -60,8 +60,8 @@ def rewrite_frame(
         label: the column with the labels; None: none are written, unless ``labels="joint"`` lets the model write them.
         person: the column that says who contributed a record; needs ``max_records_per_person``. It is not returned.
         options: those of ``adept rewrite``: labels, label_set, label_epsilon, keep_columns, max_records_per_person, excess,
-            epsilon_per, samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding, batch_size,
-            ledger, again, key, accept_broken_claim, accept_inexact, accept_private_model.
+            epsilon_per, samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding,
+            batch_size, ledger, again, key, accept_broken_claim, accept_inexact, accept_private_model.
 
     Returns:
         The same kind with the columns text, label, kept ones and ``sample`` (for samples > 1) alone, and a new index. Labels are
