@@ -24,7 +24,7 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import COMMANDS
 from adept.cli import audit, train
-from adept.cli.app import config_directory, register_mechanisms, typed
+from adept.cli.app import config_directory, literal_overrides, register_mechanisms, typed
 from adept.cli.help import help_text
 from adept.cli.options import named
 from adept.cli.removed import REMOVED
@@ -98,6 +98,7 @@ def compose_line(words: list[str]) -> object:
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(config_directory()), version_base="1.3"):
         overrides = audit.foreign_overrides(words[2:]) if command == "audit" else named(command, words[2:])
+        overrides = literal_overrides(overrides, schema)
         return typed(compose(command, overrides=overrides), schema)
 
 
