@@ -1,4 +1,4 @@
-"""A thousand secrets among ten thousand candidates fit into two gigabytes and two minutes."""
+"""A thousand secrets among ten thousand candidates fit into two gigabytes."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 
 GAME = """
-import resource, time
+import resource
 import torch
 from adept.attacks.likelihood import known
 from adept.attacks.reconstruction import guess
@@ -15,19 +15,17 @@ from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 latents = torch.nn.functional.normalize(torch.randn(10_000, 64, dtype=torch.float64), dim=1)
 prior = torch.full((10_000,), 1e-4, dtype=torch.float64)
 secrets = torch.arange(1_000) * 10
-started = time.process_time()
 for mechanism in (SqrtNLaplace(epsilon=8.0), LearnedCodebook(epsilon=8.0, codewords=latents[::40])):
     found = guess(known(mechanism, latents), mechanism.privatize(latents[secrets]), prior=prior)
     assert found.best.shape == (1_000,)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, time.process_time() - started)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 """
 
 
 @pytest.mark.slow
-def test_a_thousand_secrets_among_ten_thousand_candidates_take_two_gigabytes_and_two_minutes_at_most() -> None:
+def test_a_thousand_secrets_among_ten_thousand_candidates_take_two_gigabytes_at_most() -> None:
     """In a process of its own, whose peak is that of these attacks and of the imports; on Linux ru_maxrss is in KiB."""
     ran = subprocess.run([sys.executable, "-c", GAME], capture_output=True, text=True, check=True)
-    gigabytes, seconds = map(float, ran.stdout.split())
-    print(f"\n{gigabytes:.2f} GiB, {seconds:.0f} CPU-s", flush=True)
+    gigabytes = float(ran.stdout)
+    print(f"\n{gigabytes:.2f} GiB", flush=True)
     assert gigabytes <= 2
-    assert seconds <= 120

@@ -164,7 +164,7 @@ def test_candidates_are_gathered_with_their_frequencies_and_what_is_good_enough_
 
 
 @pytest.mark.slow
-def test_a_thousand_records_are_attacked_among_ten_thousand_candidates_in_seconds() -> None:
+def test_a_thousand_records_are_attacked_among_ten_thousand_candidates() -> None:
     latents = torch.nn.functional.normalize(torch.randn(10_000, 64), dim=1)
     mechanism = OriginalLaplace(epsilon=8.0)
     candidates: Known = known(mechanism, latents)

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hanging import PATIENCE_SECONDS
 
 from adept.cli.play import PORTS, PlayConfig, _address, _listening, serve
 from adept.errors import ConfigurationError
@@ -85,14 +86,14 @@ def test_it_says_where_it_is_and_ends_quietly(taken: int, tmp_path: Path, number
     said = page.stdout.readline()
     found = re.match(r"adept play: http://127\.0\.0\.1:(\d+)/ ", said)
     assert found, said
-    connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE_SECONDS)
     connection.request("GET", "/")
     assert b"What does a privacy budget buy?" in connection.getresponse().read()
     connection.request("POST", "/api/play", '{"text": "play some jazz", "epsilon": 36}')
     answer = connection.getresponse()
     assert b"play" in answer.readline()  # its reader is still to come
     page.send_signal(number)
-    out, err = page.communicate(timeout=10)
+    out, err = page.communicate(timeout=PATIENCE_SECONDS)
     connection.close()
     assert (page.returncode, out) == (0, ""), err
     assert err.splitlines() == [f"adept: port {taken} is in use: the page is at port {found[1]}"]

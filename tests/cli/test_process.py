@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import forked
 import pytest
 from forked import CLOSED, PIPE, Forked
+from hanging import wait_until
 from tiny import TINY_MODEL, Run
 
 from adept.__main__ import main
@@ -100,11 +100,8 @@ def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int
     sizes = [f"model.{name}={size}" for name, size in TINY_MODEL.items()] + ["data.sizes=[400,60,60]"]
     long = ["trainer.max_epochs=1000", "training.patience=1000"]
     training = Forked("train", f"output_dir={tmp_path}/run", *long, *sizes, stderr=PIPE)
-    deadline = time.monotonic() + 120
-    while (
-        not list(tmp_path.glob("run/checkpoints/last.ckpt")) and training.poll() is None and time.monotonic() < deadline
-    ):
-        time.sleep(0.1)
+    saved = tmp_path / "run" / "checkpoints" / "last.ckpt"
+    wait_until(lambda: saved.exists() or training.poll() is not None, "the first checkpoint")
     training.send_signal(number)
     hint = f"adept: interrupted: adept train resume_from={tmp_path}/run goes on after the last whole epoch\n"
     assert (training.communicate()[1].decode(), training.returncode) == (hint, 130)
@@ -133,9 +130,7 @@ def test_an_interrupted_release_is_130_and_leaves_a_journal_alone(
     assert release.stdin is not None
     release.stdin.write(b"flights\n" * 10_000)
     release.stdin.flush()
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("out/*")) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: bool(list(tmp_path.glob("out/*"))) or release.poll() is not None, "the journal")
     release.send_signal(signal.SIGTERM)
     *expected, last = release.communicate()[1].splitlines()
     assert (last.startswith(b"adept: interrupted"), release.returncode) == (True, 130)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 import forked
 import pytest
 from forked import PIPE, Forked
+from hanging import wait_until
 from tiny import Run
 
 from adept.cli.console import progress
@@ -182,9 +184,9 @@ def test_sigterm_is_130_and_what_was_drawn_can_be_continued(adept_here: Run, tin
                "batch_size=1"]  # fmt: skip
     run = Forked(*command, stderr=PIPE)
     journal = tmp_path / "out.jsonl.journal"
-    deadline = time.monotonic() + 120
-    while not (journal.exists() and journal.stat().st_size > 5000) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(
+        lambda: (journal.exists() and journal.stat().st_size > 5000) or run.poll() is not None, "5,000 bytes of draws"
+    )
     run.send_signal(signal.SIGTERM)
     _, told = run.communicate()
     assert run.returncode == 130
@@ -242,7 +244,7 @@ def test_progress_tells_rate_and_time_left_on_a_terminal_and_nothing_elsewhere(
     assert "20/40" in told
     assert "50/100" in told
     assert "/s" in told
-    assert "0:00:0" in told
+    assert re.search(r"\d:\d\d:\d\d", told)
 
 
 @pytest.mark.parametrize("labels", ["randomized_response", "joint_response"])

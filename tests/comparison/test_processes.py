@@ -8,6 +8,7 @@ import time
 from functools import partial
 
 import pytest
+from hanging import PATIENCE_SECONDS
 
 from adept.comparison.processes import in_processes
 from adept.errors import DataError
@@ -30,4 +31,4 @@ def test_processes_end_with_one_that_is_killed() -> None:
         assert asking.stdout is not None
         assert asking.stdout.readline() == "at work\n"
         asking.kill()
-        assert asking.communicate(timeout=120)[0] == ""
+        assert asking.communicate(timeout=PATIENCE_SECONDS)[0] == ""

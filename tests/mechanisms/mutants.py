@@ -13,11 +13,12 @@ import importlib
 import inspect
 import itertools
 import re
-import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,12 +27,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests"))  # as pytest has it
+from hanging import Hung, limited  # noqa: E402
 from mechanisms.mutated import EQUIVALENT, TARGETS  # noqa: E402
 
 PAGE = ROOT / "docs" / "mutants.md"
-SECONDS = 2.0  # of computing, after which a test does not come to an end
+TIMES, LEAST_SECONDS = 10, 5.0
+"""A mutant hangs where a test computes TIMES as long as with the function itself, measured in this run, and LEAST_SECONDS."""
 ROOMS = {"tally": "synthesis", "test_tally": "synthesis", "test_checker": "release"}  # others are of the mechanisms
-LONG = {"test_entropy.test_a_magnitude_is_a_part_and_wholes_rounded_down": 6.0}
 BEGINNING = """# Mutants
 
 `tests/mechanisms/mutants.py` changes one thing in a function that draws, weighs or clips: a comparison, a sign, a number by
@@ -242,21 +244,35 @@ def _forget() -> None:
 
 def finder(mutant: Mutant) -> str | None:
     """Return the first test that finds a mutant; None where it is like the function itself."""
+    bounds = [(name, max(LEAST_SECONDS, TIMES * seconds(name))) for name in mutant.target.tests]
     with planted(mutant):
-        return next((name for name in mutant.target.tests if not passes(name)), None)
+        return next((name for name, bound in bounds if not passes(name, bound)), None)
 
 
-def passes(name: str) -> bool:
-    """Does a test pass, with each of its parameters, in time."""
-    function = test(name)
+def passes(name: str, bound: float) -> bool:
+    """Return True if a test passes with each of its parameters, and computes for less than ``bound`` seconds."""
     try:
-        with limited(LONG.get(name, SECONDS)):
-            for given in cases(function):
-                with fixtures(function, given) as arguments:
-                    function(**arguments)
-    except (Exception, pytest.fail.Exception):  # noqa: BLE001 - whatever a mutant does is found
+        with limited(bound):
+            run(name)
+    except (Exception, pytest.fail.Exception, Hung):  # noqa: BLE001 - whatever a mutant does is found
         return False
     return True
+
+
+@cache
+def seconds(name: str) -> float:
+    """Return how long a test computes with the function itself, which must pass it."""
+    begin = time.process_time()
+    run(name)
+    return time.process_time() - begin
+
+
+def run(name: str) -> None:
+    """Run a test with each of its parameters."""
+    function = test(name)
+    for given in cases(function):
+        with fixtures(function, given) as arguments:
+            function(**arguments)
 
 
 def test(name: str) -> Test:
@@ -288,22 +304,6 @@ def fixtures(function: Test, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
             fixture = next(getattr(module, name) for module in modules if hasattr(module, name))._get_wrapped_function()
             made[name] = fixture(**{wanted: made[wanted] for wanted in inspect.signature(fixture).parameters})
         yield {name: value for name, value in (made | given).items() if name in inspect.signature(function).parameters}
-
-
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Interrupt what computes for too long."""
-
-    def late(*_: object) -> None:
-        raise TimeoutError
-
-    kept = signal.signal(signal.SIGPROF, late)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, kept)
 
 
 def lines(target: Target, found: dict[str, str]) -> list[str]:

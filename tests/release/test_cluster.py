@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hanging import PATIENCE_SECONDS, wait_until
 
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
@@ -21,7 +22,6 @@ from adept.release.file import release_file
 from adept.rewriting.rewriter import Rewriter
 
 WORKER = b"ray::_Worker"
-SECONDS = 240
 ERRORS = type("exceptions", (), {"RayError": OSError, "RayTaskError": KeyError})
 
 
@@ -62,19 +62,17 @@ def rewriting(
     return subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
-def released_with_kills(
-    model_dir: Path, tmp_path: Path, *, records: int, kills: int, seconds: float = SECONDS
-) -> list[int]:
+def released_with_kills(model_dir: Path, tmp_path: Path, *, records: int, kills: int) -> list[int]:
     """Rewrite on two local workers, killing them now and then; returns the ids in the order of the output."""
     target = tmp_path / "out.jsonl"
     process = rewriting(model_dir, tmp_path, f"output={target}", records=records)
-    killed, deadline = 0, time.monotonic() + seconds
+    killed, deadline = 0, time.monotonic() + PATIENCE_SECONDS
     while process.poll() is None and killed < kills and time.monotonic() < deadline:
         time.sleep(random.uniform(0.05, 0.3))
         for worker in random.sample(workers := workers_of(process.pid), min(1, len(workers))):
             os.kill(worker, signal.SIGKILL)
             killed += 1
-    out, said = process.communicate(timeout=seconds)
+    out, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0, said
     assert len(out.splitlines()) <= 4, out
     assert all(line.startswith("adept: at epsilon 8") for line in said.splitlines()), said
@@ -91,12 +89,12 @@ def test_workers_that_are_killed_lose_nothing_and_repeat_nothing(tiny_run: Path,
 
 def drawing(process: "subprocess.Popen[str]", journal: Path, *, bytes_of_draws: int) -> None:
     """Wait until so much was drawn."""
-    deadline = time.monotonic() + SECONDS
-    while process.poll() is None and time.monotonic() < deadline:
-        if journal.exists() and journal.stat().st_size > bytes_of_draws:
-            return
-        time.sleep(0.02)
-    raise AssertionError(process.communicate()[1])
+    wait_until(lambda: process.poll() is not None or _is_longer(journal, bytes_of_draws), "draws in the journal")
+    assert process.poll() is None, process.communicate()[1]
+
+
+def _is_longer(path: Path, size: int) -> bool:
+    return path.exists() and path.stat().st_size > size
 
 
 def test_a_signal_is_130_in_one_line_and_nothing_listens_beyond_this_machine(tiny_run: Path, tmp_path: Path) -> None:
@@ -104,7 +102,7 @@ def test_a_signal_is_130_in_one_line_and_nothing_listens_beyond_this_machine(tin
     drawing(process, tmp_path / "out.jsonl.journal", bytes_of_draws=20_000)
     assert listening(process.pid) <= {"0100007F", "0000000000000000FFFF00000100007F"}
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=SECONDS)
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
     *expected, last = said.splitlines()
     assert process.returncode == 130, said
     assert last.startswith("adept: interrupted: ")
@@ -124,7 +122,7 @@ def test_a_stream_that_a_cluster_draws_comes_again_row_by_row_after_a_kill(tiny_
         if number < 2:
             drawing(process, tmp_path / "s.json.journal", bytes_of_draws=60_000 * (number + 1))
             os.killpg(process.pid, signal.SIGKILL)
-        _, said = process.communicate(timeout=SECONDS)
+        _, said = process.communicate(timeout=PATIENCE_SECONDS)
         out = shown.read_text()
         shorter, longer = sorted([seen, out[: out.rfind("\n") + 1]], key=len)
         assert longer.startswith(shorter)
@@ -139,7 +137,7 @@ def test_a_hundred_killed_workers(tiny_run: Path, tmp_path: Path) -> None:
     """Half an hour on a machine that has nothing else to do: a worker that was killed starts again with all its imports."""
     for run in range(4):
         (tmp_path / str(run)).mkdir()
-        ids = released_with_kills(tiny_run, tmp_path / str(run), records=30_000, kills=25, seconds=3_600)
+        ids = released_with_kills(tiny_run, tmp_path / str(run), records=30_000, kills=25)
         assert ids == list(range(30_000))
 
 

@@ -1,11 +1,11 @@
 """Claims about the page's server: what it answers, what it refuses, and that it never sends back what was typed."""
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hanging import wait_until
 from starlette.testclient import TestClient
 
 from adept.web.app import Play
@@ -141,12 +141,9 @@ def dropped(client: TestClient, name: str, content: bytes) -> dict[str, object]:
 def released(client: TestClient, key: object, choices: dict[str, object]) -> dict[str, object]:
     answer = client.post(f"/api/files/{key}/release", json=choices)
     assert answer.status_code == 202, answer.text
-    for _ in range(600):
-        state: dict[str, object] = client.get(f"/api/files/{key}").json()
-        if not state["running"]:
-            return state
-        time.sleep(0.1)
-    raise TimeoutError
+    wait_until(lambda: not client.get(f"/api/files/{key}").json()["running"], "the release")
+    state: dict[str, object] = client.get(f"/api/files/{key}").json()
+    return state
 
 
 CSV = b"text,intent,who\n" + b"".join(

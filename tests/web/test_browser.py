@@ -160,7 +160,7 @@ def test_a_file_goes_from_drop_to_download(page: Page, tmp_path: Path) -> None:
     page.click("#explain")
     page.wait_for_selector("#explained p:nth-child(2)")
     page.click("#release")
-    page.wait_for_selector("#fetch:not([hidden])", timeout=60_000)
+    page.wait_for_selector("#fetch:not([hidden])")
     for part, name in (
         ("text", "private.csv"),
         ("statement", "private.csv.privacy.json"),
@@ -193,18 +193,6 @@ def test_no_serious_barrier_is_found(browser: Browser, address: str, scheme: str
     found = Axe().run(page).response["violations"]
     assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
     context.close()
-
-
-def test_the_first_paint_comes_within_half_a_second(browser: Browser, address: str) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    paints = []
-    for _ in range(3):
-        page.goto(address)
-        page.wait_for_selector("#views svg")
-        paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
-    context.close()
-    assert min(paints) < 500
 
 
 def test_two_tabs_do_not_disturb_each_other(browser: Browser, address: str) -> None:

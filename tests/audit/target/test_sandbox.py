@@ -4,43 +4,57 @@ import gc
 import math
 import sys
 import threading
-import time
 from itertools import count
 
 import numpy as np
 import pytest
 import torch
+from hanging import PATIENCE_SECONDS
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.target.sandbox import Caller, cost, fitted
 from adept.audit.target.vector import CALL_ELEMENTS, VectorTarget
 
-EXPENSIVE = 0.01  # seconds of processor time
+EXPENSIVE = 0.01  # seconds
 
 
-def test_a_call_of_which_one_in_ten_is_dear_costs_its_mean() -> None:
+class Clock:
+    """The sandbox's clock, which moves where a test says so and nowhere else."""
+
+    def __init__(self) -> None:
+        self.worked = self.waited = 0.0
+
+    def thread_time(self) -> float:
+        return self.worked
+
+    def perf_counter(self) -> float:
+        return self.worked + self.waited
+
+    def work(self, seconds: float) -> None:
+        self.worked += seconds
+
+    def wait(self, seconds: float) -> None:
+        self.waited += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    moved = Clock()
+    monkeypatch.setattr("adept.audit.target.sandbox.time", moved)
+    return moved
+
+
+def test_a_call_of_which_one_in_ten_is_dear_costs_its_mean(clock: Clock) -> None:
     numbers = count(1)
-
-    def call() -> None:
-        started, expensive = time.thread_time(), next(numbers) % 10 == 0
-        while expensive and time.thread_time() < started + EXPENSIVE:
-            pass
-
-    assert cost(call) >= 0.4 * EXPENSIVE / 10  # the shortest call costs a thousandth of that
-    assert cost(lambda: None) < 0.1 * EXPENSIVE / 10
+    found = cost(lambda: clock.work(EXPENSIVE if next(numbers) % 10 == 0 else EXPENSIVE / 10_000))
+    assert found == pytest.approx(EXPENSIVE / 10, rel=0.1)
 
 
-def test_what_the_first_call_alone_costs_is_not_what_a_call_costs() -> None:
+def test_what_the_first_call_alone_costs_is_not_what_a_call_costs(clock: Clock) -> None:
     """As where it imports something; taken for the cost of each, it would leave an audit a tenth of its releases."""
-    first = iter([True])
-
-    def call() -> None:
-        started, expensive = time.thread_time(), next(first, False)
-        while expensive and time.thread_time() < started + 0.2:
-            pass
-
-    assert cost(call) < 0.002
+    costs = iter([20 * EXPENSIVE])
+    assert cost(lambda: clock.work(next(costs, EXPENSIVE))) == pytest.approx(EXPENSIVE)
 
 
 def test_garbage_is_not_collected_at_a_calls_expense() -> None:
@@ -51,8 +65,9 @@ def test_garbage_is_not_collected_at_a_calls_expense() -> None:
     assert gc.isenabled()
 
 
-def test_a_call_that_waits_costs_its_wait() -> None:
-    assert cost(lambda: time.sleep(EXPENSIVE)) >= EXPENSIVE
+def test_a_call_that_waits_costs_its_shortest_wait(clock: Clock) -> None:
+    waits = count(1)
+    assert cost(lambda: clock.wait(EXPENSIVE * min(next(waits), 2))) == pytest.approx(2 * EXPENSIVE)
 
 
 def test_releases_of_another_width_are_cut_off_or_lack_numbers() -> None:
@@ -62,18 +77,18 @@ def test_releases_of_another_width_are_cut_off_or_lack_numbers() -> None:
 
 
 def test_calls_share_a_thread_that_ends_with_their_caller() -> None:
-    caller = Caller(5.0)
+    caller = Caller(PATIENCE_SECONDS)
     threads = {caller("asking", threading.current_thread) for _ in range(3)}
     assert len(threads) == 1
     assert threading.current_thread() not in threads
     del caller
     for thread in threads:
-        thread.join(5.0)
+        thread.join(PATIENCE_SECONDS)
         assert not thread.is_alive()
 
 
 def test_what_a_call_raises_is_said_and_the_next_one_is_asked() -> None:
-    caller = Caller(5.0)
+    caller = Caller(PATIENCE_SECONDS)
     with pytest.raises(MechanismFailure, match="asking raised SystemExit: 3"):
         caller("asking", lambda: sys.exit(3))
     assert caller("asking", lambda: 7) == 7
@@ -92,7 +107,7 @@ def test_a_call_that_does_not_return_is_the_last() -> None:
 def test_an_exception_may_be_a_value() -> None:
     """A foreign function that returns one has not raised it, but what is no release is a failure all the same."""
     with pytest.raises(MechanismFailure, match="asking raised ValueError: x"):
-        Caller(5.0)("asking", lambda: ValueError("x"))
+        Caller(PATIENCE_SECONDS)("asking", lambda: ValueError("x"))
 
 
 class Costly:
@@ -100,14 +115,18 @@ class Costly:
 
     epsilon = 4.0
 
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def __deepcopy__(self, memo: object) -> "Costly":
+        return self
+
     def privatize(self, latents: Tensor) -> Tensor:
-        started = time.thread_time()
-        while time.thread_time() < started + EXPENSIVE:
-            pass
+        self.clock.work(EXPENSIVE)
         return latents + torch.randn_like(latents)
 
 
-def test_calls_that_cost_the_same_whatever_their_rows_are_paid_for_too() -> None:
+def test_calls_that_cost_the_same_whatever_their_rows_are_paid_for_too(clock: Clock) -> None:
     """Of the longest calls, a hundred are affordable in a second; rows that seem to cost nothing would be as many as one likes."""
-    target = VectorTarget(Costly(), dim=1024)
+    target = VectorTarget(Costly(clock), dim=1024)
     assert 0 < target.affordable(10**9, seconds=100 * EXPENSIVE) <= 100 * CALL_ELEMENTS / 1024
