@@ -1,4 +1,4 @@
-"""``adept verify``: does a statement's certificate imply what it states, and are output and model the ones meant."""
+"""``adept verify``: check a statement, its sentences, its output and its model."""
 
 import sys
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from omegaconf import MISSING
 
 from adept.cli.app import execute
 from adept.errors import DataError
-from adept.release.checker import Refused, check
+from adept.release.checker import Json, Refused, check
 
 
 @dataclass
@@ -28,9 +28,17 @@ class VerifyConfig:
 def run(config: VerifyConfig) -> list[str]:
     """Return what was shown, in sentences; raises AdeptError where something is wrong."""
     try:
-        return check(config.statement, config.output, _model(config.model_dir))
+        return check(config.statement, config.output, _model(config.model_dir), restate=_restated)
     except Refused as error:
         raise DataError(f"refused: {error}") from None
+
+
+def _restated(said: Json) -> Json | None:
+    from adept.release.restatement import (
+        restated,  # seconds to import, and not needed where the numbers are wrong already
+    )
+
+    return restated(said)
 
 
 def _model(name: str | None) -> str | None:

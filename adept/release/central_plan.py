@@ -203,6 +203,7 @@ class CentralPlan:
             training_data=facts.origin(synthesizer.model.training_data)
             | {"packaged": facts.is_packaged(synthesizer.model, self.model_sha256)},
             model_sha256=self.model_sha256,
+            model_files=synthesizer.model.files or None,
             versions=facts.versions(),
             date=self.date,
         )

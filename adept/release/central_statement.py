@@ -11,7 +11,7 @@ from typing import Any
 from adept.mechanisms.certificate import Part, laplace_part
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.votes import MOVED, Votes
-from adept.release.checker import statement_sha256
+from adept.release.checker import STATEMENT_VERSION, statement_sha256
 from adept.release.wording import listed, origin
 
 NOT_HIDDEN = (
@@ -43,6 +43,7 @@ class CentralStatement:
         cells_sha256: what each of them means.
         training_data: where the model's text comes from.
         model_sha256: of the weights.
+        model_files: digests of the model directory's files; None for a model that came from none.
         versions: of what drew and wrote it.
         date: the day on which the run began.
         output_sha256: of the output.
@@ -65,6 +66,7 @@ class CentralStatement:
     stands_out: bool = True
     text_column: str | None = None
     label_column: str | None = None
+    model_files: dict[str, str] | None = None
 
     @property
     def mechanism(self) -> str:
@@ -152,6 +154,7 @@ class CentralStatement:
         """The fields as JSON values; what does not apply is null."""
         guarantee, votes = self.guarantee, self.votes
         return {
+            "statement_version": STATEMENT_VERSION,
             "mechanism": self.mechanism,
             "mechanism_options": asdict(votes),
             "claimed_epsilon": guarantee.claimed_epsilon,
@@ -184,6 +187,7 @@ class CentralStatement:
             "composition": self.composition,
             "training_data": self.training_data,
             "model_sha256": self.model_sha256,
+            "model_files": self.model_files,
             "output_sha256": self.output_sha256,
             "date": self.date,
             "simulated": False,

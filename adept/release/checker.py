@@ -1,16 +1,19 @@
-"""Check the certificate of a release: do its public numbers imply the stated privacy, and are output and model the ones meant.
+"""Check a statement: does its certificate imply what it states of privacy, and are output and model the ones meant.
 
 One file, the standard library only: ``python checker.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
 What it shows: any two records' outputs are as likely up to a factor of e^epsilon, but for delta, if they are drawn with the stated
 weights and scales (by integers and fractions; for Gaussian noise in decimals of 700 digits); that the statement was not changed by
-accident; that output and model are those that it names. ``adept/mechanisms/certificate.py`` explains the numbers.
+accident; that output and model are those that it names. ``adept/mechanisms/certificate.py`` explains the numbers. Each field is
+derived again and compared, or named as not checked; ``adept verify`` compares the sentences too. What a statement says is a
+stranger's: it is printed escaped, in quotes and cut off.
 """
 
 import hashlib
 import json
 import re
 import sys
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import isqrt
@@ -19,9 +22,31 @@ from typing import Any
 
 Json = dict[str, Any]
 
+STATEMENT_VERSION = 1
+"""Of the fields of a statement: goes up by one when a field is added, left out or given another meaning."""
+
 ENDING, WEIGHTS = ".privacy.json", "model.safetensors"
+MODEL_FILES = (
+    "config.json", WEIGHTS, "codebooks.safetensors", "tokenizer.json", "synonyms.json", "codec.json", "codec.safetensors",
+)  # fmt: skip
+"""The files of a model's directory on which a release depends."""
+
 GRID_BITS, SERIES_BITS, MOST_TERMS = 20, 128, 10**4
 DECIMALS = 700  # of Gaussian tails, the smallest of which are about 10^-360
+FARTHEST = 100  # standard deviations: a Gaussian tail beyond them is below 10^-2000
+LARGEST_STATEMENT, LONGEST_SHOWN = 1 << 26, 60  # bytes; characters of a stranger's string
+SENTENCES = ("statement", "composition", "not_hidden")
+SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
+DECLARED = (
+    "mechanism", "mechanism_options", "claimed_epsilon", "max_records_per_person", "labels", "label_set", "kept_columns",
+    "codebook_sha256", "records", "samples", "training_data", "date", "versions",
+)  # fmt: skip
+"""Fields that no certificate can show: what they imply for the other fields is checked, they themselves are not."""
+DERIVED = (
+    "statement_version", "epsilon", "text_epsilon", "label_epsilon", "delta", "person_epsilon", "person_delta", "holds", "exact",
+    "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
+    "neighbours", "trust", "simulated", "output_sha256", "model_sha256", "model_files", "certificate", *SHUFFLED, *SENTENCES,
+)  # fmt: skip
 BEYOND = (
     "It cannot show that this program drew the release, that the text was written from the release alone, that model and codec "
     "come from public text, or what shuffling adds. Whoever can change the statement can write another certificate."
@@ -32,77 +57,224 @@ class Refused(Exception):
     """What is wrong, in a sentence."""
 
 
-def check(statement: str, output: str | None = None, model_dir: str | None = None) -> list[str]:
+def check(
+    statement: str,
+    output: str | None = None,
+    model_dir: str | None = None,
+    *,
+    restate: Callable[[Json], Json | None] = lambda said: None,
+) -> list[str]:
     """Return what was shown, in sentences, of OUTPUT.privacy.json, the output (by default the file beside it) and the model.
+
+    Args:
+        statement: the statement's file.
+        output: the output's; by default that beside the statement.
+        model_dir: the model's directory; by default no model is compared.
+        restate: returns the fields as the program writes them, its sentences among them; None where it cannot tell.
 
     Raises:
         Refused: what is wrong. (OSError: a file cannot be read.)
     """
     try:
-        said = json.loads(Path(statement).read_text("utf-8"))
-        if "certificate" not in said or said["certificate"] is None:
-            why = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
-            raise Refused(f"{statement} has no certificate: {why}")
+        said = _read(statement)
         _same(statement_sha256(said), said["certificate"]["statement_sha256"], "the statement was changed")
-        shown = [_implied(said, said["certificate"]["parts"])]
+        shown, unchecked = _implied(said, said["certificate"]["parts"])
+        unchecked += [] if _is_ours(said) else _unknown(said)
+        again = restate(said) or {}
+        for name in again:
+            _same(said[name], again[name], f"{name} is not what adept writes of such a release")
         beside = statement.removesuffix(ENDING)
         output = output or (beside if beside != statement and Path(beside).is_file() else None)
-        shown.append(_file("output", output, said["output_sha256"]))
-        return [*shown, _file("model", model_dir and _weights(Path(model_dir)), said["model_sha256"]), BEYOND]
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-        raise Refused(f"{statement} is no statement, or damaged ({type(error).__name__})") from None
+        shown += [_file("output", output, said["output_sha256"]), *_model(said, model_dir)]
+        unchecked += [] if output else ["output_sha256"]
+        unchecked += [] if model_dir else ["model_sha256", "model_files"]
+        unchecked = [name for name in [*unchecked, *SENTENCES] if name not in again]
+        return [*shown, f"Not checked: {', '.join(unchecked)}.", BEYOND]
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
+        raise Refused(f"{path_shown(statement)} is no statement, or damaged ({type(error).__name__})") from None
+
+
+def _read(statement: str) -> Json:
+    """Return a statement that has a certificate and, where it is of our version, all fields and no others."""
+    with Path(statement).open("rb") as stream:
+        content = stream.read(LARGEST_STATEMENT + 1)
+    if len(content) > LARGEST_STATEMENT:
+        raise Refused(f"{path_shown(statement)} is larger than any statement")
+    said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_constant)
+    if said.get("certificate") is None:
+        why = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
+        raise Refused(f"{path_shown(statement)} has no certificate: {why}")
+    if _is_ours(said):
+        central = {"stands_out"} if said.get("trust") == "central" else set()
+        known = {*DECLARED, *DERIVED, *central}
+        for name in sorted(known ^ said.keys()):
+            raise Refused(f"the field {quoted(name)} is {'missing' if name in known else 'none of a statement'}")
+    return said
+
+
+def _is_ours(said: Json) -> bool:
+    version = said.get("statement_version")
+    return type(version) is int and version == STATEMENT_VERSION
+
+
+def _unknown(said: Json) -> list[str]:
+    """Return the fields of which this version knows nothing, for a sentence."""
+    return ["statement_version", *map(quoted, sorted(said.keys() - {*DECLARED, *DERIVED, "stands_out"}))]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Json:
+    """Return an object's fields, each of which stands there once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)  # NaN and infinities are no JSON
 
 
 def statement_sha256(said: Json) -> str:
-    """The digest of everything that a statement says, but for the digest itself."""
+    """Return the digest of everything that a statement says, but for the digest itself."""
     rest = {key: value for key, value in said.items() if key != "certificate"} | {"": said["certificate"]["parts"]}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
-def _implied(said: Json, parts: list[Json]) -> str:
-    """Do the parts imply every number about privacy."""
+def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
+    """Check that parts and declared facts imply the other fields; return what they imply, and the fields that nothing shows."""
     for part in parts:
         {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
-    of, people, central = [part["of"] for part in parts], said["max_records_per_person"], said["trust"] == "central"
     epsilon, delta = (sum(_number(part.get(name, "0")) for part in parts) for name in ("epsilon", "delta"))
-    stated: dict[str, Fraction | int] = {"epsilon": epsilon, "delta": delta}
-    if people is not None:
-        stated |= {f"person_{name}": (1 if central else people) * exact for name, exact in stated.items()}
-    if of[-1] == "label":
-        stated |= {"label_epsilon": _number(parts[-1]["epsilon"])}
-    if of[0] in ("text", "counts"):
-        stated |= {"text_epsilon": epsilon - stated.get("label_epsilon", 0)}
-    for name, exact in stated.items():  # floats that were rounded up once
-        if not exact <= Fraction(said[name]) <= exact * (1 + Fraction(1, 2**50)):
-            raise Refused(f"{name} is {said[name]}, which is not what the certificate implies")
-    foreign = said["simulated"] or "label" in (of[0], *of[:-1]) or central != (of == ["counts"])
-    if foreign or not 0 <= (said["central_epsilon"] or 0) <= said["epsilon"]:
-        raise Refused("the certificate is not of this release")
-    _same(said["claimed_epsilon"] >= said["epsilon"], said["holds"], "claimed_epsilon and holds contradict each other")
-    return f"The numbers imply epsilon {said['epsilon']} and delta {said['delta']} for {said['neighbours']}."
+    central = _check_kind(said, parts)
+    _budgets(said, parts, central, {"epsilon": epsilon, "delta": delta})
+    drawn = [part for part in parts if part["of"] != "label"]
+    symbols = all(part["kind"] == "symbols" for part in drawn)
+    _draws(said, drawn, symbols, central)
+    _relation(said, central)
+    _shuffling(said, symbols)
+    told = f"epsilon {float(said['epsilon'])} and delta {float(said['delta'])} for {quoted(said['neighbours'])}"
+    latent, counts = ["dim", "clip", "clip_norm"] if symbols else [], ["size", "stands_out"] if central else []
+    shuffled = SHUFFLED if said["trust"] == "shuffled" else ()
+    return [f"The numbers imply {told}."], [*DECLARED, *shuffled, *latent, *counts]
+
+
+def _check_kind(said: Json, parts: list[Json]) -> bool:
+    """Check that the certificate is one of such labels and of such a release; return True if it is central."""
+    of, labels = [part["of"] for part in parts], said["labels"]
+    texts = of[:-1] if of[-1:] == ["label"] else of
+    kinds = {"counts": ("vote", "drop"), "text and label": ("joint_response",), "text": ("copy", "drop", "joint", None)}
+    allowed = ("randomized_response",) if texts is not of else kinds[of[0]]
+    if labels not in allowed or texts != [texts[0]] * len(texts) or (texts[0] != "text" and len(of) > 1):
+        raise Refused(f"the certificate is not of this release, whose labels are {quoted(labels)}")
+    if (said["trust"] == "central") != (of == ["counts"]) or len(
+        {part["kind"] for part in parts if part["of"] == "text"}
+    ) > 1:
+        raise Refused("the certificate is not of this release: trust is not that of its draws")
+    choices = said["label_set"]
+    if labels in ("vote", "joint_response", "randomized_response"):
+        good = type(choices) is list and len(choices) > 1 and all(type(label) is str for label in choices)
+        _same(good and len(set(choices)) == len(choices), True, "label_set is no list of different labels")
+    else:
+        _is(said, "label_set", None)
+    if labels not in ("joint_response", "randomized_response"):
+        _is(said, "label_keep_probability", None)
+    return of == ["counts"]
+
+
+def _budgets(said: Json, parts: list[Json], central: bool, whole: dict[str, Fraction | int]) -> None:
+    """Check all epsilons and deltas: floats that were rounded up once."""
+    label, people, labels = None, said["max_records_per_person"], said["labels"]
+    if labels == "randomized_response":
+        label = _number(parts[-1]["epsilon"])
+    stated: dict[str, Any] = dict(whole)
+    if labels != "joint_response":  # there ``_symbols`` compares them
+        stated["text_epsilon"] = whole["epsilon"] - (label or 0)
+        stated["label_epsilon"] = whole["epsilon"] if labels == "vote" else "inf" if labels == "copy" else label
+    if people is not None and (type(people) is not int or people < 1):
+        raise Refused("max_records_per_person must be null or a whole number from 1 on")
+    for name in ("epsilon", "delta"):
+        stated[f"person_{name}"] = None if people is None else (1 if central else people) * whole[name]
+    for name, exact in stated.items():
+        if exact is None or exact == "inf":
+            _is(said, name, exact)
+        elif not exact <= Fraction(_float(said, name)) <= exact * (1 + Fraction(1, 2**50)):
+            raise Refused(f"{name} is {quoted(said[name])}, which is not what the certificate implies")
+    _is(said, "holds", _float(said, "claimed_epsilon") >= said["epsilon"])
+    if central:
+        _same(said["claimed_epsilon"], said["epsilon"], "claimed_epsilon is not that of central counts")
+
+
+def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
+    """Check what is said of the draws, beside what ``_symbols``, ``_laplace`` and ``_gaussian`` compare."""
+    if symbols:
+        labels = [part["labels"] or 1 for part in drawn]
+        sizes = [int(_number(part["size"])) // count for part, count in zip(drawn, labels, strict=True)]
+        tops = [int(_number(part["top"])) for part in drawn]
+        for name, found in (("size", sizes), ("top", tops)):
+            _is(said, name, found if len(found) > 1 else found[0])
+        _is(said, "sensitivity", None)
+        _is(said, "scale", None)
+    elif len(drawn) != 1:
+        raise Refused("the certificate has several draws of noise, and a release has one")
+    else:
+        _is(said, "top", None)
+        for name in ("dim", "clip", "clip_norm") if central else ("size",):
+            _is(said, name, None)
+    _is(said, "exact", True)
+    _is(said, "simulated", False)
+
+
+def _relation(said: Json, central: bool) -> None:
+    """Check who is told from whom: what is copied tells records apart for certain."""
+    kept = said["kept_columns"]
+    if type(kept) is not list or not all(type(name) is str for name in kept) or (central and kept):
+        raise Refused("kept_columns must be a list of names, and empty for a central release")
+    copied = [*(["label"] if said["labels"] == "copy" else []), *kept]
+    if not central:
+        same = f"any two records with the same {' and '.join(copied)}" if copied else "any two records"
+        _same(said["neighbours"], same, f"neighbours must be {quoted(same)}, got {quoted(said['neighbours'])}")
+    _is(said, "unit", "person" if central and said["max_records_per_person"] is not None else "record")
+    _is(said, "private_model", said["training_data"].get("public") is not True)
+
+
+def _shuffling(said: Json, symbols: bool) -> None:
+    """Check that the numbers of shuffling stand there together, or not at all, and do not contradict each other."""
+    here, together, smallest, *numbers = (said[name] for name in SHUFFLED)
+    if said["trust"] != "shuffled":
+        none = here is together is smallest is None and numbers == [None, None]
+        _same((said["trust"] in ("local", "central"), none), (True, True), "trust is not that of the other fields")
+        return
+    sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
+    sound = sound and symbols and not said["kept_columns"] and said["max_records_per_person"] in (None, 1)
+    central, delta = _float(said, "central_epsilon"), _float(said, "central_delta")
+    _same(
+        sound and 0 <= central <= said["epsilon"] and 0 <= delta < 1,
+        True,
+        "the numbers of shuffling contradict each other",
+    )
 
 
 def _symbols(said: Json, part: Json) -> None:
     """A / B <= e^epsilon, and what the halves of a pair tell alone."""
     size, top, heavy, light = (int(_number(part[name])) for name in ("size", "top", "heavy", "light"))
     total, of = top * heavy + (size - top) * light, part["of"]
-    if not (0 < top < size and 0 < light <= heavy):
+    if not (0 < top < size and 0 < light <= heavy) or (of == "label" and top > 1):
         raise Refused("some symbols, and not all, must have the larger weight, and every symbol a positive one")
     _same(part["bits"], (total - 1).bit_length(), "bits are not those of a word that holds the weights")
     _at_most_e_to(_number(part["epsilon"]), Fraction(heavy, light), part["terms"], "epsilon")
     labels = 1 if of == "text" else len(said["label_set"])
     texts = 1 if of == "label" else size // labels
-    _same((texts * labels, part["labels"] or labels), (size, labels), "the symbols are not those of the label set")
+    named = part["labels"] if of == "text and label" else labels
+    _same((texts * labels, named), (size, labels), "the symbols are not those of the label set")
     if of != "text":
         kept = Fraction(top * heavy + (texts - top) * light, total)
-        _same(float(kept), said["label_keep_probability"], "label_keep_probability is not that of the weights")
-    stated = [said[name] if isinstance(said[name], list) else [said[name]] for name in ("size", "top")]
-    if of != "label" and not (texts in stated[0] and top in stated[1]):
-        raise Refused("size or top is not the certificate's")
+        _is(said, "label_keep_probability", float(kept))
     if of == "text and label":
         text = Fraction(heavy + (labels - 1) * light, labels * light)
-        _at_most_e_to(Fraction(said["text_epsilon"]), text, part["terms"], "text_epsilon")
-        _at_most_e_to(Fraction(said["label_epsilon"]), kept * total / (texts * light), part["terms"], "label_epsilon")
+        _at_most_e_to(Fraction(_float(said, "text_epsilon")), text, part["terms"], "text_epsilon")
+        _at_most_e_to(
+            Fraction(_float(said, "label_epsilon")), kept * total / (texts * light), part["terms"], "label_epsilon"
+        )
 
 
 def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> None:
@@ -121,8 +293,8 @@ def _laplace(said: Json, part: Json) -> None:
     step = Fraction(1) if counts else _step(said)
     radius, dim = Fraction(said["clip_norm"] or 0) / step, said["dim"] or 0
     moved = counts and {"add_or_remove": 1, "replace": 2}[said["neighbours"]] * (said["max_records_per_person"] or 1)
-    diameter = moved or 2 * (int(radius) if said["clip"] == "l1" else isqrt(dim * int(radius**2)))
-    stated = Fraction(said["sensitivity"]) / step, Fraction(said["scale"]) / step
+    diameter = moved or 2 * {"l1": int(radius), "l2": isqrt(dim * int(radius**2))}[said["clip"]]
+    stated = Fraction(_float(said, "sensitivity")) / step, Fraction(_float(said, "scale")) / step
     _same((distance, distance, scale), (diameter, *stated), "the noise is not that of the clip, or of the stated scale")
     if distance > scale * _number(part["epsilon"]):
         raise Refused("the noise's scale is too small for its epsilon")
@@ -131,8 +303,9 @@ def _laplace(said: Json, part: Json) -> None:
 def _gaussian(said: Json, part: Json) -> None:
     """Inequality (**) of adept/mechanisms/gaussian.py: exp(a) (Phi(-low) - e^spent Phi(-high)) + tail <= delta."""
     step, distance, scale, dim = _step(said), _number(part["distance"]), _number(part["scale"]), part["dim"]
-    stated = Fraction(said["sensitivity"]) / step, Fraction(said["scale"]) / step, said["dim"]
-    found = 2 * Fraction(said["clip_norm"]) / step, distance, scale, dim
+    stated = Fraction(_float(said, "sensitivity")) / step, Fraction(_float(said, "scale")) / step, said["dim"]
+    found = 2 * Fraction(_float(said, "clip_norm")) / step, distance, scale, dim
+    _is(said, "clip", "l2")
     _same(found, (distance, *stated), "the noise is not that of the clip, or of the stated scale")
     with localcontext(prec=DECIMALS):
         fractions = [distance, scale, _number(part["epsilon"]), _number(part["delta"])]
@@ -141,6 +314,8 @@ def _gaussian(said: Json, part: Json) -> None:
         reach = far + 2 * s * (dim * Decimal("1.5").ln() - tail.ln()).sqrt()
         spent = epsilon - 2 * near - reach**2 / (8 * s**4)
         low, high = spent * s / far - far / (2 * s), spent * s / far + far / (2 * s)
+        if max(abs(low), abs(high)) > FARTHEST:
+            raise Refused("the noise's scale is too far from that of its epsilon and delta")
         if s < 1 or near.exp() * (_upper_tail(low) - spent.exp() * _upper_tail(high)) + tail > delta:
             raise Refused("the noise's scale is too small for its epsilon and delta")
 
@@ -160,7 +335,7 @@ def _upper_tail(x: Decimal) -> Decimal:
 
 def _step(said: Json) -> Fraction:
     """The width of the public grid: a power of two, of which clip_norm has 2^20 to 2^21."""
-    bits = int(Fraction(said["clip_norm"]) * 2**1074).bit_length()
+    bits = int(Fraction(_float(said, "clip_norm")) * 2**1074).bit_length()
     return Fraction(2 ** (bits - 1 - GRID_BITS), 2**1074)
 
 
@@ -175,20 +350,77 @@ def _same(found: Any, expected: Any, wrong: str) -> None:
         raise Refused(wrong)
 
 
-def _weights(directory: Path) -> str:
-    """The weights in a model's directory, or in that of its run."""
-    places = [directory / WEIGHTS, directory / "model" / WEIGHTS]
-    return str(places[not places[0].is_file() and places[1].is_file()])
+def _is(said: Json, name: str, value: Any) -> None:
+    """Check that a field is a value, of its type too: true is not 1."""
+    if type(said[name]) is not type(value) or said[name] != value:
+        raise Refused(f"{name} is {quoted(said[name])}, which is not what certificate and declared facts imply")
+
+
+def _float(said: Json, name: str) -> float | int:
+    """Return a field that must be a finite number."""
+    value = said[name]
+    if type(value) not in (int, float) or not abs(value) < 10**300:
+        raise Refused(f"{name} must be a finite number, got {quoted(value)}")
+    found: float | int = value
+    return found
+
+
+def quoted(value: Any) -> str:
+    """Return a stranger's value for a sentence: ASCII in quotes, without line ends and escapes, and cut off."""
+    if isinstance(value, list | dict):
+        value = f"a {type(value).__name__}"
+    elif isinstance(value, int) and abs(value) >= 10**LONGEST_SHOWN:
+        value = "a huge number"
+    escaped = ascii(str(value)[: LONGEST_SHOWN + 1])[1:-1]
+    return f"'{escaped if len(escaped) <= LONGEST_SHOWN - 2 else escaped[: LONGEST_SHOWN - 5] + '...'}'"
+
+
+def path_shown(path: str) -> str:
+    """Return the name of a file, escaped where a terminal might obey it."""
+    return path if path.isascii() and path.isprintable() else ascii(path)
+
+
+def _model(said: Json, directory: str | None) -> list[str]:
+    """Compare every file of a model's directory, or of that of its run, on which a release depends."""
+    files = said.get("model_files") or {}
+    if set(files) - set(MODEL_FILES) or files.get(WEIGHTS, said["model_sha256"]) != said["model_sha256"]:
+        raise Refused("model_files is no list of a model's files, or model_sha256 is not in it")
+    if not directory:
+        return [_file("model", None, "")]
+    places = [Path(directory), Path(directory) / "model"]
+    found = places[not (places[0] / WEIGHTS).is_file() and (places[1] / WEIGHTS).is_file()]
+    shown = _file("model", str(found / WEIGHTS), said["model_sha256"])
+    if not files:
+        return [shown, "The statement does not name the other files of its model: they were not compared."]
+    for name in MODEL_FILES:
+        if (found / name).is_file() and name not in files:
+            raise Refused(f"{path_shown(str(found / name))} is not among the files that the statement describes")
+        if name in files:
+            _file("model", str(found / name), files[name])
+    return [shown, f"So are all {len(files)} files of its directory on which a release depends."]
 
 
 def _file(name: str, path: str | None, digest: str) -> str:
     """Compare a file with its digest."""
     if not path:
         return f"The {name} was not looked at: give {'output=FILE' if name == 'output' else 'model_dir=DIR'}."
+    if _sha256(path) != digest:
+        ends = [told for end, told in ((b"\n", "LF"), (b"\r\n", "CRLF")) if _sha256(path, end) == digest]
+        why = f": only its line ends were changed, convert them to {ends[0]}" if ends else ""
+        raise Refused(f"{path_shown(path)} is not the {name} that the statement describes{why}")
+    return f"{path_shown(path)} is the {name} that the statement describes."
+
+
+def _sha256(path: str, line_end: bytes | None = None) -> str:
+    """Return the digest of a file, as it is or with such line ends."""
     with Path(path).open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    _same(found, digest, f"{path} is not the {name} that the statement describes")
-    return f"{path} is the {name} that the statement describes."
+        if line_end is None:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        for line in stream:
+            bare = line.removesuffix(b"\n").removesuffix(b"\r")
+            digest.update(bare + line_end if line.endswith(b"\n") else line)
+        return digest.hexdigest()
 
 
 if __name__ == "__main__":

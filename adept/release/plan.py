@@ -166,6 +166,7 @@ class Plan:
             codebook=self.codebook,
             certificate=facts.certificate(rewriter.mechanism, options.response if self.label_column else None, dim),
             model_sha256=self.model_sha256,
+            model_files=rewriter.model.files or None,
             output_sha256=output_sha256,
             date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
             max_records_per_person=options.max_records_per_person,

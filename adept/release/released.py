@@ -42,6 +42,7 @@ class Released:
     versions: dict[str, str]
     codebook: dict[str, Any] = field(default_factory=dict)  # size, top and codebook_sha256, as realised
     model_sha256: str | None = None
+    model_files: dict[str, str] | None = None  # digests of the directory's files; None for a model that came from none
     output_sha256: str | None = None
     date: str | None = None  # when the release was finished, UTC
     max_records_per_person: int | None = None  # what a person column was checked against; None without one

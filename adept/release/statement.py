@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adept.mechanisms.guarantee import json_number
-from adept.release.checker import statement_sha256
+from adept.release.checker import STATEMENT_VERSION, statement_sha256
 from adept.release.facts import label_facts
 from adept.release.released import Released
 from adept.release.wording import composition, statement_text
@@ -31,6 +31,7 @@ class PrivacyStatement(Released):
         """The fields as JSON values; what does not apply is null, an infinite epsilon is the string "inf"."""
         g, people = self.guarantee, self.max_records_per_person
         return {
+            "statement_version": STATEMENT_VERSION,
             "mechanism": self.mechanism,
             "mechanism_options": self.mechanism_options,
             "claimed_epsilon": json_number(self.claimed_epsilon),
@@ -68,9 +69,8 @@ class PrivacyStatement(Released):
             **label_facts(self.label_response),
             "composition": composition(self),
             "training_data": self.training_data,
-            **{
-                name: getattr(self, name) for name in ("model_sha256", "output_sha256", "date", "simulated", "versions")
-            },
+            **{name: getattr(self, name) for name in ("model_sha256", "model_files", "output_sha256")},
+            **{name: getattr(self, name) for name in ("date", "simulated", "versions")},
             "statement": self.text,
             "certificate": None,
         }

@@ -4,6 +4,7 @@ Everything that decides whether a model and a mechanism may serve together, and 
 stands here, once: the command line and Python refuse the same things in the same words, unless the same flags are set.
 """
 
+import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +16,16 @@ from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.choice import Kind
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.network.autoencoder import Autoencoder, TrainingData
+from adept.models.codec.files import DESCRIPTION, TABLES
+from adept.models.network.autoencoder import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, TrainingData
 from adept.models.network.batching import pad
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.untrusted_files import printable
 
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 PACKAGED = "utterances"  # the name of the model that comes with the package
+MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
+"""The files of a model's directory on which a release depends; a statement has their digests."""
 NO_CODEBOOKS = "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
 ONE_DOMAIN = 1024  # codewords that one domain needs: who has more knows many
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
@@ -151,7 +155,13 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
     if len(tokenizer) != model.vocabulary_size or len(tokenizer.labels) != model.labels:
         raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
     _probe(model, tokenizer, directory)
+    model.files = {name: _sha256(directory / name) for name in MODEL_FILES if (directory / name).is_file()}
     return model, tokenizer
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @torch.inference_mode()

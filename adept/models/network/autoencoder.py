@@ -45,6 +45,7 @@ class Autoencoder(nn.Module):
             pair (label, text), and the decoder writes both from the one latent.
 
     Attributes:
+        files: digests of the files that it was loaded from, by their names; none of a model that came from none.
         codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
         codec: puts any text into a whole number and back, without the network; None until it is learned.
     """
@@ -67,6 +68,7 @@ class Autoencoder(nn.Module):
         self.training_data = training_data or TrainingData()
         self.labels = labels
         self.codebooks: dict[int, Tensor] = {}
+        self.files: dict[str, str] = {}
         self.codec: Codec | None = None
         embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
         weights = torch.empty(vocabulary_size, embedding)
