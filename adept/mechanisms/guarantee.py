@@ -71,7 +71,7 @@ def often(probability: Fraction) -> str:
     return "all but 1 in a million times or fewer"
 
 
-def total(*epsilons: float, times: int = 1) -> float:
+def total(*epsilons: float | Fraction, times: int = 1) -> float:
     """Return the sum of budgets, each spent ``times`` times: exact, and rounded up once where a float has to round."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf

@@ -17,6 +17,17 @@ count, and under ``add_or_remove`` one of the two collections has none of them. 
 exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle inequality. (3) What is
 computed from y is a function of y and of coins that do not depend on D. QED.
 
+*Claim for one row of a person*, where the m votes are those of the person's first m rows that have one: adding or removing one row
+changes h by at most 2 in l1 norm, and replacing one row by any other, of the same person or not, by at most 4, for every m. So the
+epsilon of one row is at most 2 / s and 4 / s times eps: 2 and 4 times it for m = 1 and ``add_or_remove``.
+
+*Proof*. Let a person's votes in order be v_1, .., v_n, of which the first m count. Removing one beyond the first m, or a row without a
+vote, changes nothing. Removing v_i, i <= m, leaves the other counted ones counted, as each of them moves forward or stays; one place
+becomes free, and v_(m+1) takes it where there is one: one count falls by one and at most one rises by one. Adding is the converse.
+Replacing is removing one row and adding one, perhaps to another person: 2 + 2. By (2) the ratio is at most e^(2 / b) or e^(4 / b), and
+1 / b <= eps / s. QED. All are attained for m = 1: a person's first vote falls away, and the second one, for another cell, counts in
+its place. Without persons one row is one record, and (1) holds with m = 1.
+
 The rule v, the cells, m, eps and the relation must be fixed without a look at the records: the number of cells too. Under
 ``add_or_remove`` the number of records is protected like everything else: sum(y) is the only thing that tells about it.
 
@@ -29,6 +40,7 @@ Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivit
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -38,7 +50,7 @@ from numpy.typing import NDArray
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
-from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, total, words
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # counts that one vote of a person can change by one
@@ -115,20 +127,30 @@ class Votes:
         simulated: Counts = counts + noise.to(torch.int64).numpy().reshape(counts.shape)
         return simulated
 
-    def guarantee(self) -> Guarantee:
-        """Return what one release of one histogram guarantees."""
+    def record_epsilon(self, moved: int) -> float:
+        """Return the epsilon of one row of a person, rounded up: ``moved`` is 2 for adding or removing it, 4 for replacing it."""
+        return total(Fraction(self.epsilon) * moved / self.sensitivity)
+
+    def guarantee(self, *, persons: bool | None = None) -> Guarantee:
+        """Return what one release of one histogram guarantees.
+
+        Args:
+            persons: True if a column says who contributed each record; None if that is not known yet.
+        """
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
             sensitivity=float(self.sensitivity),
             scale=self.scale,
-            text=f"The released counts are {words(self.epsilon)}-DP (pure, central): {self._compared()} changes no probability of "
+            text=f"The released counts are {words(self.epsilon)}-DP (pure, central): {self._compared(persons)} changes no probability of "
             f"any output by more than a factor of {_factor(self.epsilon)}. So is everything that is written from them.",
         )
 
-    def _compared(self) -> str:
-        """The neighbouring relation in words."""
-        who = "one record" if self.votes_per_person == 1 else f"one person with up to {self.votes_per_person} records"
+    def _compared(self, persons: bool | None) -> str:
+        """Return the neighbouring relation in words."""
+        most = self.votes_per_person
+        person = f"one person, of whose records at most {most} count{'s' * (most == 1)},"
+        who = {True: person, False: "one record", None: f"{person} or one record where no persons are named,"}[persons]
         return f"adding or removing {who}" if self.neighbours == ADD_OR_REMOVE else f"replacing {who} by any other"
 
 

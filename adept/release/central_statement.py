@@ -18,6 +18,8 @@ NOT_HIDDEN = (
     "that a file was read and this was written from it",
     "what the model learned from its training text",
     "how long a run takes, for whoever watches it",
+    "what one value can do to a whole file: a quote in a csv file that is never closed hides what follows it, and a damaged page of a "
+    "parquet file, a damaged compressed file or a value too large for the memory ends the run",
 )
 NOTHING = (
     "No count stands out of what noise alone makes: at this budget next to nothing can be said about such a file, and what is "
@@ -76,7 +78,7 @@ class CentralStatement:
     @property
     def guarantee(self) -> Guarantee:
         """That of a person, or of a record where there are no persons."""
-        return self.votes.guarantee()
+        return self.votes.guarantee(persons=self.persons)
 
     @property
     def epsilon(self) -> float:
@@ -95,8 +97,13 @@ class CentralStatement:
 
     @property
     def counted(self) -> int:
-        """How many times epsilon is spent where one record is replaced by another: it is removed, and the other one added."""
-        return 2 // MOVED[self.votes.neighbours]
+        """Return how many times epsilon counts at most, for a record that is replaced by another and for a person.
+
+        Replacing is removing and adding. Of a person's records the next one counts where one is removed: up to 4 counts move
+        (``adept.mechanisms.votes``), of the ``sensitivity`` that one epsilon covers.
+        """
+        person = 2 // MOVED[self.votes.neighbours]
+        return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
 
     @property
     def certificate(self) -> list[Part]:
@@ -132,7 +139,9 @@ class CentralStatement:
             )
         return (
             f"The guarantee is for one person, which is one name in a column that the curator chose: at most {most} of a person's "
-            "records were counted, and all others left out."
+            "records were counted, and all others left out. If one record of a person is taken away, another one of theirs may count in its place: "
+            f"the epsilon of one record alone is {words(self.votes.record_epsilon(2))} for adding or removing it, and "
+            f"{words(self.votes.record_epsilon(4))} for replacing it by any other."
         )
 
     @property

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
+Restate = Callable[[Json], Json | None]
 
 STATEMENT_VERSION = 1
 """Of the fields of a statement: goes up by one when a field is added, left out or given another meaning."""
@@ -32,8 +33,7 @@ MODEL_FILES = (
 """The files of a model's directory on which a release depends."""
 
 GRID_BITS, SERIES_BITS, MOST_TERMS = 20, 128, 10**4
-DECIMALS = 700  # of Gaussian tails, the smallest of which are about 10^-360
-FARTHEST = 100  # standard deviations: a Gaussian tail beyond them is below 10^-2000
+DECIMALS, FARTHEST = 700, 100  # of Gaussian tails, of about 10^-360; those beyond so many deviations are below 10^-2000
 LARGEST_STATEMENT, LONGEST_SHOWN = 1 << 26, 60  # bytes; characters of a stranger's string
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
@@ -58,19 +58,11 @@ class Refused(Exception):
 
 
 def check(
-    statement: str,
-    output: str | None = None,
-    model_dir: str | None = None,
-    *,
-    restate: Callable[[Json], Json | None] = lambda said: None,
+    statement: str, output: str | None = None, model_dir: str | None = None, *, restate: Restate | None = None
 ) -> list[str]:
     """Return what was shown, in sentences, of OUTPUT.privacy.json, the output (by default the file beside it) and the model.
 
-    Args:
-        statement: the statement's file.
-        output: the output's; by default that beside the statement.
-        model_dir: the model's directory; by default no model is compared.
-        restate: returns the fields as the program writes them, its sentences among them; None where it cannot tell.
+    ``restate`` returns fields as adept writes them, its sentences among them, or None where it cannot tell.
 
     Raises:
         Refused: what is wrong. (OSError: a file cannot be read.)
@@ -79,15 +71,17 @@ def check(
         said = _read(statement)
         _same(statement_sha256(said), said["certificate"]["statement_sha256"], "the statement was changed")
         shown, unchecked = _implied(said, said["certificate"]["parts"])
-        unchecked += [] if _is_ours(said) else _unknown(said)
-        again = restate(said) or {}
+        unknown = sorted(said.keys() - {*DECLARED, *DERIVED, "stands_out"})
+        unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, unknown)]
+        again = (restate and restate(said)) or {}
         for name in again:
             _same(said[name], again[name], f"{name} is not what adept writes of such a release")
         beside = statement.removesuffix(ENDING)
         output = output or (beside if beside != statement and Path(beside).is_file() else None)
         shown += [_file("output", output, said["output_sha256"]), *_model(said, model_dir)]
         unchecked += [] if output else ["output_sha256"]
-        unchecked += [] if model_dir else ["model_sha256", "model_files"]
+        unchecked += [] if model_dir else ["model_sha256"]
+        unchecked += [] if model_dir and said.get("model_files") else ["model_files"]
         unchecked = [name for name in [*unchecked, *SENTENCES] if name not in again]
         return [*shown, f"Not checked: {', '.join(unchecked)}.", BEYOND]
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
@@ -96,42 +90,28 @@ def check(
 
 def _read(statement: str) -> Json:
     """Return a statement that has a certificate and, where it is of our version, all fields and no others."""
-    with Path(statement).open("rb") as stream:
-        content = stream.read(LARGEST_STATEMENT + 1)
-    if len(content) > LARGEST_STATEMENT:
-        raise Refused(f"{path_shown(statement)} is larger than any statement")
-    said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_constant)
+    large = Path(statement).stat().st_size > LARGEST_STATEMENT
+    _same(large, False, f"{path_shown(statement)} is larger than any statement")
+    content = Path(statement).read_bytes()
+    said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=Decimal)
     if said.get("certificate") is None:
         why = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
         raise Refused(f"{path_shown(statement)} has no certificate: {why}")
-    if _is_ours(said):
-        central = {"stands_out"} if said.get("trust") == "central" else set()
-        known = {*DECLARED, *DERIVED, *central}
-        for name in sorted(known ^ said.keys()):
-            raise Refused(f"the field {quoted(name)} is {'missing' if name in known else 'none of a statement'}")
+    known = {*DECLARED, *DERIVED, *(["stands_out"] if said["trust"] == "central" else [])}
+    for name in sorted(known ^ said.keys()) if is_ours(said) else ():
+        raise Refused(f"the field {quoted(name)} is {'missing' if name in known else 'none of a statement'}")
     return said
 
 
-def _is_ours(said: Json) -> bool:
-    version = said.get("statement_version")
-    return type(version) is int and version == STATEMENT_VERSION
-
-
-def _unknown(said: Json) -> list[str]:
-    """Return the fields of which this version knows nothing, for a sentence."""
-    return ["statement_version", *map(quoted, sorted(said.keys() - {*DECLARED, *DERIVED, "stands_out"}))]
+def is_ours(said: Json) -> bool:
+    """Return True if a statement has the fields of this version."""
+    return type(said.get("statement_version")) is int and said["statement_version"] == STATEMENT_VERSION
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Json:
     """Return an object's fields, each of which stands there once."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)  # NaN and infinities are no JSON
+    _same(len(dict(pairs)), len(pairs), "a field of the statement stands there twice")
+    return dict(pairs)
 
 
 def statement_sha256(said: Json) -> str:
@@ -142,56 +122,56 @@ def statement_sha256(said: Json) -> str:
 
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
     """Check that parts and declared facts imply the other fields; return what they imply, and the fields that nothing shows."""
+    central = _check_kind(said, [part["of"] for part in parts])
     for part in parts:
+        kinds = [part["kind"]] if part["of"] == "text" else ["discrete_laplace"] if central else ["symbols"]
+        _same([part["kind"]], kinds, "the certificate is not of this release: a draw is of another kind")
         {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
-    epsilon, delta = (sum(_number(part.get(name, "0")) for part in parts) for name in ("epsilon", "delta"))
-    central = _check_kind(said, parts)
-    _budgets(said, parts, central, {"epsilon": epsilon, "delta": delta})
+    whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
+    _budgets(said, _number(parts[-1]["epsilon"]), central, whole)
     drawn = [part for part in parts if part["of"] != "label"]
     symbols = all(part["kind"] == "symbols" for part in drawn)
     _draws(said, drawn, symbols, central)
     _relation(said, central)
     _shuffling(said, symbols)
     told = f"epsilon {float(said['epsilon'])} and delta {float(said['delta'])} for {quoted(said['neighbours'])}"
-    latent, counts = ["dim", "clip", "clip_norm"] if symbols else [], ["size", "stands_out"] if central else []
+    latent = ["dim", "clip", "clip_norm"] if symbols else ["dim"] if said["clip"] == "l1" else []
+    counts = ["size", "stands_out"] if central else []
     shuffled = SHUFFLED if said["trust"] == "shuffled" else ()
     return [f"The numbers imply {told}."], [*DECLARED, *shuffled, *latent, *counts]
 
 
-def _check_kind(said: Json, parts: list[Json]) -> bool:
-    """Check that the certificate is one of such labels and of such a release; return True if it is central."""
-    of, labels = [part["of"] for part in parts], said["labels"]
-    texts = of[:-1] if of[-1:] == ["label"] else of
+def _check_kind(said: Json, of: list[str]) -> bool:
+    """Check that draws of such things belong to such labels and such a release; return True if it is central."""
+    labels, texts = said["labels"], of[:-1] if of[-1:] == ["label"] else of
     kinds = {"counts": ("vote", "drop"), "text and label": ("joint_response",), "text": ("copy", "drop", "joint", None)}
     allowed = ("randomized_response",) if texts is not of else kinds[of[0]]
-    if labels not in allowed or texts != [texts[0]] * len(texts) or (texts[0] != "text" and len(of) > 1):
-        raise Refused(f"the certificate is not of this release, whose labels are {quoted(labels)}")
-    if (said["trust"] == "central") != (of == ["counts"]) or len(
-        {part["kind"] for part in parts if part["of"] == "text"}
-    ) > 1:
-        raise Refused("the certificate is not of this release: trust is not that of its draws")
-    choices = said["label_set"]
-    if labels in ("vote", "joint_response", "randomized_response"):
-        good = type(choices) is list and len(choices) > 1 and all(type(label) is str for label in choices)
-        _same(good and len(set(choices)) == len(choices), True, "label_set is no list of different labels")
-    else:
-        _is(said, "label_set", None)
+    fitting = labels in allowed and texts == [texts[0]] * len(texts) and (texts[0] == "text" or len(of) == 1)
+    _same(fitting, True, f"the certificate is not of this release, whose labels are {quoted(labels)}")
+    _same(said["trust"] == "central", of == ["counts"], "trust is not that of the certificate's draws")
+    choices, public = said["label_set"], labels in ("vote", "joint_response", "randomized_response")
+    good = type(choices) is list and len(choices) > 1 and all(type(label) is str for label in choices)
+    good = good and len(set(choices)) == len(choices)
+    _same(
+        good if public else choices is None,
+        True,
+        "label_set must be a list of different labels, or null where none is used",
+    )
     if labels not in ("joint_response", "randomized_response"):
         _is(said, "label_keep_probability", None)
     return of == ["counts"]
 
 
-def _budgets(said: Json, parts: list[Json], central: bool, whole: dict[str, Fraction | int]) -> None:
-    """Check all epsilons and deltas: floats that were rounded up once."""
-    label, people, labels = None, said["max_records_per_person"], said["labels"]
-    if labels == "randomized_response":
-        label = _number(parts[-1]["epsilon"])
+def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction]) -> None:
+    """Check all epsilons and deltas, floats that were rounded up once; ``last`` is the epsilon of the last draw."""
+    people, labels = said["max_records_per_person"], said["labels"]
+    label = last if labels == "randomized_response" else None
     stated: dict[str, Any] = dict(whole)
     if labels != "joint_response":  # there ``_symbols`` compares them
         stated["text_epsilon"] = whole["epsilon"] - (label or 0)
         stated["label_epsilon"] = whole["epsilon"] if labels == "vote" else "inf" if labels == "copy" else label
     if people is not None and (type(people) is not int or people < 1):
-        raise Refused("max_records_per_person must be null or a whole number from 1 on")
+        raise Refused("max_records_per_person must be null or from 1 on")
     for name in ("epsilon", "delta"):
         stated[f"person_{name}"] = None if people is None else (1 if central else people) * whole[name]
     for name, exact in stated.items():
@@ -201,7 +181,7 @@ def _budgets(said: Json, parts: list[Json], central: bool, whole: dict[str, Frac
             raise Refused(f"{name} is {quoted(said[name])}, which is not what the certificate implies")
     _is(said, "holds", _float(said, "claimed_epsilon") >= said["epsilon"])
     if central:
-        _same(said["claimed_epsilon"], said["epsilon"], "claimed_epsilon is not that of central counts")
+        _is(said, "claimed_epsilon", said["epsilon"])
 
 
 def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
@@ -212,14 +192,10 @@ def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
         tops = [int(_number(part["top"])) for part in drawn]
         for name, found in (("size", sizes), ("top", tops)):
             _is(said, name, found if len(found) > 1 else found[0])
-        _is(said, "sensitivity", None)
-        _is(said, "scale", None)
-    elif len(drawn) != 1:
-        raise Refused("the certificate has several draws of noise, and a release has one")
-    else:
-        _is(said, "top", None)
-        for name in ("dim", "clip", "clip_norm") if central else ("size",):
-            _is(said, name, None)
+    _same(symbols or len(drawn) == 1, True, "the certificate has several draws of noise, and a release has one")
+    counts = ("top", "dim", "clip", "clip_norm")
+    for name in ("sensitivity", "scale") if symbols else counts if central else ("top", "size"):
+        _is(said, name, None)
     _is(said, "exact", True)
     _is(said, "simulated", False)
 
@@ -227,8 +203,8 @@ def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
 def _relation(said: Json, central: bool) -> None:
     """Check who is told from whom: what is copied tells records apart for certain."""
     kept = said["kept_columns"]
-    if type(kept) is not list or not all(type(name) is str for name in kept) or (central and kept):
-        raise Refused("kept_columns must be a list of names, and empty for a central release")
+    listed = type(kept) is list and all(type(name) is str for name in kept) and not (central and kept)
+    _same(listed, True, "kept_columns must be a list of names, and empty for a central release")
     copied = [*(["label"] if said["labels"] == "copy" else []), *kept]
     if not central:
         same = f"any two records with the same {' and '.join(copied)}" if copied else "any two records"
@@ -239,42 +215,42 @@ def _relation(said: Json, central: bool) -> None:
 
 def _shuffling(said: Json, symbols: bool) -> None:
     """Check that the numbers of shuffling stand there together, or not at all, and do not contradict each other."""
-    here, together, smallest, *numbers = (said[name] for name in SHUFFLED)
-    if said["trust"] != "shuffled":
-        none = here is together is smallest is None and numbers == [None, None]
-        _same((said["trust"] in ("local", "central"), none), (True, True), "trust is not that of the other fields")
-        return
-    sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
-    sound = sound and symbols and not said["kept_columns"] and said["max_records_per_person"] in (None, 1)
-    central, delta = _float(said, "central_epsilon"), _float(said, "central_delta")
-    _same(
-        sound and 0 <= central <= said["epsilon"] and 0 <= delta < 1,
-        True,
-        "the numbers of shuffling contradict each other",
-    )
+    numbers = [said[name] for name in SHUFFLED]
+    here, together, smallest = numbers[:3]
+    if said["trust"] == "shuffled":
+        sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
+        sound = sound and symbols and not said["kept_columns"] and said["max_records_per_person"] in (None, 1)
+        central, delta = _float(said, "central_epsilon"), _float(said, "central_delta")
+        _same(
+            sound and 0 <= central <= said["epsilon"] and 0 <= delta < 1,
+            True,
+            "the numbers of shuffling contradict each other",
+        )
+    else:
+        _same(said["trust"] in ("local", "central"), True, "trust must be local, shuffled or central")
+        _same(numbers, [None] * 5, "trust is not that of the numbers of shuffling")
 
 
 def _symbols(said: Json, part: Json) -> None:
     """A / B <= e^epsilon, and what the halves of a pair tell alone."""
     size, top, heavy, light = (int(_number(part[name])) for name in ("size", "top", "heavy", "light"))
     total, of = top * heavy + (size - top) * light, part["of"]
-    if not (0 < top < size and 0 < light <= heavy) or (of == "label" and top > 1):
+    labels = 1 if of == "text" else len(said["label_set"])
+    texts = 1 if of == "label" else size // labels
+    if not (0 < top < size and 0 < light <= heavy) or (of != "text" and top > texts):
         raise Refused("some symbols, and not all, must have the larger weight, and every symbol a positive one")
     _same(part["bits"], (total - 1).bit_length(), "bits are not those of a word that holds the weights")
     _at_most_e_to(_number(part["epsilon"]), Fraction(heavy, light), part["terms"], "epsilon")
-    labels = 1 if of == "text" else len(said["label_set"])
-    texts = 1 if of == "label" else size // labels
-    named = part["labels"] if of == "text and label" else labels
-    _same((texts * labels, named), (size, labels), "the symbols are not those of the label set")
+    _same(texts * labels, size, "the symbols are not those of the label set")
+    _same(part["labels"], labels if of == "text and label" else None, "the symbols are not those of the label set")
+    kept = Fraction(top * heavy + (texts - top) * light, total)
     if of != "text":
-        kept = Fraction(top * heavy + (texts - top) * light, total)
         _is(said, "label_keep_probability", float(kept))
     if of == "text and label":
         text = Fraction(heavy + (labels - 1) * light, labels * light)
         _at_most_e_to(Fraction(_float(said, "text_epsilon")), text, part["terms"], "text_epsilon")
-        _at_most_e_to(
-            Fraction(_float(said, "label_epsilon")), kept * total / (texts * light), part["terms"], "label_epsilon"
-        )
+        label = kept * total / (texts * light)
+        _at_most_e_to(Fraction(_float(said, "label_epsilon")), label, part["terms"], "label_epsilon")
 
 
 def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> None:
@@ -283,7 +259,7 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
     for count in range(1, min(terms, MOST_TERMS) + 1):
         term = term * epsilon.numerator // (epsilon.denominator * count)
         total += term
-    if ratio * (1 << SERIES_BITS) > total:
+    if epsilon < 0 or ratio * (1 << SERIES_BITS) > total:
         raise Refused(f"the weights are further apart than e^{name}")
 
 
@@ -314,8 +290,7 @@ def _gaussian(said: Json, part: Json) -> None:
         reach = far + 2 * s * (dim * Decimal("1.5").ln() - tail.ln()).sqrt()
         spent = epsilon - 2 * near - reach**2 / (8 * s**4)
         low, high = spent * s / far - far / (2 * s), spent * s / far + far / (2 * s)
-        if max(abs(low), abs(high)) > FARTHEST:
-            raise Refused("the noise's scale is too far from that of its epsilon and delta")
+        _same(max(abs(low), abs(high)) > FARTHEST, False, "the noise's scale is too far from that of epsilon and delta")
         if s < 1 or near.exp() * (_upper_tail(low) - spent.exp() * _upper_tail(high)) + tail > delta:
             raise Refused("the noise's scale is too small for its epsilon and delta")
 
@@ -361,8 +336,7 @@ def _float(said: Json, name: str) -> float | int:
     value = said[name]
     if type(value) not in (int, float) or not abs(value) < 10**300:
         raise Refused(f"{name} must be a finite number, got {quoted(value)}")
-    found: float | int = value
-    return found
+    return value  # type: ignore[no-any-return]
 
 
 def quoted(value: Any) -> str:
@@ -425,8 +399,10 @@ def _sha256(path: str, line_end: bytes | None = None) -> str:
 
 if __name__ == "__main__":
     try:
-        for line in check(sys.argv[1], **dict(argument.split("=", 1) for argument in sys.argv[2:])):
-            sys.stdout.write(line + "\n")
-    except (Refused, OSError, IndexError, TypeError, ValueError) as error:
+        given = dict(argument.split("=", 1) for argument in sys.argv[2:])
+        lines = check(sys.argv[1], given.pop("output", None), given.pop("model_dir", None))
+        sys.stdout.write("\n".join(lines if not given else [str(__doc__)]) + "\n")
+        sys.exit(2 if given else 0)
+    except (Refused, OSError, IndexError, ValueError) as error:
         sys.stderr.write(f"refused: {error}\n" if isinstance(error, Refused | OSError) else f"{__doc__}\n")
         sys.exit(2)

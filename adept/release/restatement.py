@@ -1,14 +1,14 @@
 """A statement written again from its own facts, so that its sentences can be compared with those that ``adept`` writes."""
 
 import math
+from importlib.metadata import version
 from typing import Any
 
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.votes import Votes
 from adept.release.central_statement import CentralStatement
-from adept.release.checker import SENTENCES, STATEMENT_VERSION, Json, Refused
-from adept.release.facts import versions
+from adept.release.checker import SENTENCES, Json, Refused, is_ours
 from adept.release.shuffling import Shuffled
 from adept.release.statement import PrivacyStatement
 
@@ -21,7 +21,7 @@ def restated(said: Json) -> Json | None:
     Raises:
         Refused: no release has such facts.
     """
-    if (said.get("statement_version"), said["versions"].get("adept-dp")) != (STATEMENT_VERSION, versions()["adept-dp"]):
+    if not is_ours(said) or said["versions"].get("adept-dp") != version("adept-dp"):
         return None
     try:
         again = (_central if said["trust"] == "central" else _local)(said).to_json()
@@ -36,7 +36,10 @@ def restated(said: Json) -> Json | None:
         MemoryError,
     ):
         raise Refused("no release has the mechanism, options and facts of this statement") from None
-    return {name: again[name] for name in (*SENTENCES, "claimed_epsilon", "epsilon", "delta", "sensitivity", "scale")}
+    return {
+        name: again[name]
+        for name in (*SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
+    }
 
 
 def _central(said: Json) -> CentralStatement:

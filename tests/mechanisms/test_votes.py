@@ -6,6 +6,7 @@ errs with probability 1e-10 (four).
 
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -16,6 +17,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Votes, votes
+from adept.synthesis.tally import Tally
 
 P_LIMIT, DRAWS = 1e-10, 200_000
 RELATIONS = ("add_or_remove", "replace")
@@ -44,6 +46,33 @@ def test_the_sensitivity_is_the_distance_of_the_worst_neighbours(relation: str, 
     assert Votes(epsilon=1.0, neighbours=relation, votes_per_person=most).sensitivity == largest_distance(
         relation, most=most
     )
+
+
+ROWS = tuple(product("ab", (-1, 0, 1, 2)))  # a person and a vote, -1 for none
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_one_row_of_a_person_moves_two_counts_at_most_and_one_that_is_replaced_four(most: int) -> None:
+    """Over all files of up to four rows; both bounds are attained, so that none is stated too large."""
+
+    @cache
+    def counts(file: tuple[tuple[str, int], ...]) -> np.ndarray:
+        tally = Tally(3, votes_per_person=most)
+        tally.add([vote for _, vote in file], [person for person, _ in file])
+        return tally.counts
+
+    removed = replaced = 0
+    for file in product(ROWS, repeat=4 if most > 1 else 3):
+        for place in range(len(file)):
+            rest = (*file[:place], *file[place + 1 :])
+            removed = max(removed, int(np.abs(counts(file) - counts(rest)).sum()))
+            for row in ROWS:
+                other = (*file[:place], row, *file[place + 1 :])
+                replaced = max(replaced, int(np.abs(counts(file) - counts(other)).sum()))
+    assert (removed, replaced) == (2, 4 if most == 1 else 3)  # with m = 2, files of six rows reach 4
+    mechanism = Votes(epsilon=1.0, votes_per_person=most)
+    assert mechanism.record_epsilon(2) * mechanism.scale >= 2  # what two counts that move cost
+    assert mechanism.record_epsilon(4) == 2 * mechanism.record_epsilon(2)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 1.0, math.pi, 600.0])
@@ -127,11 +156,13 @@ def test_what_is_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_the_guarantee_says_whom_it_protects_and_in_what_odds() -> None:
-    record = Votes(epsilon=0.5).guarantee()
+    record = Votes(epsilon=0.5).guarantee(persons=False)
     assert (record.holds, record.exact, record.delta) == (True, True, 0.0)
-    assert "adding or removing one record" in record.text
+    assert "adding or removing one record changes" in record.text
     assert "1.649" in record.text
-    person = Votes(epsilon=40.0, neighbours="replace", votes_per_person=3).guarantee()
-    assert "replacing one person with up to 3 records by any other" in person.text
+    person = Votes(epsilon=40.0, neighbours="replace", votes_per_person=3).guarantee(persons=True)
+    assert "replacing one person, of whose records at most 3 count, by any other" in person.text
+    one = Votes(epsilon=40.0).guarantee(persons=True)
+    assert "adding or removing one person, of whose records at most 1 counts, changes" in one.text
     assert "e^40" in person.text
     assert Votes.name not in BY_NAME  # no mechanism of latents

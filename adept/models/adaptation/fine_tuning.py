@@ -5,6 +5,7 @@ from pathlib import Path
 
 from adept.data.corpus import Corpus
 from adept.models.adaptation.examples import MANY, own_texts
+from adept.models.codec.codec import words_of
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import TOPICS
@@ -23,8 +24,12 @@ def fine_tune(
     output_dir: Path,
     seed: int = 0,
 ) -> FitResult:
-    """Train an adapted model's decoder in place, on the examples beside as many of its own texts as ``adapt`` takes."""
-    own = own_texts(model)
+    """Train an adapted model's decoder in place, on the examples beside as many of its own texts as ``adapt`` takes.
+
+    The examples that ``adapt`` held out are left out: an estimate that rests on them is one for texts that the model has not seen.
+    """
+    own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
+    examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     beside = random.Random(seed).sample(own, min(MANY.beside, len(own)))
     spec = TrainSpec(
         clip=model.clip,

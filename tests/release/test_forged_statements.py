@@ -1,0 +1,293 @@
+"""Whatever a genuine statement is changed into is refused or named as not checked, in one printable line and with status 2."""
+
+import copy
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from release.test_checker import DIM, LABELS, MODEL, mechanism, statement, unchecked, written
+
+from adept.__main__ import dispatch
+from adept.cli.verify import VerifyConfig, run
+from adept.errors import DataError
+from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
+from adept.mechanisms.votes import REPLACE, Votes
+from adept.release import checker, facts
+from adept.release.central_statement import CentralStatement
+from adept.release.checker import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
+from adept.release.shuffling import Shuffled
+from adept.rewriting import loading
+
+NUMBERS = (
+    "epsilon",
+    "text_epsilon",
+    "label_epsilon",
+    "delta",
+    "person_epsilon",
+    "person_delta",
+    "sensitivity",
+    "scale",
+)
+
+
+def central(**changes: Any) -> dict[str, Any]:
+    """What a central release states."""
+    made: dict[str, Any] = statement(mechanism("l1"))
+    fields: dict[str, Any] = {
+        "votes": Votes(epsilon=1.0, votes_per_person=3 if changes.get("persons") else 1),
+        "records": 7,
+        "label_set": LABELS,
+        "persons": False,
+        "cells": 64,
+        "cells_sha256": "0" * 64,
+        **{name: made[name] for name in ("training_data", "model_sha256", "model_files", "versions", "output_sha256")},
+        "date": "2026-01-01",
+        **changes,
+    }
+    said: dict[str, Any] = json.loads(json.dumps(CentralStatement(**fields).to_json()))
+    return said
+
+
+DESCRIBED = Description(epsilon=8.0)
+SHUFFLING = Shuffled(here=True, records=9, smallest=5, epsilon=7.0, delta=1e-6)
+GENUINE = {
+    "latent": statement(mechanism("sqrt_n"), max_records_per_person=3),
+    "broken claim": statement(mechanism("original")),
+    "gaussian": statement(mechanism("gaussian"), max_records_per_person=2),
+    "codebook": statement(Codebook(epsilon=12.0, size=64, blocks=2)),
+    "labels copied": statement(mechanism("learned_codebook"), labels="copy"),
+    "labels joint": statement(mechanism("l1"), labels="joint"),
+    "no labels": statement(mechanism("l1"), labels=None),
+    "columns kept": statement(DESCRIBED, labels="copy", kept_columns=["time", "place"]),
+    "labels randomised": statement(DESCRIBED, RandomizedResponse(epsilon=2.0, labels=LABELS), max_records_per_person=3),
+    "one symbol": statement(DESCRIBED, JointResponse.of(DESCRIBED, LABELS)),
+    "one codeword": statement(mechanism("learned_codebook"), JointResponse.of(mechanism("learned_codebook"), LABELS)),
+    "shuffled": statement(DESCRIBED, shuffled=SHUFFLING),
+    "central": central(),
+    "central persons": central(persons=True),
+    "central replace": central(votes=Votes(epsilon=2.0, neighbours=REPLACE), label_set=None, stands_out=False),
+}
+EACH = pytest.mark.parametrize("said", GENUINE.values(), ids=GENUINE.keys())
+ODD: list[Any] = [
+    None, True, False, 0, 1, -1, 0.5, -0.0, 10**400, -(10**400), 1e308, "", "inf", "x", "\n\x1b[2J\u202e", [], {}, ["x"], [[]],
+    {"x": 1}, "local", "any two records", "copy",
+]  # fmt: skip
+
+
+def signed(said: dict[str, Any]) -> dict[str, Any]:
+    """Return a statement with a digest of its own, as a forger makes it."""
+    return said | {"certificate": said["certificate"] | {"statement_sha256": statement_sha256(said)}}
+
+
+def verified(said: dict[str, Any], folder: Path) -> list[str] | None:
+    """Return what ``adept verify`` tells; None where it refuses, in one printable line."""
+    try:
+        return run(VerifyConfig(statement=written(said, folder), model_dir=str(folder / "model")))
+    except DataError as error:
+        line = str(error)
+    assert line.isprintable()
+    assert line.isascii()
+    return None
+
+
+@EACH
+def test_a_genuine_statement_passes_and_its_sentences_are_compared(said: dict[str, Any], tmp_path: Path) -> None:
+    told = verified(said, tmp_path)
+    assert told is not None
+    assert not unchecked(told) & {*SENTENCES, *NUMBERS, "neighbours", "unit", "trust", "holds", "exact", "model_files"}
+
+
+def more_private(name: str, value: Any) -> Iterator[Any]:
+    """Yield values of a field that would promise more."""
+    match value:
+        case bool():
+            yield not value
+        case int() | float():
+            yield from (0, value / 2, value - 1, math.nextafter(value, -math.inf), -value, value * 2)
+        case str():
+            yield from ("any two records", "add_or_remove", "joint", "drop", "person", value[:-1], "", None)
+        case list():
+            yield from ([], value[:-1], [*value, "x"])
+    yield from (None, 0, "any two records")
+
+
+@EACH
+def test_every_field_that_is_made_to_promise_more_is_refused_or_named(said: dict[str, Any], tmp_path: Path) -> None:
+    for name in [name for name in said if name != "certificate"]:
+        for value in more_private(name, said[name]):
+            told = verified(signed(said | {name: value}), tmp_path)
+            assert told is None or name in unchecked(told) or is_same(value, said[name]), (name, value)
+
+
+@EACH
+def test_a_part_that_is_left_out_or_made_smaller_is_refused(said: dict[str, Any], tmp_path: Path) -> None:
+    for place in range(len(said["certificate"]["parts"])):
+        forged = copy.deepcopy(said)
+        del forged["certificate"]["parts"][place]
+        assert verified(signed(forged), tmp_path) is None
+    fewer = copy.deepcopy(said)
+    if len(parts := fewer["certificate"]["parts"]) > 1:
+        left = float(eval(parts.pop()["epsilon"]))
+        fewer |= {"epsilon": said["epsilon"] - left, "claimed_epsilon": said["epsilon"] - left}
+        assert verified(signed(fewer), tmp_path) is None
+
+
+def is_same(value: Any, stated: Any) -> bool:
+    """Return True if a value means what the statement says: 0 is 0.0, and false is neither."""
+    return bool(value == stated and isinstance(value, bool) == isinstance(stated, bool))
+
+
+@pytest.mark.parametrize("step", [pytest.param(5, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+@EACH
+def test_odd_values_of_any_field_are_refused_in_one_line_or_named(
+    said: dict[str, Any], step: int, tmp_path: Path
+) -> None:
+    for number, name in enumerate(said):
+        for odd in ODD[number % step :: step]:
+            forged = said | {name: odd}
+            told = verified(signed(forged) if name != "certificate" else forged, tmp_path)
+            named = told is None or {name, "statement_version"} & unchecked(told)
+            assert named or is_same(odd, said[name]), (name, odd)
+    for place, part in enumerate(said["certificate"]["parts"]):
+        for number, name in enumerate(part):
+            for odd in ODD[number % step :: step]:
+                forged = copy.deepcopy(said)
+                forged["certificate"]["parts"][place][name] = odd
+                told = verified(signed(forged), tmp_path)
+                assert told is None or odd == part[name] or name == "terms", (name, odd)
+
+
+@EACH
+def test_a_field_that_is_missing_or_of_our_version_unknown_is_refused(said: dict[str, Any], tmp_path: Path) -> None:
+    for name in [name for name in said if name not in ("certificate", "statement_version")]:
+        assert verified(signed({key: value for key, value in said.items() if key != name}), tmp_path) is None, name
+    assert verified(signed(said | {"promise\n": "nothing leaks"}), tmp_path) is None
+
+
+def test_of_another_version_the_sentences_and_unknown_fields_are_named(tmp_path: Path) -> None:
+    for version in (None, 0, 2, True, "1", 1.0):
+        forged = signed(GENUINE["latent"] | {"statement_version": version, "promise": 1, "statement": "Nothing leaks."})
+        told = verified(forged, tmp_path)
+        assert told is not None
+        assert {"statement", "composition", "not_hidden", "statement_version", "'promise'"} <= unchecked(told)
+    other = GENUINE["latent"]["versions"] | {"adept-dp": "0.1"}
+    told = verified(signed(GENUINE["latent"] | {"versions": other, "statement": "Nothing leaks."}), tmp_path)
+    assert told is not None
+    assert {"statement", "versions"} <= unchecked(told)
+
+
+def test_alone_the_checker_says_that_it_did_not_compare_the_sentences(tmp_path: Path) -> None:
+    forged = signed(GENUINE["latent"] | {"statement": "Nothing leaks."})
+    assert set(SENTENCES) <= unchecked(check(written(forged, tmp_path)))
+    assert verified(forged, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["\r\n", "\x1b[2J\x1b[1;1H", "\u202egnihton", "\ud800", "x" * 10**6, "\N{SNOWMAN}" * 10**5, "'"]
+)
+def test_a_strangers_strings_are_printed_escaped_in_quotes_and_cut_off(
+    text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["adept"])
+    said = statement(DESCRIBED, labels="copy", kept_columns=[text])
+    for forged in (
+        said,
+        *(signed(said | {name: text}) for name in said if name != "certificate"),
+        signed(said | {text: 1}),
+    ):
+        for other in (forged, signed(forged | {"statement_version": 9})):
+            status = dispatch(["verify", written(other, tmp_path)])
+            out, err = capfd.readouterr()
+            assert (out + err).replace("\n", "").isprintable()
+            assert (out + err).isascii()
+            assert len(out + err) < 3_000
+            assert len(out.splitlines()) == (5 if status == 0 else 0)
+            assert len(err.splitlines()) == (status == 2)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 100_000,
+        b'{"certificate":' * 100_000,
+        b'{"certificate": {"parts": [], "statement_sha256": ""}, "x": ' + b"[" * 900 + b"]" * 900 + b"}",
+        b'{"certificate": 1, "certificate": 2}',
+        b'{"certificate": {"parts": []}, "x": NaN}',
+        b'{"certificate": {"parts": []}, "x": ' + b"9" * 10_000 + b"}",
+        b"\xff\xfe",
+        b"",
+        b"[]",
+        b"null",
+        b'"certificate"',
+    ],
+)
+def test_what_is_no_statement_is_refused_with_status_2(
+    content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["adept"])
+    (tmp_path / "bad.privacy.json").write_bytes(content)
+    assert dispatch(["verify", str(tmp_path / "bad.privacy.json")]) == 2
+    assert len(capfd.readouterr().err.splitlines()) == 1
+
+
+def test_a_weight_whose_tail_would_take_for_ever_is_refused(tmp_path: Path) -> None:
+    forged = copy.deepcopy(GENUINE["gaussian"])
+    forged["certificate"]["parts"][0]["epsilon"] = str(10**30)
+    assert verified(signed(forged), tmp_path) is None
+
+
+def test_a_byte_order_mark_changes_nothing(tmp_path: Path) -> None:
+    name = Path(written(GENUINE["latent"], tmp_path))
+    told = check(str(name))
+    name.write_bytes(b"\xef\xbb\xbf" + name.read_bytes())
+    assert check(str(name)) == told
+
+
+@pytest.mark.parametrize(("stated", "found", "named"), [(b"\n", b"\r\n", "LF"), (b"\r\n", b"\n", "CRLF")])
+def test_an_output_whose_line_ends_alone_were_changed_is_refused_and_says_so(
+    stated: bytes, found: bytes, named: str, tmp_path: Path
+) -> None:
+    text, name = b"one\n\ntwo\nthree", written(GENUINE["latent"], tmp_path)
+    digest = checker.hashlib.sha256(text.replace(b"\n", stated)).hexdigest()
+    Path(name).write_text(json.dumps(signed(GENUINE["latent"] | {"output_sha256": digest})))
+    (tmp_path / "out.txt").write_bytes(text.replace(b"\n", found))
+    with pytest.raises(Refused, match=f"only its line ends were changed, convert them to {named}$"):
+        check(name)
+    (tmp_path / "out.txt").write_bytes(text.replace(b"\n", found) + b"!")
+    with pytest.raises(Refused, match=r"the statement describes$"):
+        check(name)
+
+
+@pytest.mark.parametrize("file", MODEL_FILES)
+def test_every_file_of_the_model_is_compared(file: str, tmp_path: Path) -> None:
+    """One that is changed, lost, or new."""
+    name = written(GENUINE["latent"], tmp_path)
+    (tmp_path / "model" / file).write_bytes(b"other")
+    with pytest.raises(Refused, match=r"is not the model that|is not among the files that"):
+        check(name, model_dir=str(tmp_path / "model"))
+    if file in MODEL:
+        (tmp_path / "model" / file).unlink()
+        with pytest.raises(OSError, match=file):
+            check(name, model_dir=str(tmp_path / "model"))
+
+
+def test_a_statement_names_no_files_outside_the_model(tmp_path: Path) -> None:
+    files = GENUINE["latent"]["model_files"] | {"../secret": "0" * 64}
+    with pytest.raises(Refused, match="is no list of a model's files"):
+        check(written(signed(GENUINE["latent"] | {"model_files": files}), tmp_path))
+
+
+def test_the_packaged_model_has_all_files_that_a_statement_names() -> None:
+    model, _ = loading.load_model()
+    assert tuple(model.files) == loading.MODEL_FILES == MODEL_FILES
+    assert model.files["model.safetensors"] == facts.model_sha256(model)
+
+
+def test_no_field_of_a_statement_is_forgotten() -> None:
+    for said in GENUINE.values():
+        assert said.keys() - {"stands_out"} == {*DECLARED, *DERIVED}
+    assert DIM
