@@ -21,12 +21,12 @@ computed from y is a function of y and of coins that do not depend on D. QED.
 changes h by at most 2 in l1 norm, and replacing one row by any other, of the same person or not, by at most 4, for every m. So the
 epsilon of one row is at most 2 / s and 4 / s times eps: 2 and 4 times it for m = 1 and ``add_or_remove``.
 
-*Proof*. Let a person's votes in order be v_1, .., v_n, of which the first m count. Removing one beyond the first m, or a row without a
-vote, changes nothing. Removing v_i, i <= m, leaves the other counted ones counted, as each of them moves forward or stays; one place
-becomes free, and v_(m+1) takes it where there is one: one count falls by one and at most one rises by one. Adding is the converse.
-Replacing is removing one row and adding one, perhaps to another person: 2 + 2. By (2) the ratio is at most e^(2 / b) or e^(4 / b), and
-1 / b <= eps / s. QED. All are attained for m = 1: a person's first vote falls away, and the second one, for another cell, counts in
-its place. Without persons one row is one record, and (1) holds with m = 1.
+*Proof*. Let a person's votes in order be v_1, .., v_n, of which the first m count. Removing one beyond the first m, or a row
+without a vote, changes nothing. Removing v_i, i <= m, leaves the other counted ones counted, as each of them moves forward or
+stays; one place becomes free, and v_(m+1) takes it where there is one: one count falls by one, and at most one rises by one.
+Adding is the converse. Replacing is removing one row and adding one, perhaps of another person: 2 + 2. By (2) the ratio is at most
+e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED. For m = 1 all are attained: a person's first vote falls
+away, and the second one, for another cell, counts in its place. Without persons one row is one record, and (1) holds with m = 1.
 
 The rule v, the cells, m, eps and the relation must be fixed without a look at the records: the number of cells too. Under
 ``add_or_remove`` the number of records is protected like everything else: sum(y) is the only thing that tells about it.
@@ -142,8 +142,9 @@ class Votes:
             exact=True,
             sensitivity=float(self.sensitivity),
             scale=self.scale,
-            text=f"The released counts are {words(self.epsilon)}-DP (pure, central): {self._compared(persons)} changes no probability of "
-            f"any output by more than a factor of {_factor(self.epsilon)}. So is everything that is written from them.",
+            text=f"The released counts are {words(self.epsilon)}-DP (pure, central): {self._compared(persons)} changes no "
+            f"probability of any output by more than a factor of {_factor(self.epsilon)}. So is everything that is written from "
+            "them.",
         )
 
     def _compared(self, persons: bool | None) -> str:

@@ -18,8 +18,8 @@ NOT_HIDDEN = (
     "that a file was read and this was written from it",
     "what the model learned from its training text",
     "how long a run takes, for whoever watches it",
-    "what one value can do to a whole file: a quote in a csv file that is never closed hides what follows it, and a damaged page of a "
-    "parquet file, a damaged compressed file or a value too large for the memory ends the run",
+    "what one value can do to a whole file: a quote in a csv file that is never closed hides what follows it, and a damaged page "
+    "of a parquet file, a damaged compressed file or a value too large for the memory ends the run",
 )
 NOTHING = (
     "No count stands out of what noise alone makes: at this budget next to nothing can be said about such a file, and what is "
@@ -139,7 +139,8 @@ class CentralStatement:
             )
         return (
             f"The guarantee is for one person, which is one name in a column that the curator chose: at most {most} of a person's "
-            "records were counted, and all others left out. If one record of a person is taken away, another one of theirs may count in its place: "
+            "records were counted, and all others left out. If one record of a person is taken away, another one of theirs may "
+            "count in its place: "
             f"the epsilon of one record alone is {words(self.votes.record_epsilon(2))} for adding or removing it, and "
             f"{words(self.votes.record_epsilon(4))} for replacing it by any other."
         )

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-Restate = Callable[[Json], Json | None]
+Restate = Callable[[Json], Json | None] | None
+Name = str | None
 
 STATEMENT_VERSION = 1
 """Of the fields of a statement: goes up by one when a field is added, left out or given another meaning."""
@@ -34,7 +35,7 @@ MODEL_FILES = (
 
 GRID_BITS, SERIES_BITS, MOST_TERMS = 20, 128, 10**4
 DECIMALS, FARTHEST = 700, 100  # of Gaussian tails, of about 10^-360; those beyond so many deviations are below 10^-2000
-LARGEST_STATEMENT, LONGEST_SHOWN = 1 << 26, 60  # bytes; characters of a stranger's string
+LONGEST_SHOWN = 60  # characters of a stranger's string
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
 DECLARED = (
@@ -47,6 +48,8 @@ DERIVED = (
     "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
     "neighbours", "trust", "simulated", "output_sha256", "model_sha256", "model_files", "certificate", *SHUFFLED, *SENTENCES,
 )  # fmt: skip
+KNOWN = frozenset((*DECLARED, *DERIVED, "stands_out"))  # the last of central statements alone
+DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 BEYOND = (
     "It cannot show that this program drew the release, that the text was written from the release alone, that model and codec "
     "come from public text, or what shuffling adds. Whoever can change the statement can write another certificate."
@@ -57,9 +60,7 @@ class Refused(Exception):
     """What is wrong, in a sentence."""
 
 
-def check(
-    statement: str, output: str | None = None, model_dir: str | None = None, *, restate: Restate | None = None
-) -> list[str]:
+def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Restate = None) -> list[str]:
     """Return what was shown, in sentences, of OUTPUT.privacy.json, the output (by default the file beside it) and the model.
 
     ``restate`` returns fields as adept writes them, its sentences among them, or None where it cannot tell.
@@ -71,33 +72,30 @@ def check(
         said = _read(statement)
         _same(statement_sha256(said), said["certificate"]["statement_sha256"], "the statement was changed")
         shown, unchecked = _implied(said, said["certificate"]["parts"])
-        unknown = sorted(said.keys() - {*DECLARED, *DERIVED, "stands_out"})
-        unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, unknown)]
+        unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, sorted(said.keys() - KNOWN))]
         again = (restate and restate(said)) or {}
         for name in again:
             _same(said[name], again[name], f"{name} is not what adept writes of such a release")
         beside = statement.removesuffix(ENDING)
         output = output or (beside if beside != statement and Path(beside).is_file() else None)
         shown += [_file("output", output, said["output_sha256"]), *_model(said, model_dir)]
-        unchecked += [] if output else ["output_sha256"]
-        unchecked += [] if model_dir else ["model_sha256"]
-        unchecked += [] if model_dir and said.get("model_files") else ["model_files"]
+        named = bool(model_dir and said.get("model_files"))
+        unchecked += (
+            ["output_sha256"] * (not output) + ["model_sha256"] * (not model_dir) + ["model_files"] * (not named)
+        )
         unchecked = [name for name in [*unchecked, *SENTENCES] if name not in again]
         return [*shown, f"Not checked: {', '.join(unchecked)}.", BEYOND]
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
+    except DAMAGED as error:
         raise Refused(f"{path_shown(statement)} is no statement, or damaged ({type(error).__name__})") from None
 
 
 def _read(statement: str) -> Json:
     """Return a statement that has a certificate and, where it is of our version, all fields and no others."""
-    large = Path(statement).stat().st_size > LARGEST_STATEMENT
-    _same(large, False, f"{path_shown(statement)} is larger than any statement")
     content = Path(statement).read_bytes()
     said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=Decimal)
-    if said.get("certificate") is None:
-        why = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
-        raise Refused(f"{path_shown(statement)} has no certificate: {why}")
-    known = {*DECLARED, *DERIVED, *(["stands_out"] if said["trust"] == "central" else [])}
+    none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
+    _same(said.get("certificate") is None, False, f"{path_shown(statement)} has no certificate: {none}")
+    known = KNOWN if said["trust"] == "central" else KNOWN - {"stands_out"}
     for name in sorted(known ^ said.keys()) if is_ours(said) else ():
         raise Refused(f"the field {quoted(name)} is {'missing' if name in known else 'none of a statement'}")
     return said
@@ -109,7 +107,6 @@ def is_ours(said: Json) -> bool:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Json:
-    """Return an object's fields, each of which stands there once."""
     _same(len(dict(pairs)), len(pairs), "a field of the statement stands there twice")
     return dict(pairs)
 
@@ -123,10 +120,6 @@ def statement_sha256(said: Json) -> str:
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
     """Check that parts and declared facts imply the other fields; return what they imply, and the fields that nothing shows."""
     central = _check_kind(said, [part["of"] for part in parts])
-    for part in parts:
-        kinds = [part["kind"]] if part["of"] == "text" else ["discrete_laplace"] if central else ["symbols"]
-        _same([part["kind"]], kinds, "the certificate is not of this release: a draw is of another kind")
-        {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
     whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole)
     drawn = [part for part in parts if part["of"] != "label"]
@@ -134,11 +127,14 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
     _draws(said, drawn, symbols, central)
     _relation(said, central)
     _shuffling(said, symbols)
+    for part in parts:
+        kinds = [part["kind"]] if part["of"] == "text" else ["discrete_laplace"] if central else ["symbols"]
+        _same([part["kind"]], kinds, "the certificate is not of this release: a draw is of another kind")
+        {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
     told = f"epsilon {float(said['epsilon'])} and delta {float(said['delta'])} for {quoted(said['neighbours'])}"
     latent = ["dim", "clip", "clip_norm"] if symbols else ["dim"] if said["clip"] == "l1" else []
-    counts = ["size", "stands_out"] if central else []
-    shuffled = SHUFFLED if said["trust"] == "shuffled" else ()
-    return [f"The numbers imply {told}."], [*DECLARED, *shuffled, *latent, *counts]
+    others = {"central": ("size", "stands_out"), "shuffled": SHUFFLED, "local": ()}[said["trust"]]
+    return [f"The numbers imply {told}."], [*DECLARED, *others, *latent]
 
 
 def _check_kind(said: Json, of: list[str]) -> bool:
@@ -152,11 +148,7 @@ def _check_kind(said: Json, of: list[str]) -> bool:
     choices, public = said["label_set"], labels in ("vote", "joint_response", "randomized_response")
     good = type(choices) is list and len(choices) > 1 and all(type(label) is str for label in choices)
     good = good and len(set(choices)) == len(choices)
-    _same(
-        good if public else choices is None,
-        True,
-        "label_set must be a list of different labels, or null where none is used",
-    )
+    _same(good if public else choices is None, True, "label_set must be a list of different labels, or null for none")
     if labels not in ("joint_response", "randomized_response"):
         _is(said, "label_keep_probability", None)
     return of == ["counts"]
@@ -165,13 +157,12 @@ def _check_kind(said: Json, of: list[str]) -> bool:
 def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction]) -> None:
     """Check all epsilons and deltas, floats that were rounded up once; ``last`` is the epsilon of the last draw."""
     people, labels = said["max_records_per_person"], said["labels"]
-    label = last if labels == "randomized_response" else None
-    stated: dict[str, Any] = dict(whole)
+    label, stated = last if labels == "randomized_response" else None, dict[str, Any](whole)
     if labels != "joint_response":  # there ``_symbols`` compares them
         stated["text_epsilon"] = whole["epsilon"] - (label or 0)
         stated["label_epsilon"] = whole["epsilon"] if labels == "vote" else "inf" if labels == "copy" else label
-    if people is not None and (type(people) is not int or people < 1):
-        raise Refused("max_records_per_person must be null or from 1 on")
+    counted = people is None or (type(people) is int and people > 0)
+    _same(counted, True, "max_records_per_person must be null or from 1 on")
     for name in ("epsilon", "delta"):
         stated[f"person_{name}"] = None if people is None else (1 if central else people) * whole[name]
     for name, exact in stated.items():
@@ -215,8 +206,7 @@ def _relation(said: Json, central: bool) -> None:
 
 def _shuffling(said: Json, symbols: bool) -> None:
     """Check that the numbers of shuffling stand there together, or not at all, and do not contradict each other."""
-    numbers = [said[name] for name in SHUFFLED]
-    here, together, smallest = numbers[:3]
+    here, together, smallest, *_ = numbers = [said[name] for name in SHUFFLED]
     if said["trust"] == "shuffled":
         sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
         sound = sound and symbols and not said["kept_columns"] and said["max_records_per_person"] in (None, 1)
@@ -265,11 +255,14 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 def _laplace(said: Json, part: Json) -> None:
     """D / b <= epsilon, D the l1 diameter of what is clipped, or how far all votes of a person move the counts."""
-    counts, scale, distance = part["of"] == "counts", _number(part["scale"]), int(_number(part["sensitivity"]))
-    step = Fraction(1) if counts else _step(said)
-    radius, dim = Fraction(said["clip_norm"] or 0) / step, said["dim"] or 0
-    moved = counts and {"add_or_remove": 1, "replace": 2}[said["neighbours"]] * (said["max_records_per_person"] or 1)
-    diameter = moved or 2 * {"l1": int(radius), "l2": isqrt(dim * int(radius**2))}[said["clip"]]
+    scale, distance = _number(part["scale"]), int(_number(part["sensitivity"]))
+    if part["of"] == "counts":
+        step = Fraction(1)
+        diameter = {"add_or_remove": 1, "replace": 2}[said["neighbours"]] * (said["max_records_per_person"] or 1)
+    else:
+        step = _step(said)
+        dim, radius = Fraction(_float(said, "dim")), Fraction(_float(said, "clip_norm")) / step
+        diameter = 2 * {"l1": int(radius), "l2": isqrt(int(dim) * int(radius**2))}[said["clip"]]
     stated = Fraction(_float(said, "sensitivity")) / step, Fraction(_float(said, "scale")) / step
     _same((distance, distance, scale), (diameter, *stated), "the noise is not that of the clip, or of the stated scale")
     if distance > scale * _number(part["epsilon"]):
@@ -331,12 +324,11 @@ def _is(said: Json, name: str, value: Any) -> None:
         raise Refused(f"{name} is {quoted(said[name])}, which is not what certificate and declared facts imply")
 
 
-def _float(said: Json, name: str) -> float | int:
-    """Return a field that must be a finite number."""
-    value = said[name]
-    if type(value) not in (int, float) or not abs(value) < 10**300:
-        raise Refused(f"{name} must be a finite number, got {quoted(value)}")
-    return value  # type: ignore[no-any-return]
+def _float(said: Json, name: str) -> float:
+    """Return a field that must be a finite number from 0 on."""
+    if type(said[name]) not in (int, float) or not 0 <= said[name] < 10**300:
+        raise Refused(f"{name} must be a finite number from 0 on, got {quoted(said[name])}")
+    return float(said[name])
 
 
 def quoted(value: Any) -> str:
@@ -359,11 +351,11 @@ def _model(said: Json, directory: str | None) -> list[str]:
     files = said.get("model_files") or {}
     if set(files) - set(MODEL_FILES) or files.get(WEIGHTS, said["model_sha256"]) != said["model_sha256"]:
         raise Refused("model_files is no list of a model's files, or model_sha256 is not in it")
-    if not directory:
-        return [_file("model", None, "")]
-    places = [Path(directory), Path(directory) / "model"]
+    places = [Path(directory or ""), Path(directory or "") / "model"]
     found = places[not (places[0] / WEIGHTS).is_file() and (places[1] / WEIGHTS).is_file()]
-    shown = _file("model", str(found / WEIGHTS), said["model_sha256"])
+    shown = _file("model", directory and str(found / WEIGHTS), said["model_sha256"])
+    if not directory:
+        return [shown]
     if not files:
         return [shown, "The statement does not name the other files of its model: they were not compared."]
     for name in MODEL_FILES:

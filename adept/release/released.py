@@ -17,8 +17,8 @@ NOT_HIDDEN = (
 EXCESS = ("which rows were left out as their person had enough", "how many rows, up to {most}, a person has")
 ORDER = "their order"
 TIME = (
-    "how long a batch of records takes, which depends on their lengths, their words and which of them are equal or alike, for whoever "
-    "sees when rows are written"
+    "how long a batch of records takes, which depends on their lengths, their words and which of them are equal or alike, for "
+    "whoever sees when rows are written"
 )
 
 

@@ -101,24 +101,24 @@ def test_a_genuine_statement_passes_and_its_sentences_are_compared(said: dict[st
     assert not unchecked(told) & {*SENTENCES, *NUMBERS, "neighbours", "unit", "trust", "holds", "exact", "model_files"}
 
 
-def more_private(name: str, value: Any) -> Iterator[Any]:
+def more_private(value: Any) -> Iterator[Any]:
     """Yield values of a field that would promise more."""
     match value:
         case bool():
             yield not value
         case int() | float():
-            yield from (0, value / 2, value - 1, math.nextafter(value, -math.inf), -value, value * 2)
+            yield from (0, value / 2, math.nextafter(value, -math.inf), -value, value * 2)
         case str():
             yield from ("any two records", "add_or_remove", "joint", "drop", "person", value[:-1], "", None)
         case list():
             yield from ([], value[:-1], [*value, "x"])
-    yield from (None, 0, "any two records")
+    yield from (None, 0)
 
 
 @EACH
 def test_every_field_that_is_made_to_promise_more_is_refused_or_named(said: dict[str, Any], tmp_path: Path) -> None:
     for name in [name for name in said if name != "certificate"]:
-        for value in more_private(name, said[name]):
+        for value in more_private(said[name]):
             told = verified(signed(said | {name: value}), tmp_path)
             assert told is None or name in unchecked(told) or is_same(value, said[name]), (name, value)
 
@@ -194,18 +194,14 @@ def test_a_strangers_strings_are_printed_escaped_in_quotes_and_cut_off(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["adept"])
     said = statement(DESCRIBED, labels="copy", kept_columns=[text])
-    for forged in (
-        said,
-        *(signed(said | {name: text}) for name in said if name != "certificate"),
-        signed(said | {text: 1}),
-    ):
-        for other in (forged, signed(forged | {"statement_version": 9})):
+    for name in ("neighbours", "epsilon", "labels", "trust", "mechanism", "unit", "date", text):
+        for other in (said, signed(said | {name: text}), signed(said | {name: text, "statement_version": 9})):
             status = dispatch(["verify", written(other, tmp_path)])
             out, err = capfd.readouterr()
             assert (out + err).replace("\n", "").isprintable()
             assert (out + err).isascii()
             assert len(out + err) < 3_000
-            assert len(out.splitlines()) == (5 if status == 0 else 0)
+            assert (len(out.splitlines()), status) in ((5, 0), (0, 2))
             assert len(err.splitlines()) == (status == 2)
 
 

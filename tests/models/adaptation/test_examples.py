@@ -138,6 +138,24 @@ def test_a_model_without_topics_cannot_be_adapted(tiny_run: Path) -> None:
         adapt(*load_model(tiny_run), EXAMPLES, source="examples.txt")
 
 
+def test_no_text_that_is_held_out_is_trained_on(
+    adapted: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An estimate calls these texts public ones that the model has not seen."""
+    read: list[str] = []
+
+    def fit(model: object, tokenizer: object, texts: Corpus, watched: Corpus, *given: object, **more: object) -> None:
+        read.extend([*texts.texts, *watched.texts])
+
+    monkeypatch.setattr("adept.models.adaptation.fine_tuning.fit", fit)
+    one = TrainerConfig(max_epochs=1)
+    fine_tune(*adapted, Corpus(EXAMPLES), optimiser=OptimiserConfig(), trainer=one, output_dir=tmp_path)
+    held_out = {text_of(words) for words in adapted[0].codec.held_out}
+    assert held_out
+    assert not held_out & set(read)
+    assert set(EXAMPLES) - held_out <= set(read)
+
+
 def test_an_adapted_model_is_saved_and_can_be_trained_on(adapted: Loaded, tmp_path: Path) -> None:
     model, tokenizer = adapted
     model.save_pretrained(tmp_path / "model")
