@@ -75,7 +75,7 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
     """Return the sum of budgets, each spent ``times`` times: exact, and rounded up once where a float has to round."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf
-    exact = times * sum(map(Fraction, epsilons))
+    exact = times * sum((Fraction(epsilon) for epsilon in epsilons), Fraction(0))
     try:
         result = float(exact)
     except OverflowError:

@@ -287,3 +287,39 @@ def test_no_field_of_a_statement_is_forgotten() -> None:
     for said in GENUINE.values():
         assert said.keys() - {"stands_out"} == {*DECLARED, *DERIVED}
     assert DIM
+
+
+def stated(**changes: Any) -> CentralStatement:
+    """A central statement of persons."""
+    made = {name: GENUINE["central"][name] for name in ("training_data", "model_sha256", "versions")}
+    fields: dict[str, Any] = {
+        "records": 1,
+        "label_set": None,
+        "cells": 2,
+        "cells_sha256": "",
+        "date": "",
+        **made,
+        **changes,
+    }
+    return CentralStatement(**fields)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "most", "counted"),
+    [("add_or_remove", 1, 4), ("add_or_remove", 2, 2), ("add_or_remove", 9, 2), ("replace", 1, 2), ("replace", 9, 1)],
+)
+def test_a_row_of_persons_counts_for_all_counts_that_it_moves(neighbours: str, most: int, counted: int) -> None:
+    votes = Votes(epsilon=1.0, neighbours=neighbours, votes_per_person=most)
+    assert stated(votes=votes, persons=True).counted == counted
+    assert stated(votes=votes, persons=False).counted == (2 if neighbours == "add_or_remove" else 1)
+
+
+def test_a_central_statement_is_worded_by_whether_there_are_persons() -> None:
+    votes = Votes(epsilon=1.0)
+    with_persons, without = (stated(votes=votes, persons=persons).text for persons in (True, False))
+    assert "adding or removing one person, of whose records at most 1 counts, changes" in with_persons
+    assert "the epsilon of one record alone is 2 for adding or removing it, and 4 for replacing it" in with_persons
+    assert "e + 4 for replacing one record" in with_persons
+    assert "adding or removing one record changes" in without
+    assert "e + 2 for replacing one record" in without
+    assert "a quote in a csv file that is never closed" in with_persons
