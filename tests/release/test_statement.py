@@ -164,7 +164,7 @@ def test_what_is_needed_to_check_and_to_debias_is_stated() -> None:
     assert described["label_set"] == ["fare", "flight"]
     assert described["label_keep_probability"] == pytest.approx(math.exp(1.5) / (math.exp(1.5) + 1))
     assert any("took part" in line for line in described["not_hidden"])
-    assert "how long a record takes" in described["statement"]
+    assert "how long a batch of records takes" in described["statement"]
 
 
 def test_a_codebook_is_described_as_it_came_to_be() -> None:
