@@ -13,7 +13,6 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import isqrt
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-Restate = Callable[[Json], Json | None] | None
 Name = str | None
 
 STATEMENT_VERSION = 1
@@ -60,10 +58,10 @@ class Refused(Exception):
     """What is wrong, in a sentence."""
 
 
-def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Restate = None) -> list[str]:
+def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
     """Return what was shown, in sentences, of OUTPUT.privacy.json, the output (by default the file beside it) and the model.
 
-    ``restate`` returns fields as adept writes them, its sentences among them, or None where it cannot tell.
+    ``restate`` takes a statement and returns fields as adept writes them, sentences among them, or None if it cannot tell.
 
     Raises:
         Refused: what is wrong. (OSError: a file cannot be read.)

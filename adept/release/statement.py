@@ -21,7 +21,7 @@ class PrivacyStatement(Released):
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values, and the certificate with their digest."""
-        described = self._fields()
+        described = {"statement_version": STATEMENT_VERSION} | self._fields()
         if self.certificate:
             described["certificate"] = {"parts": self.certificate}
             described["certificate"]["statement_sha256"] = statement_sha256(described)
@@ -31,7 +31,6 @@ class PrivacyStatement(Released):
         """The fields as JSON values; what does not apply is null, an infinite epsilon is the string "inf"."""
         g, people = self.guarantee, self.max_records_per_person
         return {
-            "statement_version": STATEMENT_VERSION,
             "mechanism": self.mechanism,
             "mechanism_options": self.mechanism_options,
             "claimed_epsilon": json_number(self.claimed_epsilon),

@@ -193,7 +193,14 @@ def test_what_is_not_hidden_is_said_in_full() -> None:
     plain = statement(labels="drop").not_hidden
     copied = statement(labels="copy", kept_columns=["time"]).not_hidden
     assert set(copied) - set(plain) == {"each record's label", "each record's time"}
-    for fact in ("took part", "how many records", "their order", "how long a record takes", "training text", "error"):
+    for fact in (
+        "took part",
+        "how many records",
+        "their order",
+        "how long a batch of records takes",
+        "training text",
+        "error",
+    ):
         assert any(fact in said for said in plain), fact
     assert all(said in statement(labels="drop").text for said in plain)
 

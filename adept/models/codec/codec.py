@@ -16,10 +16,9 @@ values, a large one its very words.
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 
-Nothing is remembered from one batch to the next, and all tables and machine code are made before the first record is read. What a
-cache remembers would make a repeated record faster, and a number that a record was described as: time would show the true
-description. Within a batch it is not so: a group of public texts is read once for all records near to it
-(``adept.models.codec.inverted_file``), so that equal or like records are faster than different ones: statements say so (``TIME``).
+Nothing is remembered from one batch to the next, since time would then show a record that comes again, or its description. Within
+a batch a group of public texts is read once for all records near to it (``adept.models.codec.inverted_file``), so that equal or
+like records are faster than different ones: statements say so (``TIME``).
 """
 
 import re
