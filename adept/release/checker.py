@@ -4,9 +4,8 @@ One file, the standard library only: ``python checker.py OUTPUT.privacy.json [ou
 
 What it shows: any two records' outputs are as likely up to a factor of e^epsilon, but for delta, if they are drawn with the stated
 weights and scales (by integers and fractions; for Gaussian noise in decimals of 700 digits); that the statement was not changed by
-accident; that output and model are those that it names. ``adept/mechanisms/certificate.py`` explains the numbers. Each field is
-derived again and compared, or named as not checked; ``adept verify`` compares the sentences too. What a statement says is a
-stranger's: it is printed escaped, in quotes and cut off.
+accident; that output and model are those that it names. Each field is derived again and compared, or named as not checked;
+``adept verify`` compares the sentences too. Strings of a statement are a stranger's: they are printed escaped, quoted and cut off.
 """
 
 import hashlib
@@ -38,7 +37,7 @@ SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
 DECLARED = (
     "mechanism", "mechanism_options", "claimed_epsilon", "max_records_per_person", "labels", "label_set", "kept_columns",
-    "codebook_sha256", "records", "samples", "training_data", "date", "versions",
+    "codebook_sha256", "records", "samples", "training_data", "date", "versions", "text_column", "label_column",
 )  # fmt: skip
 """Fields that no certificate can show: what they imply for the other fields is checked, they themselves are not."""
 DERIVED = (
@@ -46,7 +45,7 @@ DERIVED = (
     "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
     "neighbours", "trust", "simulated", "output_sha256", "model_sha256", "model_files", "certificate", *SHUFFLED, *SENTENCES,
 )  # fmt: skip
-KNOWN = frozenset((*DECLARED, *DERIVED, "stands_out"))  # the last of central statements alone
+KNOWN = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # of central statements, and of all others
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 BEYOND = (
     "It cannot show that this program drew the release, that the text was written from the release alone, that model and codec "
@@ -93,7 +92,7 @@ def _read(statement: str) -> Json:
     said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=Decimal)
     none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
     _same(said.get("certificate") is None, False, f"{path_shown(statement)} has no certificate: {none}")
-    known = KNOWN if said["trust"] == "central" else KNOWN - {"stands_out"}
+    known = KNOWN - {"excess" if said["trust"] == "central" else "stands_out"}
     for name in sorted(known ^ said.keys()) if is_ours(said) else ():
         raise Refused(f"the field {quoted(name)} is {'missing' if name in known else 'none of a statement'}")
     return said
@@ -131,7 +130,7 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
         {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
     told = f"epsilon {float(said['epsilon'])} and delta {float(said['delta'])} for {quoted(said['neighbours'])}"
     latent = ["dim", "clip", "clip_norm"] if symbols else ["dim"] if said["clip"] == "l1" else []
-    others = {"central": ("size", "stands_out"), "shuffled": SHUFFLED, "local": ()}[said["trust"]]
+    others = {"central": ("size", "stands_out"), "shuffled": ("excess", *SHUFFLED), "local": ("excess",)}[said["trust"]]
     return [f"The numbers imply {told}."], [*DECLARED, *others, *latent]
 
 
@@ -196,7 +195,10 @@ def _relation(said: Json, central: bool) -> None:
     _same(listed, True, "kept_columns must be a list of names, and empty for a central release")
     copied = [*(["label"] if said["labels"] == "copy" else []), *kept]
     if not central:
-        same = f"any two records with the same {' and '.join(copied)}" if copied else "any two records"
+        whose = "any two records of the same person" if said.get("excess") == "drop" else "any two records"
+        same = f"{whose} with the same {' and '.join(copied)}" if copied else whose
+        known = said.get("excess") in (("refuse", "drop") if said["max_records_per_person"] is not None else (None,))
+        _same(known or not is_ours(said), True, "excess must be refuse or drop, and null without persons")
         _same(said["neighbours"], same, f"neighbours must be {quoted(same)}, got {quoted(said['neighbours'])}")
     _is(said, "unit", "person" if central and said["max_records_per_person"] is not None else "record")
     _is(said, "private_model", said["training_data"].get("public") is not True)

@@ -76,6 +76,7 @@ def _local(said: Json) -> PrivacyStatement:
         kept_columns=said["kept_columns"],
         codebook=said,
         max_records_per_person=said["max_records_per_person"],
+        excess=said["excess"] or "refuse",
         shuffled=_shuffled(*shuffled, said["central_epsilon"], said["central_delta"])
         if said["trust"] == "shuffled"
         else None,
@@ -100,5 +101,14 @@ def _response(said: Json) -> RandomizedResponse | None:
 
 
 def _passed_on(said: Json) -> dict[str, Any]:
-    names = ("training_data", "versions", "model_sha256", "model_files", "output_sha256", "date")
+    names = (
+        "text_column",
+        "label_column",
+        "training_data",
+        "versions",
+        "model_sha256",
+        "model_files",
+        "output_sha256",
+        "date",
+    )
     return {name: said[name] for name in names}
