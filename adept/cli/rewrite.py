@@ -129,7 +129,7 @@ def _label_lines(config: RewriteConfig) -> list[str]:
     asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
     if asked or not inputs.repeatable:
         return []
-    first = next(inputs.records(), {})
+    first = next(inputs.records(tolerant=True), {})
     others = first.keys() - {config.text_column, config.person_column, *config.keep_columns}
     if not others or find_label_column(first, None):
         return []

@@ -11,13 +11,15 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from adept.data.reading import READERS, DamagedFile, DamagedRecord, Record
-from adept.data.writing import WRITERS, Write
+from adept.data.parquet import Types, file_types
+from adept.data.reading import READERS
+from adept.data.records import DamagedFile, DamagedRecord, Record, Write
+from adept.data.writing import WRITERS
 from adept.errors import ConfigurationError, DataError
 
 __all__ = [
@@ -89,7 +91,12 @@ def _open_input(location: str, *, kind: str, at_least: int, errors: str) -> IO[A
 
 
 def read_records(
-    location: str, *, format: str | None = None, at_least: int = 0, tolerant: bool = False
+    location: str,
+    *,
+    format: str | None = None,
+    at_least: int = 0,
+    tolerant: bool = False,
+    columns: Collection[str] | None = None,
 ) -> Iterator[Record]:
     """Yield the records of a file (``-`` is standard input) one by one.
 
@@ -100,6 +107,7 @@ def read_records(
         format: None: as its name says.
         at_least: bytes that a plain file must have, or as many as it has when it is opened.
         tolerant: raise nothing because of one record: a damaged one has no columns, and a file may have none.
+        columns: that are used; a parquet file is read without the others.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
@@ -110,7 +118,7 @@ def read_records(
     try:
         errors = "replace" if tolerant else "surrogateescape"
         with _open_input(location, kind=kind, at_least=at_least, errors=errors) as stream:
-            for record in READERS[kind](stream, tolerant=tolerant):
+            for record in READERS[kind](stream, tolerant=tolerant, columns=columns):
                 number += 1
                 yield record
     except DamagedRecord as error:
@@ -127,18 +135,33 @@ def read_records(
         raise DataError(f"{location} has no records: give a file with at least one")
 
 
+def parquet_types(location: str) -> dict[str, Any]:
+    """Return the types of a parquet file's columns.
+
+    Raises:
+        DataError: it cannot be read, or is no parquet file.
+    """
+    try:
+        with _open_input(location, kind="parquet", at_least=0, errors="strict") as stream:
+            return file_types(stream)
+    except DamagedFile as error:
+        raise DataError(f"{location} is damaged ({error}): repair it") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
+
+
 @contextmanager
-def record_writer(location: str, *, format: str, columns: Sequence[str]) -> Iterator[Write]:
+def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Open ``location`` and give a function that appends records with exactly ``columns``.
 
-    txt holds the first column alone. The file at ``location`` is written directly: the caller chooses a temporary name.
+    txt holds the first column alone; parquet gives columns their ``types``, and is text where there is none. The file at ``location`` is written directly: the caller chooses a temporary name.
     """
     compressed = location.removesuffix(".partial").endswith(".gz")
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
     binary = format == "parquet"
     with (
         raw if binary else io.TextIOWrapper(raw, "utf-8", errors="replace", newline="\n") as stream,
-        WRITERS[format](stream, columns) as write,
+        WRITERS[format](stream, columns, types) as write,
     ):
         yield write
 

@@ -7,28 +7,17 @@ whatever stands in them; only in csv does a cell that is never closed take later
 """
 
 import csv
-import gzip
-import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import IO, Any
+
+from adept.data.parquet import read_parquet
+from adept.data.records import DamagedFile, DamagedRecord, Record, check_columns
 
 LONGEST = 2**24  # characters of a line or a field: what is longer is no utterance, and would fill the memory
 DEEPEST = 100  # lists and objects inside each other: what is deeper could not be written again
-WHOLE = 2**29  # bytes of a parquet file that comes through a pipe or compressed, and is held in memory
-PARQUET_ROWS = 1024
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-Record = dict[str, Any]
-
-
-class DamagedFile(Exception):
-    """A file that is not what its format asks for; the message says why without repeating it."""
-
-
-class DamagedRecord(Exception):
-    """A record that does not fit its file, likewise."""
 
 
 def _lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
@@ -57,21 +46,13 @@ def _lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
         yield line
 
 
-def _check_columns(names: Sequence[str]) -> None:
-    first: dict[str, int] = {}
-    for number, name in enumerate(names, start=1):
-        if name in first:
-            raise DamagedFile(f"columns {first[name]} and {number} have the same name")
-        first[name] = number
-
-
-def read_txt(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
+def read_txt(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
     """Every line is a record, empty ones too."""
     for line in _lines(stream, tolerant=tolerant):
         yield {"text": line.removesuffix("\n")}
 
 
-def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
+def read_jsonl(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
     """Every line is an object; blank lines are none. A lone surrogate, which no file can hold, becomes U+FFFD."""
     for line in _lines(stream, tolerant=tolerant):
         if line.strip():
@@ -117,7 +98,7 @@ def _without_surrogates(record: Any) -> str:
     return json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def read_csv(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
+def read_csv(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
     """Rows under a header; the apostrophe before what a spreadsheet would run, which our writer puts there, is taken off."""
     csv.field_size_limit(LONGEST)
     rows = csv.reader(_lines(stream, tolerant=tolerant), strict=True)
@@ -125,7 +106,7 @@ def read_csv(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
         columns = [_bare(name) for name in next(filter(None, rows), [])]
     except (csv.Error, DamagedRecord) as error:
         raise DamagedFile(f"header: {error}") from None
-    _check_columns(columns)
+    check_columns(columns)
     while True:
         try:
             row = next(rows)
@@ -152,51 +133,6 @@ def runs(cell: str) -> bool:
     if not start.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
         return False
     return start != cell or NUMBER.fullmatch(cell) is None
-
-
-def read_parquet(stream: IO[bytes], *, tolerant: bool = False) -> Iterator[Record]:
-    """Rows, a thousand at a time. Nanoseconds, which Python's times do not have, are kept as text where they are needed.
-
-    A value cannot be damaged by itself in this format: what cannot be read is the file.
-    """
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(_searchable(stream))
-        _check_columns(file.schema_arrow.names)
-        for batch in file.iter_batches(batch_size=PARQUET_ROWS, use_threads=False):
-            columns = [_microseconds(column).to_pylist() for column in batch.columns]
-            yield from (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
-    except pyarrow.ArrowMemoryError:
-        raise
-    except (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError):
-        raise DamagedFile("no valid parquet, or a column of a type that has no plain value") from None
-
-
-def _searchable(stream: Any) -> Any:
-    """A stream whose footer can be looked up first: a pipe cannot go back, and a compressed file only from its beginning."""
-    if stream.seekable() and not isinstance(stream, gzip.GzipFile):
-        return stream
-    whole = stream.read(WHOLE + 1)
-    if len(whole) > WHOLE:
-        raise DamagedFile(f"parquet of more than {WHOLE:,} bytes must be a plain file, not compressed or in a pipe")
-    return io.BytesIO(whole)
-
-
-def _microseconds(column: Any) -> Any:
-    import pyarrow
-    from pyarrow import types
-
-    kind = column.type
-    if not (types.is_temporal(kind) and getattr(kind, "unit", "") == "ns"):
-        return column
-    try:
-        if types.is_timestamp(kind):
-            return column.cast(pyarrow.timestamp("us", kind.tz))
-        return column.cast(pyarrow.time64("us") if types.is_time(kind) else pyarrow.duration("us"))
-    except pyarrow.ArrowInvalid:
-        return column.cast(pyarrow.string())
 
 
 READERS: dict[str, Callable[..., Iterator[Record]]] = {

@@ -6,40 +6,54 @@ import decimal
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
-from adept.data.reading import Record, runs
+from adept.data.parquet import Types, UnreadableValue, write_parquet
+from adept.data.reading import runs
+from adept.data.records import Record, Write
 from adept.errors import DataError
 
-Write = Callable[[Sequence[Record]], None]
+
+NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
+
+
+def check_value(value: Any, format: str) -> None:
+    """Raise DataError for a value that a jsonl or csv file cannot hold."""
+    if format == "csv":
+        _cell(value)
+    else:
+        _json(value)
 
 
 @contextmanager
-def write_txt(stream: IO[str], columns: Sequence[str]) -> Iterator[Write]:
+def write_txt(stream: IO[str], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """The first column alone, a line each."""
     yield lambda records: stream.writelines(f"{record[columns[0]]}\n" for record in records)
 
 
 @contextmanager
-def write_jsonl(stream: IO[str], columns: Sequence[str]) -> Iterator[Write]:
+def write_jsonl(stream: IO[str], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """An object a line; NaN, which JSON does not have, is null."""
     yield lambda records: stream.writelines(
-        _json({column: _null(record[column]) for column in columns}) + "\n" for record in records
+        _json({column: record[column] for column in columns}) + "\n" for record in records
     )
 
 
 def _null(value: Any) -> Any:
+    """Put None in the place of NaN, at any depth."""
+    if isinstance(value, dict):
+        return {name: _null(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_null(part) for part in value]
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _json(value: Any) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_spelled)
+        return json.dumps(_null(value), ensure_ascii=False, allow_nan=False, default=_spelled)
     except (TypeError, ValueError, RecursionError):
-        raise DataError(
-            "a kept column holds bytes, infinity or too deep a list: leave it out, or write parquet"
-        ) from None
+        raise DataError(f"a kept column holds {NOT_JSON}: leave it out, or write parquet") from None
 
 
 def _spelled(value: Any) -> str:
@@ -53,7 +67,7 @@ def _spelled(value: Any) -> str:
 
 
 @contextmanager
-def write_csv(stream: IO[str], columns: Sequence[str]) -> Iterator[Write]:
+def write_csv(stream: IO[str], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Rows under a header, in which no cell is run by a spreadsheet: an apostrophe stands before what would be.
 
     Its own line end is CRLF, so that both characters are quoted in a cell; what is written ends lines with LF.
@@ -72,42 +86,12 @@ class _LineFeeds:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, list | tuple | dict | bytes):
+    if isinstance(value, list | tuple | dict | bytes | UnreadableValue):
         value = _json(value)
     return f"'{value}" if isinstance(value, str) and runs(value) else value
 
 
-@contextmanager
-def write_parquet(stream: IO[bytes], columns: Sequence[str]) -> Iterator[Write]:
-    """Batches of records as row groups; the first batch fixes the types of the columns, which are text where there is none."""
-    import pyarrow
-    from pyarrow import parquet
-
-    with ExitStack() as stack:
-        writer: Any = None
-
-        def write(records: Sequence[Record]) -> None:
-            nonlocal writer
-            rows = [{column: record[column] for column in columns} for record in records]
-            try:
-                table = pyarrow.Table.from_pylist(rows, schema=writer.schema if writer else None)
-                if writer is None:
-                    writer = stack.enter_context(parquet.ParquetWriter(stream, table.schema))
-                writer.write_table(table)
-            except pyarrow.ArrowMemoryError:
-                raise
-            except (pyarrow.ArrowException, ValueError, TypeError, OverflowError):
-                raise DataError(
-                    "a kept column changes its type or has one that parquet cannot hold: leave it out, or write jsonl"
-                ) from None
-
-        yield write
-        if writer is None:
-            empty = pyarrow.schema([(column, pyarrow.string()) for column in columns])
-            stack.enter_context(parquet.ParquetWriter(stream, empty))
-
-
-WRITERS: dict[str, Callable[[Any, Sequence[str]], AbstractContextManager[Write]]] = {
+WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextManager[Write]]] = {
     "txt": write_txt,
     "jsonl": write_jsonl,
     "csv": write_csv,

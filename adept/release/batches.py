@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from adept.data.files import Record
+from adept.data.parquet import Row
 from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.entropy import shuffle
 from adept.release.columns import ReleaseOptions
@@ -23,10 +24,12 @@ JOINT = ("joint", "joint_response")  # treatments that put the label into the re
 
 
 class PlainBatches:
-    """Each record is written from its own release."""
+    """Each record is written from its own release; kept columns are ``copied`` within Arrow, or written from Python."""
 
-    def __init__(self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> None:
-        self.rewriter, self.label_column, self.options = rewriter, label_column, options
+    def __init__(
+        self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
+    ) -> None:
+        self.rewriter, self.label_column, self.options, self.copied = rewriter, label_column, options, copied
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records, and write ``samples`` texts a record from it."""
@@ -60,7 +63,7 @@ class PlainBatches:
         labels = entry.get("labels")
         if labels is None and self.label_column:
             labels = _repeated([record[self.label_column] for record in batch], self.options.samples)
-        return output_rows(entry["texts"], labels, batch, self.label_column, self.options)
+        return output_rows(entry["texts"], labels, batch, self.label_column, self.options, copied=self.copied)
 
     def last_rows(self) -> Iterator[list[Record]]:
         """The rows that are written when every record is released: none."""
@@ -122,11 +125,18 @@ def output_rows(
     records: Sequence[Record],
     label_column: str | None,
     options: ReleaseOptions,
+    *,
+    copied: bool = False,
 ) -> Iterator[Record]:
     """The output rows of texts and labels, ``samples`` for each record; of a record only its kept columns are read."""
     for i, text in enumerate(texts):
         number, sample = divmod(i, options.samples)
-        row = {options.text_column: "", **{column: records[number][column] for column in options.keep_columns}}
+        record = records[number] if options.keep_columns else {}
+        kept = {
+            name: record.cell(name) if copied and isinstance(record, Row) else record[name]
+            for name in options.keep_columns
+        }
+        row: Record = {options.text_column: "", **kept}
         if label_column and labels is not None:
             row[label_column] = labels[i]
         if options.samples > 1:

@@ -179,7 +179,7 @@ def synthesize_file(
             check_newest(journal, ledger)
             _check_first(ledger, journal.run)
         journal.begin(plan.terms(publication, ledger=ledger is not None))
-        return run.finish(inputs.records(tolerant=True))
+        return run.finish(inputs.records(tolerant=True, columns=options.used_columns))
 
 
 def preview_central(
@@ -195,7 +195,7 @@ def preview_central(
     inputs = Inputs.of(source, options.format)
     Publication.of(target, statement_path, card=False, others=inputs.files).check_names()
     plan = plan_central(synthesizer, inputs, target, options)
-    tell(Known(plan.counted(inputs.records(tolerant=True))))
+    tell(Known(plan.counted(inputs.records(tolerant=True, columns=options.used_columns))))
     return plan.statement()
 
 

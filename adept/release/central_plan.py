@@ -68,9 +68,14 @@ class CentralOptions(Columns):
             raise ConfigurationError(
                 "person_column and max_records_per_person must be given together: add the other one"
             )
-        columns = [self.text_column, self.person_column, *([self.label] if self.labels == "vote" else [])]
-        if len(set(columns)) < len(columns):
+        if len(set(self.used_columns)) < len(self.used_columns):
             raise ConfigurationError("text_column, label_column and person_column must be different columns")
+
+    @property
+    def used_columns(self) -> list[str]:
+        """The columns that are read."""
+        label = self.label if self.labels == "vote" else None
+        return [column for column in (self.text_column, self.person_column, label) if column is not None]
 
     @property
     def label(self) -> str:

@@ -36,6 +36,8 @@ class FileOptions(Columns):
     """Also write a data set card, OUTPUT.card.md."""
     keep_columns: list[str] = field(default_factory=list)
     """Further columns that are copied as they are, and so not private; all others are dropped."""
+    schema: str | None = None
+    """A parquet file, or JSON such as {"score": "float64"}, with the types of kept columns that standard input brings into parquet."""
 
     # --- Labels
     labels: str = "copy"
@@ -136,6 +138,12 @@ class ReleaseOptions(FileOptions):
             raise ConfigurationError(
                 "label_response must have labels as they are written (NFC, no space around): pass them through label_set_of"
             )
+
+    @property
+    def used_columns(self) -> list[str]:
+        """The columns of the input that a release may read; ``intent`` is a label if there is such a column."""
+        named = [self.text_column, self.label_column or "intent", self.person_column, *self.keep_columns]
+        return [column for column in named if column is not None]
 
     @property
     def shuffled(self) -> bool:

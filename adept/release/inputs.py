@@ -1,7 +1,7 @@
 """The records of a release: one file, several by a pattern, or standard input."""
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,18 +50,19 @@ class Inputs:
         """Can the records be read more than once: not from standard input, nor from a pipe with a name."""
         return self.sizes is not None
 
-    def records(self, *, tolerant: bool = False) -> Iterator[Record]:
+    def records(self, *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
         """Yield the records of all files, one after the other.
 
         Args:
             tolerant: as in ``read_records``.
+            columns: likewise.
 
         Raises:
             DataError: one cannot be read, or is shorter than it was; it may grow.
         """
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
             given = self.format if location == STANDARD_STREAM else None
-            yield from read_records(location, format=given, at_least=size, tolerant=tolerant)
+            yield from read_records(location, format=given, at_least=size, tolerant=tolerant, columns=columns)
 
     def estimate(self) -> int | None:
         """Return about how many records there are, by counting lines; None for a stream, parquet and compressed files."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adept.data.files import Record, record_writer
+from adept.data.parquet import Types
 from adept.data.writing import WRITERS
 from adept.errors import DataError
 from adept.release.publication import PARTIAL, Publication, digest
@@ -32,7 +33,9 @@ class Output:
 
 
 @contextmanager
-def open_output(publication: Publication, *, format: str, columns: Sequence[str]) -> Iterator[Output]:
+def open_output(
+    publication: Publication, *, format: str, columns: Sequence[str], types: Types | None = None
+) -> Iterator[Output]:
     """Open the output of a release.
 
     Raises:
@@ -40,7 +43,7 @@ def open_output(publication: Publication, *, format: str, columns: Sequence[str]
     """
     if not publication.streaming:
         partial = publication.target + PARTIAL
-        with record_writer(partial, format=format, columns=columns) as write:
+        with record_writer(partial, format=format, columns=columns, types=types) as write:
             yield Output(write, lambda: None, lambda: digest(partial))
         return
     raw = _StandardOutput()
@@ -48,7 +51,7 @@ def open_output(publication: Publication, *, format: str, columns: Sequence[str]
     if format != "parquet":
         stream = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="\n")
     try:
-        with stream, WRITERS[format](stream, columns) as write:
+        with stream, WRITERS[format](stream, columns, types) as write:
             yield Output(write, stream.flush, raw.digest.hexdigest)
     except BrokenPipeError:
         raise DataError(

@@ -17,6 +17,7 @@ from adept.release.cluster import Part
 from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
 from adept.release.inputs import Inputs
 from adept.release.journal import Entry
+from adept.release.kept import Kept, decide_kept, find_label_type
 from adept.release.publication import Publication
 from adept.release.shuffling import check_shuffling, shuffled
 from adept.release.statement import PrivacyStatement
@@ -36,6 +37,8 @@ class Plan:
         options: what of them reaches the output.
         format: of the output.
         label_column: the label's column in the output; None where it has none.
+        kept: the kept columns.
+        label_type: the label's type in a parquet output.
     """
 
     rewriter: Rewriter
@@ -43,6 +46,18 @@ class Plan:
     options: ReleaseOptions
     format: str
     label_column: str | None
+    kept: Kept = Kept()
+    label_type: Any = None
+
+    @property
+    def types(self) -> dict[str, Any]:
+        """The types of the columns of a parquet output, but for text."""
+        if self.format != "parquet":
+            return {}
+        import pyarrow
+
+        label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
+        return {**self.kept.types, **label, **({"sample": pyarrow.int64()} if self.options.samples > 1 else {})}
 
     @property
     def columns(self) -> list[str]:
@@ -52,7 +67,7 @@ class Plan:
     @property
     def batches(self) -> Batches:
         """What turns records into rows."""
-        plain = PlainBatches(self.rewriter, self.label_column, self.options)
+        plain = PlainBatches(self.rewriter, self.label_column, self.options, copied=self.kept.copied)
         return ShuffledBatches(plain) if self.options.shuffle else plain
 
     def drawn(self, batches: Batches, parts: Iterator[Part]) -> Iterator[tuple[Part, Entry]]:
@@ -112,13 +127,17 @@ class Plan:
         """Pass records on, after a look at every column that will be used."""
         response = self.options.response
         written = self.rewriter.tokenizer.labels if self.options.labels == "joint" else None
-        return checked_records(
-            records,
+return checked_records(
+            self.kept.checked(records),
             self.label_column,
             self.options,
             labels=response.labels if response else written,
             seen=self.options.seen,
         )
+
+    def records(self) -> Iterator[Record]:
+        """Read the records from the beginning, as often as they can be read."""
+        return self.inputs.records(columns=self.options.used_columns)
 
     def terms(self, publication: Publication) -> dict[str, Any]:
         """Return what must be the same for an interrupted release to be continued: public, and no word of a record."""
@@ -206,13 +225,18 @@ def plan_release(
         )
     options = replace(options, label_response=rewriter.joint or options.label_response)
     check_shuffling(rewriter, target, options)
-    records = inputs.records()
+    records = inputs.records(columns=options.used_columns)
     first = next(records)
     label_column = None if written == "txt" else find_label(first, options)
     if rewriter.joint and label_column is None:
         raise ConfigurationError(
             "labels=joint_response needs labels in the input and the output, got none: name label_column="
         )
-    plan = Plan(rewriter, inputs, options, written, label_column)
     output_columns(label_column, options)  # refuses names that stand twice
+    kept = decide_kept(inputs, options, written, first)
+    label_type = find_label_type(inputs, options, label_column, first) if written == "parquet" else None
+    plan = Plan(rewriter, inputs, options, written, label_column, kept, label_type)
+    if kept.columns and inputs.repeatable:
+        for _ in plan.checked(plan.records()):  # refuse what cannot be written before anything is drawn
+            pass
     return plan, chain([first], records)

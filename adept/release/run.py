@@ -61,13 +61,14 @@ class Run(Publishing[PrivacyStatement]):
         note = self.journal.run, self.plan.statement(0, output_sha256=None), self.publication.target
         self.ledger.begin(*note)
         if self.plan.inputs.repeatable:
-            self._claim(map(self._digests, self._parts(self.plan.checked(self.plan.inputs.records()))))
+            self._claim(map(self._digests, self._parts(self.plan.checked(self.plan.records()))))
             self.ledger.begin(*note)  # and counts from the beginning again
 
     def _write(self, records: Iterator[Record]) -> str:
         """Write the rows of all records; returns the digest of the output."""
         batches, written = self.plan.batches, 0
-        with open_output(self.publication, format=self.plan.format, columns=self.plan.columns) as output:
+        plan = self.plan
+        with open_output(self.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
             for batch, entry in self._entries(batches, records):
                 if rows := list(batches.rows(batch, entry)):
                     output.write(self.plan.typed(rows))

@@ -1,0 +1,167 @@
+"""Arrow types for values that come without one, as those of jsonl: found over all values before the first is written.
+
+Types are widened only where every value comes back equal: whole numbers to fractions if each is exact, null to anything. An object
+becomes a struct with the keys of all objects, and a key that one of them lacks is null in its row. If a key is null in one object and
+missing in another, the two could not be told apart, so such a column is refused.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adept.data.files import parquet_types
+from adept.errors import ConfigurationError, DataError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+MAX_KEYS = 1000  # of all objects of a column together: more are names of things, and would be as many columns
+LARGEST_EXACT = 2**53
+
+
+class UnfitValues(Exception):
+    """Values of one column that have no common type; the message says why."""
+
+
+class Shape:
+    """What is known of the values at one place of a column: the column itself, the items of its lists, or a key of its objects."""
+
+    def __init__(self) -> None:
+        self.count, self.nulls = 0, 0
+        self.kinds: set[str] = set()
+        self.low, self.high, self.exact = 0, 0, True
+        self.items: Shape | None = None
+        self.keys: dict[str, Shape] = {}
+        self.objects = 0
+
+    def add(self, value: Any) -> None:
+        """Take a value into account."""
+        self.count += 1
+        match value:
+            case None:
+                self.nulls += 1
+            case bool():
+                self.kinds.add("booleans")
+            case int():
+                self.kinds.add("whole numbers")
+                self.low, self.high = min(self.low, value), max(self.high, value)
+                self.exact = self.exact and -LARGEST_EXACT <= value <= LARGEST_EXACT
+            case float():
+                self.kinds.add("fractions")
+            case str():
+                self.kinds.add("text")
+            case list():
+                self.kinds.add("lists")
+                self.items = self.items or Shape()
+                for item in value:
+                    self.items.add(item)
+            case dict():
+                self._add_object(value)
+            case _:
+                raise UnfitValues(f"values of type {type(value).__name__}")
+
+    def _add_object(self, value: Mapping[str, Any]) -> None:
+        self.kinds.add("objects")
+        self.objects += 1
+        for key, part in value.items():
+            self.keys.setdefault(key, Shape()).add(part)
+        if len(self.keys) > MAX_KEYS:
+            raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
+
+    def arrow_type(self) -> "pyarrow.DataType":
+        """Return the narrowest type that holds all values; text if there is none but null.
+
+        Raises:
+            UnfitValues: there is no such type.
+        """
+        import pyarrow
+
+        match sorted(self.kinds):
+            case [] | ["text"]:
+                return pyarrow.string()
+            case ["booleans"]:
+                return pyarrow.bool_()
+            case ["whole numbers"]:
+                return self._whole_type()
+            case ["fractions"]:
+                return pyarrow.float64()
+            case ["fractions", "whole numbers"] if self.exact:
+                return pyarrow.float64()
+            case ["fractions", "whole numbers"]:
+                raise UnfitValues("fractions and whole numbers beyond 2^53, which no column holds exactly")
+            case ["lists"] if self.items:
+                return pyarrow.list_(self.items.arrow_type())
+            case ["objects"]:
+                return pyarrow.struct(list(self._fields()))
+            case kinds:
+                raise UnfitValues(" and ".join(kinds))
+
+    def _whole_type(self) -> "pyarrow.DataType":
+        import pyarrow
+
+        if -(2**63) <= self.low and self.high < 2**63:
+            return pyarrow.int64()
+        if self.low >= 0 and self.high < 2**64:
+            return pyarrow.uint64()
+        raise UnfitValues("whole numbers of more than 64 bits")
+
+    def _fields(self) -> Iterator[Any]:
+        import pyarrow
+
+        if not self.keys:
+            raise UnfitValues("objects without keys")
+        for key, shape in self.keys.items():
+            if shape.nulls and shape.count < self.objects:
+                raise UnfitValues("objects in which one key is null here and missing there")
+            yield pyarrow.field(key, shape.arrow_type())
+
+
+def is_same(value: Any, back: Any) -> bool:
+    """Return True if a value came back from Arrow as it was; a key that an object lacks may come back as null."""
+    match value:
+        case dict():
+            held = isinstance(back, dict) and value.keys() <= back.keys()
+            return held and all(is_same(value.get(key), back[key]) for key in back)
+        case list():
+            return isinstance(back, list) and len(value) == len(back) and all(map(is_same, value, back))
+        case bool() | str() | None:
+            return type(value) is type(back) and bool(value == back)
+        case _:
+            return not isinstance(back, bool) and (value == back or (value != value and back != back))
+
+
+def fits(value: Any, kind: "pyarrow.DataType") -> bool:
+    """Return True if a Python value comes back from an array of this type as it was."""
+    import pyarrow
+
+    try:
+        return is_same(value, pyarrow.array([value], kind)[0].as_py())
+    except (pyarrow.ArrowException, ValueError, TypeError, OverflowError, RecursionError):
+        return False
+
+
+def read_schema(location: str) -> dict[str, "pyarrow.DataType"]:
+    """Return the types of a schema: those of a parquet file, or of a JSON object of columns and names of types.
+
+    Raises:
+        DataError: it cannot be read.
+        ConfigurationError: it names a type that there is not.
+    """
+    if location.endswith(".parquet"):
+        return parquet_types(location)
+    import pyarrow
+
+    try:
+        content = json.loads(Path(location).read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        raise DataError(
+            f'cannot read schema {location}: give a parquet file, or JSON such as {{"score": "float64"}}'
+        ) from None
+    try:
+        return {str(column): pyarrow.type_for_alias(name) for column, name in content.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise ConfigurationError(
+            f"schema {location} must be an object of columns and Arrow types such as int64, float64, bool or string: for lists and "
+            "objects give a parquet file, whose types are taken"
+        ) from None

@@ -1,0 +1,281 @@
+"""Parquet: rows out of a file and into one, and the types that kept columns keep.
+
+A row is a ``Row``: a dict of Python values, as every other format gives them, that also knows its place in the Arrow batch from
+which it came. Columns that are copied into another Parquet file are taken from there, so nanoseconds, decimals, maps and dates
+beyond Python's calendar come back unchanged. Only values and types travel: metadata of schema and fields stay behind, and
+dictionaries are built again from the values that are written, since a categorical keeps categories that no row has.
+
+*Claim*: a value of a ``Row`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is converted
+as a whole where that succeeds, which converts every value by the same function; where it fails, each value is converted by itself
+by that function, and one that has no Python value becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
+"""
+
+import gzip
+import io
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from adept.data.records import DamagedFile, Record, Write, check_columns
+from adept.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+MAX_BYTES = 2**29  # of a file that comes through a pipe or compressed, and is held in memory
+BATCH_ROWS = 1024
+
+Types = Mapping[str, "pyarrow.DataType"]
+
+
+class Row(Record):
+    """The values of a row in Python, and where they stand in Arrow.
+
+    Attributes:
+        names: all columns of the file, also those that were not read.
+        batch: the row's batch, with the columns that were read.
+        index: of the row in its batch.
+    """
+
+    def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
+        super().__init__(values)
+        self.names, self.batch, self.index = names, batch, index
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to other processes without the batch."""
+        return dict, (dict(self),)
+
+    def cell(self, column: str) -> "Cell":
+        """Return a value as it stands in Arrow."""
+        return Cell(self.batch.column(column), self.index)
+
+
+class Cell:
+    """One value of an Arrow array."""
+
+    def __init__(self, array: Any, index: int) -> None:
+        self.array, self.index = array, index
+
+
+class UnreadableValue:
+    """A value without a form in Python: a text that is not UTF-8, or a date beyond the calendar."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        """Spell the value as Arrow does, for digests."""
+        import pyarrow
+
+        try:
+            return str(self._value.to_string())
+        except UnicodeDecodeError:
+            try:
+                return str(self._value.cast(pyarrow.binary()).to_string())
+            except pyarrow.ArrowException:
+                return "unreadable"
+
+
+def read_parquet(
+    stream: IO[bytes], *, tolerant: bool = False, columns: Collection[str] | None = None
+) -> Iterator[Record]:
+    """Rows of ``columns``, a thousand at a time; None reads all. Nanoseconds become text where Python's times cannot hold them.
+
+    A value without a Python form is an ``UnreadableValue``, or None for a tolerant reader. A damaged page damages the file.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(_searchable(stream))
+        names = file.schema_arrow.names
+        check_columns(names)
+        used = [name for name in names if columns is None or name in columns]
+        # Arrow takes a dot for the path to a field inside a column.
+        asked = None if any("." in name for name in names) else used
+        for read in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False, columns=asked):
+            batch = read.select(used)
+            values = [_plain_values(column, tolerant=tolerant) for column in batch.columns]
+            for index in range(batch.num_rows):
+                yield Row({name: row[index] for name, row in zip(used, values, strict=True)}, names, batch, index)
+    except pyarrow.ArrowMemoryError:
+        raise
+    except (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError):
+        raise DamagedFile("no valid parquet, or a column of a type that has no plain value") from None
+
+
+def _searchable(stream: Any) -> Any:
+    """A stream whose footer can be looked up first: a pipe cannot go back, and a compressed file only from its beginning."""
+    if stream.seekable() and not isinstance(stream, gzip.GzipFile):
+        return stream
+    whole = stream.read(MAX_BYTES + 1)
+    if len(whole) > MAX_BYTES:
+        raise DamagedFile(f"parquet of more than {MAX_BYTES:,} bytes must be a plain file, not compressed or in a pipe")
+    return io.BytesIO(whole)
+
+
+def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
+    """Convert a column to Python; where that fails, convert value by value."""
+    import pyarrow
+
+    failures = (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError)
+    try:
+        return list(_microseconds(column).to_pylist())
+    except pyarrow.ArrowMemoryError:
+        raise
+    except failures:
+        pass
+    values: list[Any] = []
+    for index in range(len(column)):
+        one = column.slice(index, 1)
+        try:
+            values += _one_value(one)
+        except pyarrow.ArrowMemoryError:
+            raise
+        except failures:
+            values.append(None if tolerant else UnreadableValue(one))
+    return values
+
+
+def _one_value(one: Any) -> list[Any]:
+    """Convert an array of one value; nanoseconds that Python's times cannot hold become text."""
+    import pyarrow
+
+    try:
+        short = _microseconds(one)
+    except pyarrow.ArrowInvalid:
+        short = one.cast(pyarrow.string())
+    return list(short.to_pylist())
+
+
+def _microseconds(column: Any) -> Any:
+    """Convert a column of nanoseconds to Python's precision; raise ArrowInvalid if that would lose some."""
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type
+    if not (types.is_temporal(kind) and getattr(kind, "unit", "") == "ns"):
+        return column
+    if types.is_timestamp(kind):
+        return column.cast(pyarrow.timestamp("us", kind.tz))
+    return column.cast(pyarrow.time64("us") if types.is_time(kind) else pyarrow.duration("us"))
+
+
+def file_types(stream: IO[bytes]) -> dict[str, Any]:
+    """Return the bare types of a file's columns.
+
+    Each part of a file may have a dictionary of its own, so short indices may be too short for all of its values together.
+
+    Raises:
+        DamagedFile: it is no Parquet file.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(_searchable(stream))
+    except (pyarrow.ArrowException, ValueError, OSError):
+        raise DamagedFile("no valid parquet") from None
+    check_columns(file.schema_arrow.names)
+    types = {field.name: bare_type(field.type) for field in file.schema_arrow}
+    return types if file.num_row_groups <= 1 else {name: long_indices(kind) for name, kind in types.items()}
+
+
+def long_indices(kind: Any) -> Any:
+    """Return a type whose dictionary, if it is one, can have any number of values."""
+    import pyarrow
+    from pyarrow import types
+
+    if not types.is_dictionary(kind) or kind.index_type.bit_width > 16:
+        return kind
+    return pyarrow.dictionary(pyarrow.int32(), kind.value_type, kind.ordered)
+
+
+def bare_type(kind: Any, *, inside: bool = False) -> Any:
+    """Return a type without the metadata of the fields inside it, and without dictionaries inside it."""
+    import pyarrow
+    from pyarrow import types
+
+    def bare(field: Any) -> Any:
+        return pyarrow.field(field.name, bare_type(field.type, inside=True), field.nullable)
+
+    if types.is_dictionary(kind) and inside:
+        return kind.value_type
+    if types.is_struct(kind):
+        return pyarrow.struct([bare(kind.field(number)) for number in range(kind.num_fields)])
+    if types.is_map(kind):
+        return pyarrow.map_(bare(kind.key_field), bare(kind.item_field), kind.keys_sorted)
+    if types.is_fixed_size_list(kind):
+        return pyarrow.list_(bare(kind.value_field), kind.list_size)
+    if types.is_large_list(kind):
+        return pyarrow.large_list(bare(kind.value_field))
+    if types.is_list(kind):
+        return pyarrow.list_(bare(kind.value_field))
+    return kind
+
+
+def can_hold(kind: Any) -> bool:
+    """Return True if values of an Arrow type can be copied into a Parquet file."""
+    import pyarrow
+
+    try:
+        none = [Cell(pyarrow.nulls(1, kind), 0)]
+        with write_parquet(io.BytesIO(), ["value"], {"value": kind}) as write:
+            write([{"value": cell} for cell in none])
+    except (DataError, pyarrow.ArrowException, ValueError, TypeError):
+        return False
+    return True
+
+
+@contextmanager
+def write_parquet(stream: IO[bytes], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
+    """Batches of records as row groups; columns without a type are text."""
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = pyarrow.schema([(column, (types or {}).get(column, pyarrow.string())) for column in columns])
+    with parquet.ParquetWriter(stream, schema) as writer:
+
+        def write(records: Sequence[Record]) -> None:
+            try:
+                arrays = [_array([record[field.name] for record in records], field.type) for field in schema]
+                writer.write_table(pyarrow.table(arrays, schema=schema))
+            except pyarrow.ArrowMemoryError:
+                raise
+            except (pyarrow.ArrowException, ValueError, TypeError, OverflowError):
+                raise DataError(
+                    "a kept column holds a value that parquet cannot hold in this column: leave it out, or write jsonl"
+                ) from None
+
+        yield write
+
+
+def _array(values: Sequence[Any], kind: Any) -> Any:
+    """Return values as an Arrow array, cells without a detour through Python; whole numbers may be given as their digits."""
+    import pyarrow
+    from pyarrow import types
+
+    if values and isinstance(values[0], Cell):
+        plain = kind.value_type if types.is_dictionary(kind) else kind
+        whole = pyarrow.concat_arrays([_retyped(part, plain) for part in _slices(values)])
+        # A dictionary that is built again holds the values of these rows alone.
+        return whole.dictionary_encode().cast(kind) if types.is_dictionary(kind) else whole
+    if types.is_integer(kind):
+        values = [int(value) if isinstance(value, str) else value for value in values]
+    return pyarrow.array(values, kind)
+
+
+def _slices(cells: Sequence[Cell]) -> Iterator[Any]:
+    """Cut the longest runs of neighbours out of their arrays."""
+    start = 0
+    for end in range(1, len(cells) + 1):
+        before = cells[end - 1]
+        if end == len(cells) or cells[end].array is not before.array or cells[end].index != before.index + 1:
+            yield before.array.slice(cells[start].index, end - start)
+            start = end
+
+
+def _retyped(array: Any, kind: Any) -> Any:
+    """Give an array the type of its column, with its dictionary resolved."""
+    plain = array.dictionary_decode() if hasattr(array, "dictionary_decode") else array
+    return plain if plain.type.equals(kind, check_metadata=True) else plain.cast(kind)
