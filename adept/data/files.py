@@ -154,7 +154,8 @@ def parquet_types(location: str) -> dict[str, Any]:
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Open ``location`` and give a function that appends records with exactly ``columns``.
 
-    txt holds the first column alone; parquet gives columns their ``types``, and is text where there is none. The file at ``location`` is written directly: the caller chooses a temporary name.
+    txt holds the first column alone; parquet gives columns their ``types``, or text. The file at ``location`` is written directly:
+    the caller chooses a temporary name.
     """
     compressed = location.removesuffix(".partial").endswith(".gz")
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115

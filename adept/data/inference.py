@@ -1,8 +1,8 @@
 """Arrow types for values that come without one, as those of jsonl: found over all values before the first is written.
 
-Types are widened only where every value comes back equal: whole numbers to fractions if each is exact, null to anything. An object
-becomes a struct with the keys of all objects, and a key that one of them lacks is null in its row. If a key is null in one object and
-missing in another, the two could not be told apart, so such a column is refused.
+Types are widened only where every value comes back equal: whole numbers to fractions if each is exact, null to anything. An
+object becomes a struct with the keys of all objects, and a key that one of them lacks is null in its row. If a key is null in one
+object and missing in another, the two could not be told apart, so such a column is refused.
 """
 
 import json
@@ -100,7 +100,7 @@ class Shape:
     def _whole_type(self) -> "pyarrow.DataType":
         import pyarrow
 
-        if -(2**63) <= self.low and self.high < 2**63:
+        if self.low >= -(2**63) and self.high < 2**63:
             return pyarrow.int64()
         if self.low >= 0 and self.high < 2**64:
             return pyarrow.uint64()

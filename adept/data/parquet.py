@@ -5,9 +5,9 @@ which it came. Columns that are copied into another Parquet file are taken from 
 beyond Python's calendar come back unchanged. Only values and types travel: metadata of schema and fields stay behind, and
 dictionaries are built again from the values that are written, since a categorical keeps categories that no row has.
 
-*Claim*: a value of a ``Row`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is converted
-as a whole where that succeeds, which converts every value by the same function; where it fails, each value is converted by itself
-by that function, and one that has no Python value becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
+*Claim*: a value of a ``Row`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is
+converted as a whole where that succeeds, which converts every value by the same function; where it fails, each value is converted
+by itself by that function, and one that has no Python value becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
 """
 
 import gzip
@@ -87,7 +87,10 @@ def read_parquet(
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(_searchable(stream))
+        source = _searchable(stream)
+        file = parquet.ParquetFile(source)
+        if tolerant and any(pyarrow.types.is_dictionary(field.type) for field in file.schema_arrow):
+            file = parquet.ParquetFile(_WithoutDictionaries(source))
         names = file.schema_arrow.names
         check_columns(names)
         used = [name for name in names if columns is None or name in columns]
@@ -112,6 +115,45 @@ def _searchable(stream: Any) -> Any:
     if len(whole) > MAX_BYTES:
         raise DamagedFile(f"parquet of more than {MAX_BYTES:,} bytes must be a plain file, not compressed or in a pipe")
     return io.BytesIO(whole)
+
+
+class _WithoutDictionaries(io.RawIOBase):
+    """A Parquet file whose footer no longer says that columns were dictionaries in Arrow, so that they are read as plain values.
+
+    Arrow checks a whole dictionary with short indices when it reads one, and refuses the file because of one text.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(max(0, size - 8))
+        length = int.from_bytes(stream.read(4), "little") + 8
+        self._start = max(0, size - min(length, MAX_BYTES))
+        stream.seek(self._start)
+        self._footer = stream.read().replace(b"\x18\x0cARROW:schema\x18", b"\x18\x0cARROW-schema\x18")
+        stream.seek(0)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def read(self, size: int = -1) -> bytes:
+        begin = self._stream.tell()
+        content: bytes = self._stream.read(size)
+        if begin + len(content) <= self._start:
+            return content
+        before: bytes = content[: max(0, self._start - begin)]
+        offset = max(0, begin - self._start)
+        after: bytes = self._footer[offset : offset + len(content) - len(before)]
+        return before + after
 
 
 def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:

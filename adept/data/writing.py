@@ -11,9 +11,8 @@ from typing import IO, Any
 
 from adept.data.parquet import Types, UnreadableValue, write_parquet
 from adept.data.reading import runs
-from adept.data.records import Record, Write
+from adept.data.records import Write
 from adept.errors import DataError
-
 
 NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
 

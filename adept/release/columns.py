@@ -37,7 +37,7 @@ class FileOptions(Columns):
     keep_columns: list[str] = field(default_factory=list)
     """Further columns that are copied as they are, and so not private; all others are dropped."""
     schema: str | None = None
-    """A parquet file, or JSON such as {"score": "float64"}, with the types of kept columns that standard input brings into parquet."""
+    """A parquet file, or JSON such as {"score": "float64"}, with types of kept columns; needed from standard input to parquet."""
 
     # --- Labels
     labels: str = "copy"

@@ -1,10 +1,10 @@
 """Kept columns: the types they have in the output, decided before anything is drawn, and the check of every value.
 
-*Claim*: every kept value stands in the output as it was, but for what ``docs/operation.md`` says is spelled as text, or the release is
-refused before the record's batch is drawn; where the input can be read twice, before the first draw. *Proof*. From Parquet to Parquet
-a value is copied within Arrow, under the type of its column, and a file with another type is refused by its schema. Any other value is
-turned into its written form once more than is needed, by ``check``, as it is read, and for Parquet also back; batches are read before
-they are drawn. An input that can be read twice is read and checked once before. QED.
+*Claim*: every kept value stands in the output as it was, but for what ``docs/operation.md`` says is spelled as text, or the release
+is refused before the record's batch is drawn; where the input can be read twice, before the first draw. *Proof*. From Parquet to
+Parquet a value is copied within Arrow, under the type of its column, and a file with another type is refused by its schema. Any
+other value is turned into its written form when it is read, and for Parquet also back; batches are read before they are drawn. An
+input that can be read twice is read and checked once before. QED.
 """
 
 from collections.abc import Iterator
@@ -128,8 +128,8 @@ def _found(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
     """Find types by a look at all records."""
     if not inputs.repeatable:
         raise ConfigurationError(
-            "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a parquet "
-            'file or JSON such as {"score": "float64"}, or write jsonl'
+            "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
+            'parquet file or JSON such as {"score": "float64"}, or write jsonl'
         )
     shapes = {column: Shape() for column in columns}
     column = columns[0]

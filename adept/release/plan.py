@@ -1,7 +1,7 @@
 """What a release is going to be: everything that is decided before the first record is released, and what is stated in the end."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
@@ -46,7 +46,7 @@ class Plan:
     options: ReleaseOptions
     format: str
     label_column: str | None
-    kept: Kept = Kept()
+    kept: Kept = field(default_factory=Kept)
     label_type: Any = None
 
     @property

@@ -482,3 +482,19 @@ def test_a_dry_run_draws_nothing_and_says_how_many_would_count(
     assert statement.records is None
     assert told[0].lines == ["40 rows read, 40 counted"]
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_one_parquet_value_that_python_cannot_hold_changes_no_exit_status(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    from adept.release.central_plan import CentralOptions
+    from adept.release.inputs import Inputs
+
+    bad = pyarrow.array([b"fine"] * 3 + [b"\xff"]).view(pyarrow.string())
+    dates = pyarrow.array([0, 0, 0, 2**31 - 1], pyarrow.int32()).cast(pyarrow.date32())
+    table = {"text": bad, "intent": bad.dictionary_encode().cast(pyarrow.dictionary(pyarrow.int8(), pyarrow.string()))}
+    parquet.write_table(pyarrow.table({**table, "when": dates}), tmp_path / "a.parquet")
+    inputs = Inputs.of(str(tmp_path / "a.parquet"), None)
+    fine, missing = {"text": "fine", "intent": "fine"}, {"text": None, "intent": None}
+    assert list(inputs.records(tolerant=True, columns=CentralOptions().used_columns)) == [fine] * 3 + [missing]
