@@ -44,7 +44,7 @@ def register_mechanisms() -> None:
         OmegaConf.set_readonly(node, None)
         for left_open in {"epsilon", "clip_norm"} & node.keys():
             node[left_open] = MISSING
-        ConfigStore.instance().store(group="schema/mechanism", name=name, node=node)
+        ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
 
 
 def execute(
