@@ -41,6 +41,10 @@ class Row(Record):
         super().__init__(values)
         self.names, self.batch, self.index = names, batch, index
 
+    def __or__(self, other: Any) -> "Row":  # type: ignore[override]
+        """Return the row with other values in Python, which still knows its place in Arrow."""
+        return Row({**self, **other}, self.names, self.batch, self.index)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel to other processes without the batch."""
         return dict, (dict(self),)

@@ -5,7 +5,7 @@ Plan, checks, batches, ledger and statement are the command's. The only file tha
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from adept.mechanisms.choice import MechanismChoice
 from adept.release.claims import claimed
 from adept.release.columns import RELEASED
 from adept.release.inputs import Inputs
+from adept.release.kept import Kept
 from adept.release.plan import Plan, plan_release
 from adept.release.publication import PARTIAL, Publication
 from adept.release.request import ReleaseRequest, open_release
@@ -78,6 +79,7 @@ def rewrite_frame(
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
     plan, read = plan_release(rewriter, _Held(("frame",), held=table.records(used)), OUTPUT, asked)
+    plan = replace(plan, kept=Kept())  # a frame holds what no file can
     groups = Groups(plan.label_column, asked)
     records = list(groups.counted(plan.checked(read)))
     stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
@@ -95,7 +97,7 @@ class _Held(Inputs):
 
     held: Sequence[Record] = ()
 
-    def records(self, *, tolerant: bool = False) -> Iterator[Record]:
+    def records(self, *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
         """Yield them."""
         return iter(self.held)
 

@@ -39,13 +39,13 @@ class Kept:
     copied: bool = False
 
     def checked(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Pass records on, after a look at every kept value.
+        """Pass records on, after a look at every kept value that is there.
 
         Raises:
             DataError: a value cannot be written as it is; only column and record are named.
         """
         for number, record in enumerate(records, start=1):
-            for column in self.columns:
+            for column in record.keys() & self.columns:
                 self._check(record, column, number)
             yield record
 
@@ -97,13 +97,13 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         DataError: a column has no type that holds its values.
     """
     columns = tuple(options.keep_columns)
-    formats = _formats(inputs)
-    if options.schema and (output_format != "parquet" or "parquet" in formats or not columns):
+    if options.schema and (output_format != "parquet" or not columns or "parquet" in _formats(inputs)):
         raise ConfigurationError(
             "schema= is for kept columns from text files in a parquet output: leave it out, as types are known or not written here"
         )
     if not columns or output_format != "parquet":
         return Kept(columns, output_format)
+    formats = _formats(inputs)
     if formats == {"parquet"}:
         return Kept(columns, output_format, _copied_types(inputs, columns, first), copied=True)
     if "parquet" in formats:

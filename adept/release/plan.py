@@ -127,7 +127,7 @@ class Plan:
         """Pass records on, after a look at every column that will be used."""
         response = self.options.response
         written = self.rewriter.tokenizer.labels if self.options.labels == "joint" else None
-return checked_records(
+        return checked_records(
             self.kept.checked(records),
             self.label_column,
             self.options,

@@ -223,7 +223,8 @@ def test_any_kept_column_of_parquet_comes_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, data: Any, before: int, batch: int, group: int
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
-    leaf = st.sampled_from([column.type for name, column in COLUMNS.items() if name not in ("dictionary", "far dates")])
+    left_out = ("dictionary", "far dates", "view")  # Arrow writes no views inside others; all have tests of their own
+    leaf = st.sampled_from([column.type for name, column in COLUMNS.items() if name not in left_out])
     kind = data.draw(
         st.recursive(leaf, lambda inside: inside.map(pa.list_) | inside.map(lambda t: pa.struct([("x", t)])))
     )
@@ -373,3 +374,26 @@ def test_labels_are_whole_numbers_only_if_the_schema_says_so(tmp_path: Path) -> 
 )
 def test_a_value_that_would_change_does_not_fit(value: Any, kind: Any) -> None:
     assert not fits(value, kind)
+
+
+def test_whole_labels_of_parquet_are_written_back_as_whole_numbers_beside_kept_columns(
+    rewriter: Rewriter, tmp_path: Path
+) -> None:
+    labels = pa.array([1, 0, 2] * 30, pa.int16())
+    table = pa.table({"text": ["show flights"] * 90, "intent": labels, "c": COLUMNS["nanoseconds"][:90]})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    release_file(rewriter, str(tmp_path / "in.parquet"), str(tmp_path / "o.parquet"), options=OPTIONS)
+    assert parquet.read_table(tmp_path / "o.parquet").select(["intent", "c"]).equals(table.select(["intent", "c"]))
+    release_file(rewriter, str(tmp_path / "o.parquet"), str(tmp_path / "o.csv"), options=ReleaseOptions())
+    assert [record["intent"] for record in read_records(str(tmp_path / "o.csv"))] == ["1", "0", "2"] * 30
+
+
+def test_a_value_is_named_by_the_number_of_its_record_when_others_are_dropped(
+    rewriter: Rewriter, tmp_path: Path
+) -> None:
+    rows = [("a", 1), ("a", 2), ("b", math.inf)]
+    lines = [json.dumps({"text": "show flights", "p": person, "c": value}) for person, value in rows]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    options = ReleaseOptions(keep_columns=["c"], person_column="p", max_records_per_person=1, excess="drop")
+    with pytest.raises(DataError, match="in record 3"):
+        release_file(rewriter, str(tmp_path / "in.jsonl"), str(tmp_path / "o.jsonl"), options=options)
