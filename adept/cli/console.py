@@ -33,6 +33,11 @@ def show(title: str, rows: list[tuple[str, str]], *, stderr: bool = False) -> No
     _print(Table(show_header=False, box=None, pad_edge=False), [list(row) for row in rows], stderr=stderr)
 
 
+def warn(line: str) -> None:
+    """Print one line to standard error."""
+    sys.stderr.write(f"adept: {line}\n")
+
+
 def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     """Print a table to the terminal."""
     _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)

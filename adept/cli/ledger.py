@@ -1,32 +1,57 @@
-"""``adept ledger``: what was released before, at what budget, and what it adds up to."""
+"""``adept ledger``: list what was released before, at what budget, what it adds up to, and set a limit."""
 
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from omegaconf import MISSING
-
 from adept.cli.app import execute
 from adept.cli.console import show, show_table
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
-from adept.release.ledger import Ledger, LedgerEntry, LedgerSum
+from adept.release.default_ledger import default_location
+from adept.release.ledger import Ledger
+from adept.release.secret import key_location, secret_key
+from adept.release.spending import LedgerEntry, LedgerSum
 
 
 @dataclass
 class LedgerConfig:
     """Configuration of ``adept ledger``."""
 
-    ledger: str = MISSING
-    """The file that adept rewrite, synthesize and play keep with ledger=FILE; its name alone will do."""
+    ledger: str | None = None
+    """The file that adept rewrite, synthesize and play keep with ledger=FILE; its name alone will do; null: your usual ledger."""
+    limit: float | None = None
+    """Keep this limit in the ledger: no later release may bring a record or person above this epsilon."""
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
     """Read a ledger; raises AdeptError where there is none."""
-    if not Path(config.ledger).is_file():
-        raise DataError(f"ledger must be a file, got {config.ledger}: adept rewrite ledger={config.ledger} makes one")
-    with closing(Ledger(config.ledger)) as ledger:
+    with closing(Ledger(_place(config))) as ledger:
+        if config.limit is not None:
+            ledger.set_limit(config.limit)
         return ledger.entries(), ledger.sum()
+
+
+def _place(config: LedgerConfig) -> str:
+    """Return the ledger's file; a limit may begin a new one.
+
+    Raises:
+        DataError: there is none.
+    """
+    if config.ledger is None:
+        try:
+            made = key_location().is_file() or config.limit is not None
+            location = default_location(secret_key()) if made else None
+        except (RuntimeError, OSError):
+            location = None  # no home
+        if location is not None and config.limit is not None:
+            location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif location is None or not location.is_file():
+            raise DataError("no ledger was kept yet: give ledger=FILE, or release something with adept rewrite")
+        return str(location)
+    if not Path(config.ledger).is_file() and config.limit is None:
+        raise DataError(f"ledger must be a file, got {config.ledger}: adept rewrite ledger={config.ledger} makes one")
+    return config.ledger
 
 
 def main() -> int:
@@ -34,24 +59,58 @@ def main() -> int:
 
     def command(config: LedgerConfig) -> None:
         entries, summed = run(config)
-        spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
-        equal = f"{summed.equal}: their budgets add up as well where they are one person's"
-        rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
-        if any(entry.counted > 1 for entry in entries):
-            rows.append(
-                ("what is added up", "replacing one row; a central budget for adding or removing one counts twice")
-            )
-        show(
-            f"{summed.releases} release{'s' * (summed.releases != 1)}",
-            rows + [("equal rows in one release", equal)] * (summed.equal > 1),
-        )
-        headings = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "model", "output"]
-        show_table(config.ledger, headings, [_line(entry) for entry in entries])
+        place = _place(config)
+        with closing(Ledger(place)) as ledger:
+            limit = ledger.limit
+        show(f"{summed.releases} release{'s' * (summed.releases != 1)}", _lines(entries, summed, limit))
+        headings = [
+            "begun (UTC)",
+            "finished",
+            "mechanism",
+            "epsilon",
+            "times",
+            "delta",
+            "rows",
+            "unit",
+            "model",
+            "output",
+        ]
+        show_table(place, headings, [_line(entry) for entry in entries])
 
     return execute("ledger", LedgerConfig, command)
 
 
+def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -> list[tuple[str, str]]:
+    """Return the sums, and what they are sums of, by name."""
+    spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
+    rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
+    named = any(entry.persons for entry in entries)
+    if any(entry.everywhere for entry in entries):
+        rows.append(
+            (
+                "what is added up",
+                "replacing one row; a release without rows counts against every row, as often as times says",
+            )
+        )
+    pairs = sorted({entry.neighbours for entry in entries if not entry.everywhere})
+    if len(pairs) > 1 or any("same" in pair for pair in pairs):
+        rows.append(("holds for", f"{'; and '.join(pairs)}"))
+    if summed.equal > 1:
+        rows.append(
+            ("equal rows in one release", f"{summed.equal}: their budgets add up as well where they are one person's")
+        )
+    if summed.person_epsilon is not None:
+        bound = words(summed.person_epsilon)
+        beside = f": {summed.nameless} of the releases named no persons" if summed.nameless else ""
+        rows += [("different persons", str(summed.persons)), ("most for one person", f"{bound}{beside}")]
+    if limit is not None:
+        rows.append(("limit", f"{words(limit)} for each row{' and person' if named else ''}"))
+    return rows
+
+
 def _line(entry: LedgerEntry) -> list[str]:
     finished = entry.finished or "interrupted, or running"
-    numbers = [words(entry.epsilon), str(entry.counted), words(entry.delta), str(entry.rows)]
-    return [entry.started, finished, entry.mechanism, *numbers, entry.model_sha256[:12], entry.output]
+    numbers = [
+        words(entry.epsilon), str(entry.counted), words(entry.delta), "all" if entry.everywhere else str(entry.rows), entry.unit,
+    ]  # fmt: skip
+    return [entry.started, finished, entry.mechanism, *numbers, (entry.model_sha256 or "")[:12], entry.output]

@@ -4,14 +4,13 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from omegaconf import MISSING
 
 from adept.cli.app import execute
-from adept.cli.console import progress
+from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible
 from adept.cli.summary import summary
 from adept.data.corpus import find_label_column, read_corpus
@@ -19,11 +18,10 @@ from adept.data.files import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
+from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
 from adept.release.inputs import Inputs
-from adept.release.ledger import Ledger
 from adept.release.publication import STATEMENT, Publication
 from adept.release.request import ReleaseRequest, open_release
-from adept.release.secret import secret_key
 from adept.release.service import preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import LEAST, expected_lines
@@ -100,17 +98,24 @@ def _release(
     config: RewriteConfig, rewriter: Rewriter, options: ReleaseOptions, tell: Callable[[], None]
 ) -> PrivacyStatement:
     """Release a file, and tell what to expect of it before the first record is counted."""
-    key = _key(config)
+    key = usual_key(config.key, needed=bool(config.ledger not in (None, NONE) or config.resume))
 
     def advance(count: int) -> None:
         tell()
         written(count)
 
     with (
-        closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
+        opened_ledger(
+            config.ledger,
+            key=key,
+            again=config.again,
+            limit=config.ledger_limit,
+            record_columns=config.record_columns,
+            tell=warn,
+        ) as ledger,
         progress("rewriting", Inputs.of(config.input, config.format).estimate) as written,
     ):
-        return release_file(
+        statement = release_file(
             rewriter,
             config.input,
             config.output,
@@ -121,6 +126,9 @@ def _release(
             ledger=ledger,
             progress=Interruptible(advance),
         )
+        for line in ledger_lines(ledger):
+            warn(line)
+        return statement
 
 
 def _label_lines(config: RewriteConfig) -> list[str]:
@@ -177,16 +185,6 @@ class _Once:
     def __call__(self) -> None:
         sys.stderr.writelines(f"adept: {line}\n" for line in self._lines)
         self._lines = []
-
-
-def _key(config: RewriteConfig) -> bytes | None:
-    """The key of digests; a plain release does without one where none can be kept, and cannot be resumed then."""
-    try:
-        return secret_key(config.key)
-    except DataError:
-        if config.key or config.ledger or config.resume:
-            raise
-        return None
 
 
 def main() -> int:

@@ -1,13 +1,12 @@
 """``adept synthesize``: write synthetic records from a whole file under a central guarantee, and state what is guaranteed."""
 
 import sys
-from contextlib import closing, nullcontext
 from dataclasses import dataclass, fields
 
 from omegaconf import MISSING
 
 from adept.cli.app import execute
-from adept.cli.console import progress
+from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible
 from adept.data.files import STANDARD_STREAM
 from adept.data.labels import read_label_set
@@ -17,10 +16,9 @@ from adept.mechanisms.votes import ADD_OR_REMOVE, MOVED
 from adept.release.central import preview_central, synthesize_file
 from adept.release.central_plan import CentralOptions, Known, check_labels
 from adept.release.central_statement import CentralStatement
+from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
 from adept.release.inputs import Inputs
-from adept.release.ledger import Ledger
 from adept.release.publication import STATEMENT
-from adept.release.secret import secret_key
 from adept.rewriting.foreign_text import first_texts, look_at
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -59,9 +57,13 @@ class SynthesizeConfig(CentralOptions):
     resume: bool = False
     """Continue a release that was interrupted; where there is none, begin one."""
     ledger: str | None = None
-    """A file that remembers released rows; one that lists other releases needs again=true."""
+    """A file that lists releases; if it lists others, again=true is needed; null: one in your state directory; none: none."""
+    record_columns: list[str] | None = None
+    """The columns that identify a record in the ledger, fixed by its first release; null: text, and person where one is named."""
+    ledger_limit: float | None = None
+    """Epsilon that no record or person of the ledger may pass, whatever again says; the ledger's own limit holds too."""
     again: bool = False
-    """Release although the ledger lists other releases; budgets add up where they were of the same rows."""
+    """Release although the ledger lists other releases; their budgets add up."""
     key: str | None = None
     """File of the secret key of the digests in the ledger; null: ~/.config/adept/key."""
 
@@ -92,12 +94,19 @@ def run(config: SynthesizeConfig) -> CentralStatement:
         )
         _tell_foreign(config, synthesizer)
         return statement
-    key = secret_key(config.key) if config.ledger or config.key else None
+    key = usual_key(config.key, needed=config.ledger not in (None, NONE))
     with (
-        closing(Ledger(config.ledger, key=key, again=config.again)) if config.ledger else nullcontext() as ledger,
+        opened_ledger(
+            config.ledger,
+            key=key,
+            again=config.again,
+            limit=config.ledger_limit,
+            record_columns=config.record_columns,
+            tell=warn,
+        ) as ledger,
         progress("counting", Inputs.of(config.input, config.format).estimate) as read,
     ):
-        return synthesize_file(
+        statement = synthesize_file(
             synthesizer,
             config.input,
             config.output,
@@ -108,6 +117,9 @@ def run(config: SynthesizeConfig) -> CentralStatement:
             progress=Interruptible(read),
             tell=_tell,
         )
+        for line in ledger_lines(ledger):
+            warn(line)
+        return statement
 
 
 def _tell(known: Known) -> None:

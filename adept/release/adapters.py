@@ -11,7 +11,7 @@ from typing import Any
 
 from adept.data.texts import instance_of, shown_names, text_list
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
-from adept.release.claims import claimed
+from adept.release.claims import LedgerChoice, claimed
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
 from adept.release.plan import Plan
@@ -31,6 +31,7 @@ class TextRelease:
         again: release texts of the ledger again.
         key: the file with the key of the ledger's digests; None stands for the usual one.
         name: what the ledger lists as the output.
+        ledger_limit: epsilon that no text of the ledger may pass; the ledger's own limit holds too.
     """
 
     rewriter: Rewriter
@@ -38,6 +39,7 @@ class TextRelease:
     again: bool = False
     key: str | None = None
     name: str = "memory"
+    ledger_limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.rewriter.measurement:
@@ -57,10 +59,11 @@ class TextRelease:
             ReleaseRefused: texts are in the ledger.
         """
         given = text_list(texts)
-        if self.ledger is None:
+        if self.ledger is None and self.ledger_limit is None:
             return self.rewriter.rewrite(given)
         records = [{"text": text} for text in given]
-        with claimed(records, self.statement, ledger=self.ledger, again=self.again, key=self.key, name=self.name):
+        choice = LedgerChoice(self.ledger, self.again, self.key, self.ledger_limit)
+        with claimed(records, self.statement, choice, name=self.name):
             return self.rewriter.rewrite(given)
 
 

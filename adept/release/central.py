@@ -1,15 +1,17 @@
 """The release of a whole file as synthetic records, under a central guarantee: counted once, and written from the released counts.
 
-*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or replacing a person's rows
-(``adept.mechanisms.votes``), however often a run is killed and resumed. *Proof*. (1) All that a run remembers of rows is their
-votes, counted by ``adept.synthesis.tally``, whose proof bounds what a person changes. Nothing that one row holds raises: a damaged
-one has no vote, a file may be empty, and the ledger refuses by what it lists, never by what it knows of a row. (2) Counts are
-released once, and stand in the journal before anything is visible; a run that finds them there draws nothing and reads no record.
-A run that was killed before has released nothing. (3) Rows, statement and standard output are functions of the released counts and
-of options. QED. What the curator should know of the rows goes to ``tell``, and is no part of the release.
+*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or replacing a person's
+rows (``adept.mechanisms.votes``), however often a run is killed and resumed. *Proof*. (1) All that a run remembers of
+rows is their votes, counted by ``adept.synthesis.tally``, whose proof bounds what a person changes. Nothing that one
+row holds raises: a damaged one has no vote, a file may be empty, and the ledger refuses by what it lists, never by what
+it knows of a counted row. (2) Counts are released once, and stand in the journal before anything is visible; a run that
+finds them there draws nothing and reads no record. A run that was killed before has released nothing. (3) Rows,
+statement and standard output are functions of the released counts and of options. QED. What the curator should know of
+the rows goes to ``tell``, and is no part of the release.
 
-A *row* is what the file's format takes for one. In csv a quote that is never closed takes all that follows with it: let files be
-written by a program that knows the format. A parquet file, or a compressed one, is read as a whole or not at all.
+A *row* is what the file's format takes for one. In csv a quote that is never closed takes all that follows with it: let
+files be written by a program that knows the format. A parquet file, or a compressed one, is read as a whole or not at
+all.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from adept.data.files import Record
-from adept.errors import DataError, ReleaseRefused
+from adept.errors import DataError
 from adept.release.central_plan import BATCH, CentralOptions, CentralPlan, Known, plan_central
 from adept.release.central_statement import CentralStatement
 from adept.release.inputs import Inputs
@@ -29,7 +31,7 @@ from adept.release.ledger import Ledger
 from adept.release.output import open_output
 from adept.release.publication import Publication
 from adept.release.publishing import Progress, Publishing, check_newest
-from adept.release.secret import row_digest
+from adept.release.spending import Spending
 from adept.synthesis.synthesizer import Release, Synthesizer
 from adept.synthesis.tally import Tally
 
@@ -75,6 +77,7 @@ class CentralRun(Publishing[CentralStatement]):
 
     def _released(self, records: Iterator[Record]) -> Release:
         """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
+        self._claim()
         shape = (self.plan.synthesizer.cells.size, len(self.plan.synthesizer.labels))
         for entry in self.journal.entries():
             return Release(np.array(entry["counts"], dtype=np.int64).reshape(shape))
@@ -85,43 +88,30 @@ class CentralRun(Publishing[CentralStatement]):
         return release
 
     def _counted(self, records: Iterator[Record]) -> Tally:
-        """Count all records; each is in the ledger before anything is drawn."""
-        claims = _Claims(self)
-        tally = self.plan.counted(claims.watched(records), claims if self.ledger else None)
-        self.tell(Known(tally, claims.again, claims.before))
+        """Count all records, and tell the curator of them."""
+        tally = self.plan.counted(self._watched(records))
+        self.tell(Known(tally))
         return tally
 
+    def _claim(self) -> None:
+        """Note the release in the ledger, which is told nothing of any record, before one is read."""
+        if self.ledger:
+            options = self.plan.options
+            self.ledger.identity(text_column=options.text_column, person_column=options.person_column)
+            spending = Spending.of_votes(
+                self.plan.synthesizer.votes,
+                persons=options.person_column is not None,
+                model_sha256=self.plan.model_sha256,
+            )
+            self.ledger.begin(self.journal.run, spending, self.publication.target)
+            self.ledger.claim()
 
-class _Claims:
-    """Claims rows in a run's ledger, and adds up what it knew of them."""
-
-    def __init__(self, run: CentralRun) -> None:
-        self._run, self.again, self.before = run, 0, 0.0
-        if run.ledger:
-            run.ledger.begin(run.journal.run, run.plan.statement(), run.publication.target)
-
-    def __call__(self, batch: list[Record]) -> None:
-        """Claim a batch of rows."""
-        if ledger := self._run.ledger:
-            name, digests = self._run.journal.run, [_digest(ledger.key or b"", record) for record in batch]
-            if known := ledger.claim(name, digests, always=True):
-                self.again += known
-                self.before = max(self.before, ledger.spent(digests, but=name))
-
-    def watched(self, records: Iterator[Record]) -> Iterator[Record]:
+    def _watched(self, records: Iterator[Record]) -> Iterator[Record]:
         """Pass records on, and say how many were read."""
         for count, record in enumerate(records, start=1):
-            if self._run.progress and count % BATCH == 0:
-                self._run.progress(count)
+            if self.progress and count % BATCH == 0:
+                self.progress(count)
             yield record
-
-
-def _digest(key: bytes, record: Record) -> bytes:
-    """The digest of a row; that of an empty one where a value is nested too deeply to be written down: no failure may tell."""
-    try:
-        return row_digest(key, record)
-    except (RecursionError, ValueError):
-        return row_digest(key, {})
 
 
 def synthesize_file(
@@ -146,7 +136,7 @@ def synthesize_file(
         statement_path: None stands for ``TARGET.privacy.json``.
         resume: continue a release that was interrupted; where there is none, begin one. What was drawn is written without a look
             at the input.
-        ledger: where rows are noted; one that lists other releases needs ``again``.
+        ledger: where the release is noted; one that lists other releases needs ``again``.
         progress: called with how many records were read; its ``last_step`` is as for ``release_file``.
         tell: called with what the curator should know of the rows: exact numbers, no part of the release.
 
@@ -177,8 +167,7 @@ def synthesize_file(
             publication.refuse_to_restart("drew the noisy counts of its records")
         if ledger:
             check_newest(journal, ledger)
-            _check_first(ledger, journal.run)
-        journal.begin(plan.terms(publication, ledger=ledger is not None))
+        journal.begin(plan.terms(publication, ledger=ledger is not None and ledger.required))
         return run.finish(inputs.records(tolerant=True, columns=options.used_columns))
 
 
@@ -197,15 +186,6 @@ def preview_central(
     plan = plan_central(synthesizer, inputs, target, options)
     tell(Known(plan.counted(inputs.records(tolerant=True, columns=options.used_columns))))
     return plan.statement()
-
-
-def _check_first(ledger: Ledger, run: str) -> None:
-    """Refuse a ledger that lists other releases: whether they were of the same rows, no answer may tell."""
-    if not ledger.again and (others := ledger.others(run)):
-        raise ReleaseRefused(
-            f"{ledger.path} lists {others} releases, and whether they were of these records must not be told by an answer; their "
-            "budgets may add up to this one's: add again=true, or keep a ledger for each file"
-        )
 
 
 def _check_same(plan: CentralPlan, publication: Publication, described: dict[str, Any]) -> None:

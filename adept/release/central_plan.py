@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -13,7 +13,6 @@ from typing import Any
 from adept.data.corpus import Columns, find_label_column
 from adept.data.files import STANDARD_STREAM, Record, check_format, file_format
 from adept.errors import ConfigurationError
-from adept.mechanisms.guarantee import words
 from adept.release import cluster, facts
 from adept.release.central_statement import CentralStatement
 from adept.release.columns import ENGINES
@@ -89,13 +88,9 @@ class Known:
 
     Attributes:
         tally: the counts without noise, with notes of rows that have no vote.
-        again: rows that the ledger knew.
-        before: the largest budget that was spent on one of them.
     """
 
     tally: Tally
-    again: int = 0
-    before: float = 0.0
 
     @property
     def lines(self) -> list[str]:
@@ -109,8 +104,7 @@ class Known:
         ]
         missing = "; ".join(f"{count} {what}" for count, what in parts if count)
         counted = f"{notes.rows} rows read, {int(self.tally.counts.sum())} counted{': ' if missing else ''}{missing}"
-        again = f"{self.again} different rows are in the ledger already, with epsilon {words(self.before)} in all"
-        return [counted, *([again] if self.again else [])]
+        return [counted]
 
 
 @dataclass(frozen=True)
@@ -213,23 +207,16 @@ class CentralPlan:
             date=self.date,
         )
 
-    def counted(self, records: Iterator[Record], claim: Callable[[list[Record]], None] | None = None) -> Tally:
-        """Count the votes of all records; ``claim`` is called with every batch before it is counted."""
+    def counted(self, records: Iterator[Record]) -> Tally:
+        """Count the votes of all records."""
         tally = self.synthesizer.tally()
         parts = iter(lambda: list(islice(records, BATCH)), [])
-        for part, votes in Counter(self.synthesizer, self.options).votes(_told(parts, claim)):
+        for part, votes in Counter(self.synthesizer, self.options).votes(parts):
             persons = (
                 [record.get(self.options.person_column) for record in part] if self.options.person_column else None
             )
             tally.add(votes, persons)
         return tally
-
-
-def _told(parts: Iterator[list[Record]], claim: Callable[[list[Record]], None] | None) -> Iterator[list[Record]]:
-    for part in parts:
-        if claim:
-            claim(part)
-        yield part
 
 
 def plan_central(synthesizer: Synthesizer, inputs: Inputs, target: str, options: CentralOptions) -> CentralPlan:

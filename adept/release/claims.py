@@ -3,49 +3,93 @@
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 
 from adept.data.files import Record
-from adept.release.ledger import Ledger, claim_rows
-from adept.release.secret import row_digest, secret_key
+from adept.errors import ConfigurationError
+from adept.release.default_ledger import NONE
+from adept.release.ledger import Ledger
+from adept.release.secret import secret_key
+from adept.release.spending import Spending
 from adept.release.statement import PrivacyStatement
+
+
+@dataclass(frozen=True)
+class LedgerChoice:
+    """The ledger of a call.
+
+    Attributes:
+        path: the file; None or "none" for none.
+        again: release records that the ledger knows.
+        key: the file with the key of the digests; None stands for the usual one.
+        limit: epsilon that no record or person may pass.
+        record_columns: the columns that identify a record; None: as the ledger says.
+    """
+
+    path: str | None = None
+    again: bool = False
+    key: str | None = None
+    limit: float | None = None
+    record_columns: Sequence[str] | None = None
+
+    def open(self) -> Ledger | None:
+        """Open the ledger; None where there is none.
+
+        Raises:
+            ConfigurationError: a limit or identifying columns are given, and no ledger.
+        """
+        if self.path is None or self.path == NONE:
+            if self.limit is not None or self.record_columns is not None:
+                raise ConfigurationError(
+                    "ledger must be given with ledger_limit or record_columns, got none: name a file"
+                )
+            return None
+        key = secret_key(self.key)
+        return Ledger(self.path, key=key, again=self.again, limit=self.limit, record_columns=self.record_columns)
 
 
 @contextmanager
 def claimed(
     records: Sequence[Record],
     statement: PrivacyStatement,
+    choice: LedgerChoice,
     *,
-    ledger: str | None,
-    again: bool,
-    key: str | None,
     name: str,
+    text_column: str = "text",
+    person_column: str | None = None,
 ) -> Iterator[None]:
     """Hold the claims of records in a ledger while they are released; without a ledger do nothing.
 
     *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records there. *Proof*. All records are
-    claimed before the body begins. Its result is returned by nobody before the context ends; if anything fails until then, the
-    ledger forgets the run, of which nobody has read anything. QED.
+    claimed in one transaction before the body begins. Its result is returned by nobody before the context ends; if anything fails
+    until then, the ledger forgets the run, of which nobody has read anything. QED.
 
     Args:
         records: what is claimed.
         statement: what the release spends.
-        ledger: the file; None for none.
-        again: release records that the ledger knows.
-        key: the file with the key of the digests; None stands for the usual one.
+        choice: the ledger.
         name: what the ledger lists as the output.
+        text_column: the column with the text.
+        person_column: the column that names who contributed a record; None without one.
 
     Raises:
-        ReleaseRefused: records were released before.
+        ReleaseRefused: records were released before, or would pass the limit.
         DataError: the ledger cannot be used.
+        ConfigurationError: the identifying columns are others than the ledger's.
     """
-    if ledger is None:
+    book = choice.open()
+    if book is None:
         yield
         return
-    secret, run = secret_key(key), secrets.token_hex(8)
-    with closing(Ledger(ledger, key=secret, again=again)) as book:
-        book.begin(run, statement, name)
+    run = secrets.token_hex(8)
+    with closing(book):
+        identity = book.identity(text_column=text_column, person_column=person_column)
+        book.begin(run, Spending.of_local(statement, persons=person_column is not None), name)
+        book.collect(
+            found for number, record in enumerate(records, start=1) for found in identity.subjects(record, number)
+        )
+        book.claim()
         try:
-            claim_rows(book, run, [[row_digest(secret, record) for record in records]], statement.epsilon)
             yield
         except BaseException:
             book.forget(run)

@@ -68,6 +68,9 @@ def release_file(
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
     inputs = Inputs.of(source, options.format)
+    if ledger:
+        identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
+        inputs = replace(inputs, also=tuple(column for _, column in identity.columns))
     others = (*inputs.files, *([ledger.path] if ledger else []))
     publication = Publication.of(target, statement_path, card=options.card, others=others)
     complete = publication.complete if resume else None
@@ -89,11 +92,12 @@ def release_file(
             publication.refuse_to_restart(f"released {journal.records} records")
         if ledger:
             check_newest(journal, ledger)
-        if journal.has_ledger and not ledger:
+        required = ledger is not None and ledger.required
+        if journal.has_ledger and not required:
             raise DataError(
                 f"{publication.target} was begun with a ledger, which would not learn of the rest: add ledger=FILE"
             )
-        noted = {LEDGER: True} if ledger and (journal.has_ledger or not journal.begun) else {}
+        noted = {LEDGER: True} if required and (journal.has_ledger or not journal.begun) else {}
         journal.begin(plan.terms(publication) | noted)
         return run.finish(records)
 

@@ -19,7 +19,7 @@ from adept.data.texts import shown_names, text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.choice import MechanismChoice
-from adept.release.claims import claimed
+from adept.release.claims import LedgerChoice, claimed
 from adept.release.columns import RELEASED
 from adept.release.inputs import Inputs
 from adept.release.kept import Kept
@@ -62,7 +62,8 @@ def rewrite_frame(
         person: the column that says who contributed a record; needs ``max_records_per_person``. It is not returned.
         options: those of ``adept rewrite``: labels, label_set, label_epsilon, keep_columns, max_records_per_person, excess,
             epsilon_per, samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding,
-            batch_size, ledger, again, key, accept_broken_claim, accept_inexact, accept_private_model.
+            batch_size, ledger (none unless given), record_columns, ledger_limit, again, key, accept_broken_claim,
+            accept_inexact, accept_private_model.
 
     Returns:
         The same kind with the columns text, label, kept ones and ``sample`` (for samples > 1) alone, and a new index. Labels are
@@ -83,7 +84,8 @@ def rewrite_frame(
     groups = Groups(plan.label_column, asked)
     records = list(groups.counted(plan.checked(read)))
     stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
-    held = claimed(records, stated, ledger=request.ledger, again=request.again, key=request.key, name=place.statement)
+    choice = LedgerChoice(request.ledger, request.again, request.key, request.ledger_limit, request.record_columns)
+    held = claimed(records, stated, choice, name=place.statement, text_column=text, person_column=person)
     with _reserved(place), held:
         rows = list(_drawn(plan, records))
         private: Frame = table.built(rows, plan.columns, text=text, keep=asked.keep_columns, samples=asked.samples)
@@ -112,8 +114,9 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         raise ConfigurationError(
             f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(OPTIONS))}"
         )
-    if options.get("keep_columns") is not None:
-        options["keep_columns"] = text_list(options["keep_columns"], "keep_columns")
+    for name in ("keep_columns", "record_columns"):
+        if options.get(name) is not None:
+            options[name] = text_list(options[name], name)
     if options.get("label_set") is not None:
         options["label_set"] = list(label_set_of(options["label_set"]))
     options["mechanism"] = _choice(options.get("mechanism"))

@@ -19,11 +19,13 @@ class Inputs:
         locations: files, or standard input alone.
         format: of standard input.
         sizes: of the files in bytes, when they were named; None where something is no file, and can be read once.
+        also: columns that identify a record in the ledger, which are read beside those that are used.
     """
 
     locations: tuple[str, ...]
     format: str | None = None
     sizes: list[int] | None = None
+    also: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, source: str, format: str | None) -> "Inputs":
@@ -60,9 +62,10 @@ class Inputs:
         Raises:
             DataError: one cannot be read, or is shorter than it was; it may grow.
         """
+        wanted = None if columns is None else (*columns, *self.also)
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
             given = self.format if location == STANDARD_STREAM else None
-            yield from read_records(location, format=given, at_least=size, tolerant=tolerant, columns=columns)
+            yield from read_records(location, format=given, at_least=size, tolerant=tolerant, columns=wanted)
 
     def estimate(self) -> int | None:
         """Return about how many records there are, by counting lines; None for a stream, parquet and compressed files."""

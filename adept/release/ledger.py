@@ -1,238 +1,337 @@
-"""The ledger: which rows were released before, at what budget, so that nobody spends a budget twice without knowing.
+"""The ledger: which records were released before, at what budget, so that nobody spends a budget twice without knowing.
 
-An SQLite file, mode 0600. It holds a line for each release (when, with what mechanism, model, epsilon and delta) and a keyed
-digest of each whole row that was released; the key lies elsewhere (``adept.release.secret``), so that no guess at a row can be
-tested against the ledger alone. A row is *claimed* before it is released: a run that was killed has spent what it claimed, and
-two runs at once cannot both believe that they are the first. A file is claimed whole before anything is drawn, and once more as it
-is read to be drawn, for it may have grown. How many records of a release may have been read is kept too, before they can be: no
-claim on them is given back, and no journal with fewer draws continues the release.
+It holds a line for each release (when, with what mechanism, model, epsilon and delta) and, of local releases, a keyed
+digest of each record and of each person (``adept.release.identity``). The key lies elsewhere
+(``adept.release.secret``), so that no guess at a record can be tested against the ledger alone.
+``adept.release.ledger_file`` keeps the file.
 
-*Claim*: one bit that changes on the disk, or an end that is cut off, makes no row unknown in silence. *Proof*. SQLite keeps each
-digest in two trees, the table and the index ``rows_again``, whose pages have nothing in common. Rows are looked up in both, and
-where one of them knows fewer the ledger is refused; ``releases`` is small, and compared with ``releases_again`` whenever it is
-opened. SQLite itself refuses a file that is shorter than it says; a file of no bytes, and one that lacks a table, are refused
-here. QED. What no file can notice: a ledger that was put back from an older copy, which does not know what came later.
+A record is *claimed* before it is released: a run that was killed has spent what it claimed. A claim is checked and
+written in one transaction, so two runs at once cannot both believe that they are the first, or both fit below a limit.
+The records of a file are claimed together before any is drawn; what is read later and was not claimed is claimed then,
+before it is drawn. How many records of a release may have been read is kept too, before they can be: no claim on them
+is given back, and no journal with fewer draws continues the release.
 
-The unit is a record. Equal rows of one run are records of their own, each released once; how many there were is kept, for where
-they are one person's. What equal rows of different runs have spent is added up, as they may be the same record. Sums are exact,
-and rounded up.
+*Claim*: of two ledgers that differ in the records of central releases alone, every command gets the same answers, and
+their bytes differ in nothing that a record decides. *Proof*. A central release leaves its line alone: its options, its
+budget, the day on which it began and that it ended. No digest, no number and no duration of it is stored. It counts
+against every record and person, whether they were in it or not. QED. What the refusal of a local run tells ("this very
+record was released before") is about records of local releases, and stands in their ``not_hidden``.
 
-*What adds up*. A local release of a record with epsilon e is e-DP for replacing that record in a file of a public number of rows.
-A central one that is e-DP for adding or removing a record is 2 e-DP for that: removing the record, then adding the other. So all
-budgets of a row add up under replacing it, a local epsilon once and such a central one twice (``counted``). The converse fails: a
-local release has as many rows as its file, so nothing of finite epsilon holds for adding or removing. A release without delta is
-meant here: central ones have none.
+*What adds up*. A local release with epsilon e is e-DP for replacing one record in a file of a public number of rows. A
+central one of single records that is e-DP for adding or removing one is 2 e-DP for that: the record goes, the other one
+comes. With a ``person_column`` the unit is a person, and replacing one record changes the rows of two persons, the old
+one's and the new one's. Each is a change of one person's rows: e under ``replace``, and under ``add_or_remove`` 2 e, as
+all the person's rows go and the changed ones come. So such a release counts 2 e or 4 e. For a person whose rows are all
+replaced, a local release counts e for each of their records, and a central one with persons e (``replace``) or 2 e
+(``add_or_remove``). A release that named no persons may hold any number of a person's records, so that no total of a
+person is bounded beside it. Equal records of one run are records of their own, each released once; equal records of
+different runs may be the same one, and add up. Sums are exact, and rounded up.
+
+*Limit*. With a limit no claim is written that would bring a record above it, nor a person where persons are named.
+Whether persons are named must then be the same for all releases.
 """
 
-import errno
+import json
 import os
-import sqlite3
-import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Protocol
+from fractions import Fraction
 
-from adept.data.files import give_name
-from adept.errors import DataError, ReleaseRefused
+from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
-from adept.release.secret import row_digest
+from adept.release.identity import (
+    PERSON_KIND,
+    ROW_KIND,
+    TEXT,
+    Identity,
+    Role,
+    chosen_roles,
+    described_roles,
+    identity,
+)
+from adept.release.ledger_file import EVERYWHERE, FIELDS, ROWS, TREES, told
+from adept.release.ledger_sums import ALL_FOUND, Asked, LedgerSums, grouped
+from adept.release.secret import throwaway_key
+from adept.release.spending import Spending, added, check_limit, exact, rounded_up
 
-SECONDS = 60.0  # to wait for another run's claim
-VERSION = 3
-TABLES = {"adept", "releases", "released_rows"}
-TIMES, SHOWN = "times INTEGER NOT NULL DEFAULT 1", "shown INTEGER NOT NULL DEFAULT 0"
-COUNTED = "counted INTEGER NOT NULL DEFAULT 1"
-AGAIN = """
-DROP INDEX IF EXISTS releases_again;
-CREATE INDEX IF NOT EXISTS rows_again ON released_rows (digest, times);
-CREATE INDEX releases_again ON releases (run, started, finished, mechanism, epsilon, delta, model_sha256, output, shown, counted);
+COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"
+DUE = "(SELECT * FROM asked WHERE times > claimed)"
+KNOWN = (
+    f"SELECT COUNT(*) FROM {DUE} AS due JOIN claims INDEXED BY {{}} ON claims.digest = due.digest WHERE release != ?"
+)
+NEW = f"SELECT kind, claimed = 0, CASE kind WHEN {ROW_KIND} THEN 1 ELSE times END, NULL, COUNT(*) FROM {DUE} GROUP BY 1, 2, 3"
+FOUND = f"""
+SELECT kind, claimed = 0, times, found, COUNT(*) FROM (
+    SELECT due.kind AS kind, due.claimed AS claimed, CASE due.kind WHEN {ROW_KIND} THEN 1 ELSE due.times END AS times,
+        GROUP_CONCAT(claims.release || ':' || CASE claims.kind WHEN {ROW_KIND} THEN 1 ELSE claims.times END) AS found
+    FROM {DUE} AS due LEFT JOIN claims INDEXED BY {{}} ON claims.digest = due.digest AND claims.release != ?
+    GROUP BY due.digest
+) GROUP BY 1, 2, 3, 4
 """
-SCHEMA = f"""
-CREATE TABLE adept (version INTEGER, key_check BLOB);
-CREATE TABLE releases (
-    run TEXT PRIMARY KEY, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL, model_sha256 TEXT, output TEXT,
-    {SHOWN}, {COUNTED}
-);
-CREATE TABLE released_rows (digest BLOB, run TEXT, {TIMES}, PRIMARY KEY (digest, run)) WITHOUT ROWID;
-{AGAIN}
-INSERT INTO adept VALUES ({VERSION}, NULL);
+OTHERS = "SELECT COUNT(*) FROM releases WHERE run != ?"
+WRITE = f"""
+INSERT INTO claims SELECT digest, ?, kind, times FROM {DUE} WHERE true
+ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 """
-OF_A_RUN = """
-CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY);
-CREATE TEMP TABLE rows_of_run (digest BLOB, run TEXT, times INTEGER, PRIMARY KEY (digest, run)) WITHOUT ROWID;
-"""
-KNOWN = """
-SELECT COUNT(*) FROM asked WHERE EXISTS (SELECT 1 FROM released_rows INDEXED BY {} WHERE digest = asked.digest AND run != ?)
-"""
-TREES = ("sqlite_autoindex_released_rows_1", "rows_again")  # the table itself, and its index
-# What SQLite says of the machine, not of the file.
-PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
-ROUNDING = 1e-9  # relative: more than a sum of floats can be off
 
 
-class Spending(Protocol):
-    """What a ledger keeps of a release's statement."""
+@dataclass
+class Overlap:
+    """How many records of a run other releases had claimed, the most releases of one, and the largest total with this run."""
 
-    @property
-    def mechanism(self) -> str: ...
-    @property
-    def epsilon(self) -> float: ...
-    @property
-    def delta(self) -> float: ...
-    @property
-    def model_sha256(self) -> str | None: ...
-    @property
-    def counted(self) -> int:
-        """How many times its epsilon is spent where one record is replaced by another."""
-        ...
+    records: int = 0
+    releases: int = 0
+    epsilon: float = 0.0
 
 
-@dataclass(frozen=True)
-class LedgerEntry:
-    """One release, as the ledger lists it; ``counted`` is how many times its epsilon counts in a sum."""
-
-    started: str
-    finished: str | None
-    mechanism: str
-    epsilon: float
-    delta: float
-    rows: int
-    model_sha256: str
-    output: str
-    counted: int = 1
-
-
-@dataclass(frozen=True)
-class LedgerSum:
-    """All releases together: the largest total over one row, by basic composition; ``equal`` rows at most were in one release."""
-
-    releases: int
-    rows: int
-    epsilon: float
-    delta: float
-    equal: int = 1
-
-
-class Ledger:
+class Ledger(LedgerSums):
     """An open ledger.
 
     Args:
         path: the file, made where there is none.
         key: of the digests; a ledger must always be given the same one. None: to read the list alone.
-        again: release rows that were released before, all the same.
+        again: release records that were released before, all the same.
+        limit: epsilon that no record or person may pass; the ledger's own limit holds too.
+        record_columns: the columns that identify a record; None: as the ledger says.
+        seconds: to wait for other runs.
 
     Raises:
         DataError: the file is none of ours, others can read it, or its digests have another key.
+        ConfigurationError: the limit is no positive number.
     """
 
-    def __init__(self, path: str, *, key: bytes | None = None, again: bool = False) -> None:
-        self.path, self.key, self.again = path, key, again
-        with _told(path):
-            if not os.path.lexists(path):
-                _make(path)
-            state = Path(path).stat()
-            if state.st_mode & 0o077:
-                raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
-            if not state.st_size:
-                raise DataError(f"{path} is empty, and a ledger never is: restore it, or remove it if it never was one")
-            self._database = sqlite3.connect(path, timeout=SECONDS, isolation_level=None)
-            with self._transaction():
-                self._check_whole()
-                self._run_all(OF_A_RUN)
-                if key is not None:
-                    self._check_key(row_digest(key, {"adept": "ledger"}))
+    keeps = True  # False once a ledger by default was given up (``adept.release.default_ledger``)
+    required = True  # must a release that was begun with it be continued with it
 
-    def _check_whole(self) -> None:
-        """Refuse a ledger that was damaged; one of an earlier version gets what it lacks."""
-        there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
-        if not there >= TABLES:
-            raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
-        if self._database.execute("PRAGMA integrity_check(releases)").fetchall() != [("ok",)]:
-            raise self._damaged()
-        if self._database.execute("SELECT * FROM adept WHERE version = ?", (VERSION,)).fetchone() is None:
-            self._upgrade()
+    def __init__(
+        self,
+        path: str,
+        *,
+        key: bytes | None = None,
+        again: bool = False,
+        limit: float | None = None,
+        record_columns: Sequence[str] | None = None,
+        seconds: float = 60.0,
+    ) -> None:
+        self.again, self.record_columns = again, record_columns
+        self._asked_limit = None if limit is None else check_limit(limit, "ledger_limit")
+        self._roles: Sequence[Role] = ()
+        self._output = ""
+        self._spending: Spending | None = None
+        self.overlap = Overlap()
+        super().__init__(path, key=key, seconds=seconds)
 
-    def _upgrade(self) -> None:
-        for table, column in (("released_rows", TIMES), ("releases", SHOWN), ("releases", COUNTED)):
-            names = [found[1] for found in self._database.execute(f"PRAGMA table_info({table})")]
-            if column.split()[0] not in names:
-                self._database.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-        self._run_all(AGAIN)
-        self._database.execute("INSERT INTO adept SELECT ?, NULL WHERE NOT EXISTS (SELECT * FROM adept)", (VERSION,))
-        self._database.execute("UPDATE adept SET version = ?", (VERSION,))
+    # --- Settings
 
-    def _run_all(self, statements: str) -> None:
-        for statement in filter(str.strip, statements.split(";")):
-            self._database.execute(statement)
+    @property
+    def limit(self) -> float | None:
+        """The limit that holds: the ledger's own or the run's, whichever is smaller."""
+        with told(self.path):
+            return self._limit()
 
-    def _damaged(self) -> DataError:
-        return DataError(f"{self.path} is damaged: restore it, or give another one")
-
-    def _check_key(self, check: bytes) -> None:
-        (found,) = self._database.execute("SELECT key_check FROM adept").fetchone()
-        if found is None:
-            self._database.execute("UPDATE adept SET key_check = ?", (check,))
-        elif found != check:
-            raise DataError(f"{self.path} was written with another key: give that one with key=FILE")
-
-    def begin(self, run: str, statement: Spending, output: str) -> None:
-        """Note a release that is about to begin; one that resumes is there already."""
-        place = os.fsencode(output).decode("utf-8", "backslashreplace")  # a name need not be text
-        fields = (
-            statement.mechanism,
-            statement.epsilon,
-            statement.delta,
-            statement.model_sha256,
-            place,
-            statement.counted,
-        )
+    def set_limit(self, limit: float) -> None:
+        """Keep a limit for all later releases."""
         with self._transaction():
-            self._database.execute("DELETE FROM rows_of_run WHERE run = ?", (run,))
-            self._database.execute(
-                "INSERT OR IGNORE INTO releases VALUES (?, ?, NULL, ?, ?, ?, ?, ?, 0, ?)", (run, _now(), *fields)
+            self._database.execute("UPDATE adept SET epsilon_limit = ?", (check_limit(limit, "limit"),))
+
+    def identity(self, *, text_column: str, person_column: str | None) -> Identity:
+        """Return how records of a file are identified: as this ledger says, or the run where it says nothing yet.
+
+        Raises:
+            ConfigurationError: the run asks for other columns than the ledger's, or cannot supply them.
+        """
+        asked = chosen_roles(self.record_columns, text_column=text_column, person_column=person_column)
+        with told(self.path):
+            kept = self._kept_roles()
+        if asked and kept and asked != kept:
+            raise ConfigurationError(
+                f"record_columns must be those of {self.path}, which identifies records by {described_roles(kept)}: leave "
+                "the option out, or keep another ledger with ledger=FILE"
             )
+        self._roles = kept or asked or self._usual_roles(person_column)
+        return identity(self.key or throwaway_key(), self._roles, text_column=text_column, person_column=person_column)
+
+    def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
+        return tuple(sorted([TEXT, *([("role", "person")] if person_column else [])]))
+
+    def _kept_roles(self) -> tuple[Role, ...] | None:
+        (kept,) = self._database.execute("SELECT record_columns FROM adept").fetchone()
+        return tuple((kind, name) for kind, name in json.loads(kept)) if kept else None
+
+    def _limit(self) -> float | None:
+        (kept,) = self._database.execute("SELECT epsilon_limit FROM adept").fetchone()
+        return min((limit for limit in (kept, self._asked_limit) if limit is not None), default=None)
+
+    # --- Claims
+
+    def begin(self, run: str, spending: Spending, output: str) -> None:
+        """Take up a release, whose records are collected from the first one on; ``claim`` writes it down."""
+        self._run, self._spending = run, spending
+        self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a name need not be text
+        with self._transaction():
+            self._database.execute("DELETE FROM asked")
+
+    def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
+        """Take digests of records and persons up that are to be claimed."""
+        with self._transaction_of_this_process():
+            self._database.executemany(COLLECT, subjects)
+
+    def claim(self) -> None:
+        """Claim what was collected and not claimed yet; one that resumes claims the same.
+
+        Raises:
+            ReleaseRefused: records were released before, with how many, and the total that it would come to; a central release
+                counts against all. Or a record or person would pass the limit.
+        """
+        with told(self.path):
+            due = self._database.execute(f"SELECT EXISTS {DUE}").fetchone()[0]
+            if not due and self._release_id() is not None:
+                return
+        with self._transaction():
+            found = self._found()
+            self._check_again(found)
+            self._check_limit(found)
+            self._note(found)
+            self._write()
+
+    def _found(self) -> Counter[Asked]:
+        """Group what is due by which other releases claimed it."""
+        release = self._release_id() or 0
+        known = [self._database.execute(KNOWN.format(tree), (release,)).fetchone()[0] for tree in TREES]
+        if known == [0, 0]:
+            return grouped(self._database.execute(NEW).fetchall())
+        found, again = (grouped(self._database.execute(FOUND.format(tree), (release,)).fetchall()) for tree in TREES)
+        if found != again:
+            raise self._damaged()
+        return found
+
+    def _check_again(self, found: Counter[Asked]) -> None:
+        """Refuse a run of records that were released before, unless it may release them again."""
+        if self.again:
+            return
+        spending, before = self._begun(), self._everywhere(ROW_KIND)
+        listed = self._database.execute(
+            f"SELECT COUNT(*) FROM releases WHERE run != ? AND (? OR scope = '{EVERYWHERE}')",
+            (self._run, spending.central),
+        ).fetchone()[0]
+        if listed:
+            whose = (
+                "" if spending.central else f" {'that counts' if listed == 1 else 'that count'} against every record"
+            )
+            raise ReleaseRefused(
+                f"{self.path} lists {listed} other release{'s' * (listed > 1)}{whose}, and no answer may tell if they were of "
+                "these records; their budgets may add up to this one's: add again=true, or keep a ledger for each file"
+            )
+        known = {asked: count for asked, count in found.items() if asked[0] == ROW_KIND and asked[3]}
+        if known:
+            spent = self._spent()
+            before = rounded_up(before + max(added(spent, claims) for _, _, _, claims in known))
+            raise ReleaseRefused(
+                f"{sum(known.values())} different rows are in the ledger already, with epsilon {words(before)} in all; this "
+                f"release would make it {words(total(before, spending.epsilon))}: leave them out, or add again=true"
+            )
+
+    def _check_limit(self, found: Counter[Asked]) -> None:
+        """Refuse a run that would bring a record or a person above the limit."""
+        if (limit := self._limit()) is None:
+            return
+        spending = self._begun()
+        others = self._database.execute("SELECT DISTINCT persons FROM releases WHERE run != ?", (self._run,)).fetchall()
+        if any(bool(named) != spending.persons for (named,) in others):
+            raise ReleaseRefused(
+                f"{self.path} has a limit and lists releases {'without' if spending.persons else 'with'} persons, so that no "
+                "total of a person is known: give person_column= in all releases or in none, or keep another ledger with "
+                "ledger=FILE"
+            )
+        for kind, who in ((ROW_KIND, "record"), (PERSON_KIND, "person")):
+            if kind == PERSON_KIND and not spending.persons:
+                continue
+            counts = self._after(found, kind)
+            most, above = max(counts), sum(count for amount, count in counts.items() if amount > limit)
+            if above:
+                whom = f"every {who}" if spending.central else f"{above} {who}{'s' * (above > 1)}"
+                raise ReleaseRefused(
+                    f"the ledger's limit is epsilon {words(limit)}, and this release would bring {whom} to as much as "
+                    f"{words(rounded_up(most))}: leave them out, or lower epsilon"
+                )
+
+    def _after(self, found: Counter[Asked], kind: int) -> Counter[Fraction | float]:
+        """Return how many records, or persons, would have spent each total after the run."""
+        spending, spent, everywhere = self._begun(), self._spent(), self._everywhere(kind)
+        counts: Counter[Fraction | float] = Counter()
+        if spending.central:
+            everywhere += exact(spending.epsilon) * (spending.per_row if kind == ROW_KIND else spending.per_person)
+            found = grouped(self._database.execute(ALL_FOUND).fetchall())
+            counts[everywhere] = 1  # one that the ledger has never seen
+        for (asked, _, times, claims), count in found.items():
+            if asked == kind:
+                now = 0 if spending.central else times
+                counts[everywhere + added(spent, claims) + (now and exact(spending.epsilon) * now)] += count
+        return counts or Counter([everywhere])
+
+    def _write(self) -> None:
+        """Write the release down, and what is due; a central release leaves its line alone."""
+        spending = self._begun()
+        scope, now = (EVERYWHERE, _today()) if spending.central else (ROWS, _now())
+        fields = (
+            self._run, now, None, spending.mechanism, spending.epsilon, spending.delta, spending.model_sha256, self._output, scope,
+            spending.unit, spending.neighbours, spending.persons, spending.per_row, spending.per_person, 0,
+        )  # fmt: skip
+        self._database.execute(
+            f"INSERT OR IGNORE INTO releases ({FIELDS}) VALUES ({', '.join('?' * len(fields))})", fields
+        )
+        if self._roles and self._kept_roles() is None:
+            self._database.execute("UPDATE adept SET record_columns = ?", (json.dumps(self._roles),))
+        elif self._roles and self._kept_roles() != tuple(self._roles):
+            raise ConfigurationError(f"{self.path} was given other record_columns meanwhile: run again")
+        (found,) = self._database.execute("SELECT scope FROM releases WHERE run = ?", (self._run,)).fetchone()
+        if found == ROWS:
+            self._database.execute(WRITE, (self._release_id(),))
+        self._database.execute("UPDATE asked SET claimed = times WHERE times > claimed")
+
+    def _note(self, found: Counter[Asked]) -> None:
+        """Remember for the curator what other releases had claimed."""
+        spent, spending = self._spent(), self._begun()
+        if spending.central and self._database.execute(OTHERS, (self._run,)).fetchone()[0]:
+            self.overlap.epsilon = rounded_up(max(self._after(found, ROW_KIND)))
+        for (kind, first, _, claims), count in found.items():
+            if kind == ROW_KIND and first and claims:
+                amount = self._everywhere(kind) + added(spent, claims) + exact(spending.epsilon)
+                self.overlap.records += count
+                self.overlap.releases = max(self.overlap.releases, len(claims))
+                self.overlap.epsilon = max(self.overlap.epsilon, rounded_up(amount))
+
+    def _begun(self) -> Spending:
+        if self._spending is None:
+            raise RuntimeError("begin a release before its claims")
+        return self._spending
+
+    @contextmanager
+    def _transaction_of_this_process(self) -> Iterator[None]:
+        """Change the tables of this process, which lock nobody out, all or nothing."""
+        with told(self.path):
+            self._database.execute("BEGIN")
+            try:
+                yield
+                self._database.execute("COMMIT")
+            except BaseException:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise
+
+    def _release_id(self) -> int | None:
+        found = self._database.execute("SELECT id FROM releases WHERE run = ?", (self._run,)).fetchone()
+        return int(found[0]) if found else None
+
+    # --- What may have been read
 
     def others(self, run: str) -> int:
         """Return how many releases there are but one: a number that no record has a part in."""
-        with _told(self.path):
-            return int(self._database.execute("SELECT COUNT(*) FROM releases WHERE run != ?", (run,)).fetchone()[0])
-
-    def claim(self, run: str, digests: Sequence[bytes], *, always: bool = False) -> int:
-        """Claim rows for a release, and return how many of them other releases have claimed; one that resumes claims the same.
-
-        Where others have, rows are claimed only if they may be released again, or ``always`` are.
-        """
-        with self._transaction():
-            self._database.execute("DELETE FROM asked")
-            self._database.executemany("INSERT OR IGNORE INTO asked VALUES (?)", ((digest,) for digest in digests))
-            known, again = (int(self._database.execute(KNOWN.format(tree), (run,)).fetchone()[0]) for tree in TREES)
-            if known != again:
-                raise self._damaged()
-            if not known or self.again or always:
-                self._note(run, digests)
-        return known
-
-    def _note(self, run: str, digests: Sequence[bytes]) -> None:
-        """Keep each row with how often the run has asked for it: a resumption counts from the beginning."""
-        self._database.executemany(
-            "INSERT INTO rows_of_run VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET times = times + 1",
-            ((digest, run) for digest in digests),
-        )
-        self._database.execute(
-            "INSERT INTO released_rows SELECT digest, run, times FROM rows_of_run WHERE run = ? AND digest IN asked "
-            "ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)",
-            (run,),
-        )
-
-    def spent(self, digests: Iterable[bytes], *, but: str) -> float:
-        """Return the largest total epsilon that was spent on one of some rows, by other releases than one."""
-        query = "SELECT epsilon, counted FROM released_rows JOIN releases USING (run) WHERE digest = ? AND run != ?"
-        with _told(self.path):
-            found = [self._database.execute(query, (digest, but)).fetchall() for digest in digests]
-        return max(map(_added, found), default=0.0)
+        with told(self.path):
+            return int(self._database.execute(OTHERS, (run,)).fetchone()[0])
 
     def show(self, run: str, records: int) -> None:
         """Note how many records of a release may have been read from now on."""
@@ -241,141 +340,30 @@ class Ledger:
 
     def shown(self, run: str) -> int:
         """Return how many records of a release may have been read."""
-        with _told(self.path):
+        with told(self.path):
             found = self._database.execute("SELECT shown FROM releases WHERE run = ?", (run,)).fetchone()
         return int(found[0]) if found else 0
 
     def forget(self, run: str) -> None:
         """Give up the claims of a release of which nobody can have read anything."""
         with self._transaction():
-            rows = "DELETE FROM released_rows WHERE run IN (SELECT run FROM releases WHERE run = ? AND NOT shown)"
-            self._database.execute(rows, (run,))
-            self._database.execute("DELETE FROM releases WHERE run = ? AND NOT shown", (run,))
+            chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
+            self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
+            self._database.execute(f"DELETE FROM releases WHERE id IN {chosen}", (run,))
+            self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Note that a release is complete."""
+        """Note that a release is complete; of a central one, how long it took is not kept."""
         with self._transaction():
-            self._database.execute("UPDATE releases SET finished = ? WHERE run = ?", (_now(), run))
-
-    def entries(self) -> list[LedgerEntry]:
-        """Return all releases, the oldest first."""
-        query = (
-            "SELECT started, finished, mechanism, epsilon, delta, (SELECT COUNT(*) FROM released_rows WHERE run = releases.run), "
-            "model_sha256, output, counted FROM releases ORDER BY rowid"
-        )
-        with _told(self.path):
-            return [LedgerEntry(*row) for row in self._database.execute(query)]
-
-    def sum(self) -> LedgerSum:
-        """Return all releases together.
-
-        Raises:
-            DataError: the ledger was damaged.
-        """
-        with _told(self.path):
-            if self._database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
-                raise self._damaged()
-            rows, equal = self._database.execute(
-                "SELECT COUNT(DISTINCT digest), MAX(times) FROM released_rows"
-            ).fetchone()
-            (releases,) = self._database.execute("SELECT COUNT(*) FROM releases").fetchone()
-            return LedgerSum(releases, rows, self._most("epsilon"), self._most("delta"), equal or 1)
-
-    def _most(self, column: str) -> float:
-        """The largest exact total of a budget over one row: floats choose those that are near it, whole fractions decide."""
-        summed = (
-            f"SELECT SUM(counted * {column}) AS s, GROUP_CONCAT(run) AS runs FROM "
-            f"(SELECT digest, run, counted, {column} FROM released_rows JOIN releases USING (run) ORDER BY digest, run) "
-            "GROUP BY digest"
-        )
-        (most,) = self._database.execute(f"SELECT MAX(s) FROM ({summed})").fetchone()
-        near = self._database.execute(
-            f"SELECT DISTINCT runs FROM ({summed}) WHERE s >= ?", ((most or 0.0) * (1 - ROUNDING),)
-        )
-        rows = self._database.execute(f"SELECT run, {column}, counted FROM releases").fetchall()
-        spent = {run: (budget, times) for run, budget, times in rows}
-        return max((_added(spent[run] for run in runs.split(",")) for (runs,) in near.fetchall()), default=0.0)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """All or nothing, one writer at a time: others wait."""
-        with _told(self.path):
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._database.execute("COMMIT")
-            except BaseException:
-                if self._database.in_transaction:  # a full disk ends it
-                    self._database.execute("ROLLBACK")
-                raise
-
-
-def _added(spent: Iterable[tuple[float, int]]) -> float:
-    """Add budgets up, each as often as it counts."""
-    return total(*(budget for budget, times in spent for _ in range(times)))
-
-
-def claim_rows(ledger: Ledger, run: str, parts: Iterable[Sequence[bytes]], epsilon: float) -> None:
-    """Claim the digests of rows, part by part, before any of them is released.
-
-    Args:
-        ledger: where.
-        run: for which release, that is noted there.
-        parts: the digests.
-        epsilon: what the release spends on each row.
-
-    Raises:
-        ReleaseRefused: some were released before, with how many, and the total that it would come to.
-    """
-    overlap, before = 0, 0.0
-    for digests in parts:
-        found = ledger.claim(run, digests)
-        if found and not ledger.again:
-            overlap, before = overlap + found, max(before, ledger.spent(digests, but=run))
-    if overlap:
-        raise ReleaseRefused(
-            f"{overlap} different rows are in the ledger already, with epsilon {words(before)} in all; this release would make "
-            f"it {words(total(before, epsilon))}: leave them out, or add again=true"
-        )
-
-
-@contextmanager
-def _told(path: str) -> Iterator[None]:
-    """Tell what SQLite and the operating system find wrong in one line.
-
-    Raises:
-        OSError: the disk is full, say, or another run has the ledger: later, the same run can go on.
-        DataError: it cannot go on with this file.
-    """
-    try:
-        yield
-    except sqlite3.Error as error:
-        kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
-        if set(kind) & set(PASSING):
-            raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), path) from None
-        raise DataError(f"cannot use the ledger {path} ({error}): restore it, or give another one") from None
-    except OSError as error:
-        raise DataError(f"cannot open the ledger {path}: {error.strerror}") from None
-
-
-def _make(path: str) -> None:
-    """Make a ledger whole, under a name that only one of several runs can win: one that is there never is empty."""
-    handle, name = tempfile.mkstemp(dir=Path(path).parent)  # mode 0600
-    os.close(handle)
-    partial = Path(name)
-    try:
-        with closing(sqlite3.connect(name)) as database:
-            database.executescript(f"BEGIN; {SCHEMA} COMMIT;")
-        give_name(partial, Path(path))
-    except FileExistsError:
-        pass  # another run was faster
-    finally:
-        partial.unlink(missing_ok=True)
+            self._database.execute(
+                f"UPDATE releases SET finished = CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END WHERE run = ?",
+                (_now(), run),
+            )
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()

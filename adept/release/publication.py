@@ -25,7 +25,8 @@ a journal; what is left to be done is repeated until it is done. (d) is the clai
 that was not damaged. One that was put back from a copy, or has lost its end, is noticed by the ledger, which keeps before
 anything can be read how many records of a release that holds for: a journal with fewer continues nothing. For the same reason
 the ledger forgets only what nobody can have read. QED. On standard output rows are visible batch by batch: drawn, journalled,
-kept in the ledger as readable, and then written.
+kept in the ledger as readable, and then written. All this is of a ledger that the user asked for: one that is kept by default and
+had to be given up (``adept.release.default_ledger``) keeps what it knew until then, and a resumption claims in it again.
 """
 
 import hashlib

@@ -12,6 +12,7 @@ NOT_HIDDEN = (
     "that someone took part",
     "how many records there are",
     "which record lacks a column, has an unknown label or is its person's one too many, where a run ends with that error",
+    "that a record was released before, where a ledger refuses the run",
     "what the model learned from its training text",
 )
 EXCESS = ("which rows were left out as their person had enough", "how many rows, up to {most}, a person has")

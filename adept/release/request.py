@@ -43,9 +43,13 @@ class ReleaseRequest(FileOptions):
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """A file that remembers released rows; rows that it knows are refused."""
+    """A file that remembers released records and refuses them; null: one in your state directory, which only counts; none: none."""
+    record_columns: list[str] | None = None
+    """The columns that identify a record in the ledger, fixed by its first release; null: text, and person where one is named."""
+    ledger_limit: float | None = None
+    """Epsilon that no record or person of the ledger may pass, whatever again says; the ledger's own limit holds too."""
     again: bool = False
-    """Release rows of the ledger again; their budgets add up."""
+    """Release records of the ledger again; their budgets add up."""
     key: str | None = None
     """File of the secret key of the digests in journal and ledger; null: ~/.config/adept/key."""
 

@@ -3,8 +3,10 @@
 The order of what happens is the proof of ``adept.release.journal``: claimed, drawn, journalled, and only then visible.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -12,14 +14,16 @@ from adept.data.files import Record
 from adept.errors import DataError
 from adept.release.batches import Batches
 from adept.release.card import card
+from adept.release.identity import Identity
 from adept.release.journal import Entry
-from adept.release.ledger import claim_rows
+from adept.release.ledger import Ledger
 from adept.release.output import open_output
 from adept.release.plan import Plan
 from adept.release.publication import PARTIAL
 from adept.release.publishing import Publishing
 from adept.release.secret import Prefix, row_digest
 from adept.release.shuffling import Groups
+from adept.release.spending import Spending
 from adept.release.statement import PrivacyStatement
 
 
@@ -55,14 +59,52 @@ class Run(Publishing[PrivacyStatement]):
             Path(self.publication.card + PARTIAL).write_text(described, "utf-8")
 
     def _claim_all(self) -> None:
-        """Claim every row of an input that can be read twice, before anything is drawn."""
-        if not self.ledger:
+        """Claim every record of an input that can be read twice, before anything is drawn."""
+        if not (ledger := self._open_ledger):
             return
-        note = self.journal.run, self.plan.statement(0, output_sha256=None), self.publication.target
-        self.ledger.begin(*note)
+        persons = self.plan.options.person_column is not None
+        spending = Spending.of_local(self.plan.statement(0, output_sha256=None), persons=persons)
+        ledger.begin(self.journal.run, spending, self.publication.target)
         if self.plan.inputs.repeatable:
-            self._claim(map(self._digests, self._parts(self.plan.checked(self.plan.records()))))
-            self.ledger.begin(*note)  # and counts from the beginning again
+            count = 0
+            for batch in self._parts(self.plan.checked(self.plan.records())):
+                ledger.collect(self._subjects(batch, count))
+                self._collected[count] = self._fingerprint(batch)
+                count += len(batch)
+                if not ledger.keeps:
+                    return
+            ledger.claim()
+
+    @property
+    def _open_ledger(self) -> Ledger | None:
+        """The ledger, unless it was given up."""
+        return self.ledger if self.ledger and self.ledger.keeps else None
+
+    @cached_property
+    def _identity(self) -> Identity | None:
+        """What identifies a record to the ledger."""
+        options = self.plan.options
+        if not self.ledger:
+            return None
+        return self.ledger.identity(text_column=options.text_column, person_column=options.person_column)
+
+    @cached_property
+    def _collected(self) -> dict[int, bytes]:
+        """The fingerprints of the batches that were claimed before anything was drawn, by how many records came before."""
+        return {}
+
+    def _fingerprint(self, batch: Sequence[Record]) -> bytes:
+        """Return a digest of the values by which a batch is claimed."""
+        identity = self._identity
+        names = [*(column for _, column in identity.columns), identity.person_column] if identity else []
+        content = repr([[record.get(name) for name in names] for record in batch])  # type: ignore[arg-type]
+        return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), key=self.key, digest_size=16).digest()
+
+    def _subjects(self, batch: Sequence[Record], before: int) -> Iterator[tuple[bytes, int]]:
+        """Yield the digests that a batch claims; so many records came before it."""
+        identity = self._identity
+        for number, record in enumerate(batch, start=before + 1):
+            yield from identity.subjects(record, number) if identity else ()
 
     def _write(self, records: Iterator[Record]) -> str:
         """Write the rows of all records; returns the digest of the output."""
@@ -85,7 +127,7 @@ class Run(Publishing[PrivacyStatement]):
 
     def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
         """Pair every batch of records with what was drawn for it, in an earlier run or now; by then it is in the journal."""
-        prefix = Prefix(self.key)
+        prefix, read = Prefix(self.key), 0
         for entry in self.journal.entries():
             batch = list(islice(records, entry["records"]))
             digests = self._digests(batch)
@@ -96,9 +138,10 @@ class Run(Publishing[PrivacyStatement]):
                     "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
                     "as nothing else can be continued"
                 )
-            self._claim(iter([digests]))  # the run that drew them may have had no ledger
+            self._claim(batch, read)  # the run that drew them may have had no ledger
+            read += len(batch)
             yield batch, entry
-        for (batch, digests), draws in self.plan.drawn(batches, self._claimed(records)):
+        for (batch, digests), draws in self.plan.drawn(batches, self._claimed(records, read)):
             for digest in digests:
                 prefix.add(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
@@ -107,12 +150,12 @@ class Run(Publishing[PrivacyStatement]):
                 self.show()
             yield batch, entry
 
-    def _claimed(self, records: Iterator[Record]) -> Iterator[tuple[list[Record], list[bytes]]]:
-        """Batches of records, with their digests, that may be drawn for."""
+    def _claimed(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], list[bytes]]]:
+        """Yield batches of records, with their digests, that may be drawn for; ``read`` records came before."""
         for batch in self._parts(records):
-            digests = self._digests(batch)
-            self._claim(iter([digests]))  # what is read now may be more than what was read before
-            yield batch, digests
+            self._claim(batch, read)  # what is read now may be more than what was read before
+            read += len(batch)
+            yield batch, self._digests(batch)
 
     def _parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
         return iter(lambda: list(islice(records, self.plan.batch_size)), [])
@@ -120,6 +163,8 @@ class Run(Publishing[PrivacyStatement]):
     def _digests(self, batch: Sequence[Record]) -> list[bytes]:
         return [row_digest(self.key, record) for record in batch]
 
-    def _claim(self, parts: Iterator[list[bytes]]) -> None:
-        if self.ledger:
-            claim_rows(self.ledger, self.journal.run, parts, self.plan.epsilon)
+    def _claim(self, batch: Sequence[Record], before: int) -> None:
+        """Claim a batch, unless this run claimed the very same one before it drew anything."""
+        if (ledger := self._open_ledger) and self._collected.get(before) != self._fingerprint(batch):
+            ledger.collect(self._subjects(batch, before))
+            ledger.claim()

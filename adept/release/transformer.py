@@ -25,15 +25,22 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ledger: where released texts are known from.
         again: release texts again that this process or the ledger knows.
         key: the file with the key of the ledger's digests.
+        ledger_limit: epsilon that no text of the ledger may pass; the ledger's own limit holds too.
     """
 
     def __init__(
-        self, rewriter: Rewriter, ledger: str | None = None, again: bool = False, key: str | None = None
+        self,
+        rewriter: Rewriter,
+        ledger: str | None = None,
+        again: bool = False,
+        key: str | None = None,
+        ledger_limit: float | None = None,
     ) -> None:
         self.rewriter = rewriter
         self.ledger = ledger
         self.again = again
         self.key = key
+        self.ledger_limit = ledger_limit
 
     def fit(self, texts: Any, labels: Any = None) -> "PrivateText":
         """Check the texts, and learn nothing."""
@@ -48,7 +55,7 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ReleaseRefused: some were released before.
         """
         given = text_list(texts)
-        step = TextRelease(self.rewriter, self.ledger, self.again, self.key, "transform")
+        step = TextRelease(self.rewriter, self.ledger, self.again, self.key, "transform", self.ledger_limit)
         with remembered(given, self.rewriter.guarantee.epsilon, again=self.again):
             return step.release(given)
 

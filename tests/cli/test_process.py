@@ -177,7 +177,7 @@ def test_from_publication_on_a_signal_changes_no_status(
     tiny_l1_run: Path, tmp_path: Path, owner: Any, name: str, count: int
 ) -> None:
     command = rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt")
-    done = forked.run(*command, program=signalled_after(owner, name, count))
+    done = forked.run(*command, "ledger=none", program=signalled_after(owner, name, count))
     assert done.returncode == 0, done.stderr
     assert "interrupted" not in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "out.txt", "s.json"}

@@ -15,6 +15,7 @@ from hanging import wait_until
 from tiny import Run
 
 from adept.cli.console import progress
+from adept.errors import ReleaseRefused
 from adept.release.ledger import Ledger
 
 
@@ -265,3 +266,64 @@ def test_a_dry_run_finds_a_label_that_is_not_public(
     assert "labels must be in the public label set, got another one in record 2" in done.stderr
     assert "intent_1" not in done.stderr
     assert adept_here(*[part.replace("other]", "intent_1]") for part in command]).returncode == 0
+
+
+def test_the_ledger_by_default_says_how_often_rows_were_released_and_refuses_by_a_limit_alone(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path
+) -> None:
+    given = lines(tmp_path / "in.jsonl", 7)
+    command = ["rewrite", f"model_dir={tiny_l1_run}", f"input={given}", "epsilon=8"]
+    heard = [adept_here(*command, f"output={tmp_path}/{run}.jsonl") for run in range(3)]
+    assert [done.returncode for done in heard] == [0, 0, 0]
+    assert "released before" not in heard[0].stderr
+    assert (
+        "7 different records were released before, up to 2 times; with this release one has spent epsilon 24 in all"
+        in (heard[2].stderr)
+    )
+    assert adept_here("ledger", "limit=32").returncode == 0
+    assert adept_here(*command, f"output={tmp_path}/3.jsonl").returncode == 0
+    for more in ((), ("ledger_limit=99",), ("again=true",)):
+        refused = adept_here(*command, f"output={tmp_path}/4.jsonl", *more)
+        assert (refused.returncode, "the ledger's limit is epsilon 32" in refused.stderr) == (2, True)
+    assert not list(tmp_path.glob("4.*"))
+    assert adept_here(*command, f"output={tmp_path}/4.jsonl", "ledger=none").returncode == 0
+    assert "4 releases" in adept_here("ledger").stdout
+
+
+def test_one_row_is_one_record_in_every_format_and_adapter(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    from adept.mechanisms import L1Laplace
+    from adept.release.adapters import DatasetRewriter
+    from adept.rewriting.rewriter import Rewriter
+
+    pandas.DataFrame({"utterance": ["1", "caf\u00e9"], "n": [1, 2]}).to_csv(tmp_path / "a.csv", index=False)
+    pandas.DataFrame({"text": ["1", "cafe\u0301"], "n": ["x", "y"]}).to_parquet(tmp_path / "b.parquet")
+    (tmp_path / "c.txt").write_text("1\n cafe\u0301 \n", "utf-8")
+    ledger = f"{tmp_path}/ledger.db"
+    command = ["rewrite", f"model_dir={tiny_l1_run}", "epsilon=8", f"ledger={ledger}"]
+    first = adept_here(*command, f"input={tmp_path}/a.csv", f"output={tmp_path}/a.out.csv", "text_column=utterance")
+    assert first.returncode == 0, first.stderr
+    for name in ("b.parquet", "c.txt"):
+        refused = adept_here(*command, f"input={tmp_path}/{name}", f"output={tmp_path}/out.{name}")
+        assert "2 different rows are in the ledger already" in refused.stderr
+    rewriter = Rewriter.from_pretrained(tiny_l1_run, mechanism=L1Laplace(epsilon=8.0))
+    with pytest.raises(ReleaseRefused, match="2 different rows"):
+        DatasetRewriter(rewriter, ledger=ledger)({"text": ["1", "caf\u00e9"]})
+
+
+def test_columns_that_identify_records_are_read_from_every_format(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    command = ["rewrite", f"model_dir={tiny_l1_run}", "epsilon=8", f"ledger={tmp_path}/ledger.db"]
+    pandas.DataFrame({"text": ["yes", "yes"], "id": [1, 2]}).to_parquet(tmp_path / "a.parquet")
+    pandas.DataFrame({"text": ["yes", "yes"], "id": [2, 3]}).to_csv(tmp_path / "b.csv", index=False)
+    (tmp_path / "c.txt").write_text("yes\n")
+    first = adept_here(
+        *command, f"input={tmp_path}/a.parquet", f"output={tmp_path}/a.out.parquet", "record_columns=[text,id]"
+    )
+    assert first.returncode == 0, first.stderr
+    refused = adept_here(*command, f"input={tmp_path}/b.csv", f"output={tmp_path}/b.out.csv")
+    assert "1 different rows are in the ledger already" in refused.stderr
+    refused = adept_here(*command, f"input={tmp_path}/c.txt", f"output={tmp_path}/c.out.txt")
+    assert "column 'id', by which the ledger identifies records, is missing in record 1" in refused.stderr

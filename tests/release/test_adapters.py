@@ -188,3 +188,8 @@ def test_a_column_of_a_frame_is_rewritten_and_never_its_name(rewriter: Rewriter)
     for given in (frame, "a fare"):
         with pytest.raises(AdeptError):
             PrivateText(rewriter, again=True).transform(given)
+
+
+def test_a_limit_without_a_ledger_is_refused(rewriter: Rewriter) -> None:
+    with pytest.raises(ConfigurationError, match="ledger must be given with ledger_limit"):
+        PrivateText(rewriter, ledger_limit=8.0).transform(["never released"])

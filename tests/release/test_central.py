@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import random
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from adept.release.central_statement import CentralStatement
 from adept.release.checker import Refused, statement_sha256
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
+from adept.release.secret import secret_key
 from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -387,17 +389,63 @@ def test_a_ledger_refuses_by_what_it_lists_and_never_by_a_row(
         released(synthesizer, given, tmp_path / "a.jsonl", ledger=ledger, tell=told.append)
         messages = []
         for source in (given, others):
-            with pytest.raises(ReleaseRefused, match="lists 1 releases") as refused:
+            with pytest.raises(ReleaseRefused, match="lists 1 other release") as refused:
                 released(synthesizer, source, tmp_path / "b.jsonl", ledger=ledger)
             messages.append(str(refused.value))
         assert messages[0] == messages[1]
     with closing(Ledger(place, key=KEY, again=True)) as ledger:
         released(synthesizer, given, tmp_path / "b.jsonl", ledger=ledger, tell=told.append)
-        assert [known.again for known in told] == [0, len({json.dumps(record) for record in FILE})]
-        assert told[1].before == 4.0
-        assert "in the ledger already, with epsilon 4 in all" in told[1].lines[-1]
+        assert [len(known.lines) for known in told] == [
+            1,
+            1,
+        ]  # nothing is said of rows that the ledger knows: it knows none
         assert ledger.sum().epsilon == 8.0  # replacing a record, by two releases of 2 for adding or removing one
         assert [entry.counted for entry in ledger.entries()] == [2, 2]
+
+
+def test_two_ledgers_that_differ_in_one_row_of_a_central_release_answer_every_later_command_alike(
+    adept_here: Run, topic_run: Path, synthesizer: Synthesizer, tmp_path: Path
+) -> None:
+    """Byte for byte: local runs of the row and of another, limits, another central run, and the list."""
+    asked = written(tmp_path / "asked.jsonl", [{"text": "i have hiv"}])
+    answers = []
+    for row in ("i have hiv", "i have flu"):
+        home = tmp_path / row[-3:]
+        home.mkdir()
+        given = written(home / "given.jsonl", [{"text": row, "intent": "fare"}, {"text": "a fare", "intent": "fare"}])
+        place = str(tmp_path / "ledger.db")
+        with closing(Ledger(place, key=secret_key())) as ledger:
+            released(synthesizer, given, tmp_path / "central.jsonl", ledger=ledger)
+        local = ["rewrite", f"model_dir={topic_run}", f"input={asked}", "epsilon=3", f"ledger={place}"]
+        central = [
+            "synthesize",
+            f"model_dir={topic_run}",
+            f"input={asked}",
+            "epsilon=1",
+            "labels=drop",
+            f"ledger={place}",
+        ]
+        heard = [
+            adept_here(*local, f"output={tmp_path}/local.jsonl"),
+            adept_here(*central, f"output={tmp_path}/c.jsonl"),
+            adept_here(*local, f"output={tmp_path}/local.jsonl", "again=true", "ledger_limit=6"),
+            adept_here(*local, f"output={tmp_path}/local.jsonl", "again=true", "ledger_limit=7"),
+            adept_here(*central, f"output={tmp_path}/c.jsonl", "again=true", "ledger_limit=8"),
+            adept_here("ledger", place),
+        ]
+        answers.append([(done.returncode, done.stdout, done.stderr) for done in heard])
+        for path in tmp_path.iterdir():
+            if path.is_file() and path != asked:
+                path.unlink()
+    assert [status for status, *_ in answers[0]] == [2, 2, 2, 0, 2, 0]
+    assert [_timeless(answer) for answer in answers[0]] == [_timeless(answer) for answer in answers[1]]
+
+
+def _timeless(answer: tuple[int, str, str]) -> tuple[int, str, str]:
+    """Leave out what is random or a time: what a rewrite is expected to keep is drawn anew by each run."""
+    status, out, err = answer
+    kept = [line for line in err.splitlines() if "at epsilon" not in line]
+    return status, re.sub(r"\d{4}-\d\d-\d\dT[\d:+]*", "", out), "\n".join(kept)
 
 
 def test_local_and_central_budgets_of_a_row_add_up(
@@ -419,21 +467,6 @@ def test_local_and_central_budgets_of_a_row_add_up(
         assert ledger.sum().epsilon == 3.0 + 2 * 2.0
         released(replaced, given, tmp_path / "b.jsonl", ledger=ledger)
         assert ledger.sum().epsilon == 3.0 + 2 * 2.0 + 0.5
-
-
-def test_a_ledger_of_an_earlier_version_counts_every_budget_once(tmp_path: Path) -> None:
-    import sqlite3
-
-    Ledger(place := str(tmp_path / "ledger.db"), key=KEY).close()
-    with closing(sqlite3.connect(place)) as database:
-        database.executescript(
-            "DROP INDEX releases_again; ALTER TABLE releases DROP COLUMN counted; UPDATE adept SET version = 2;"
-            "INSERT INTO releases VALUES ('r', 't', NULL, 'l1', 3.0, 0.0, 'm', 'o', 0);"
-            "INSERT INTO released_rows VALUES (x'00', 'r', 1);"
-        )
-    with closing(Ledger(place, key=KEY)) as ledger:
-        assert ledger.sum().epsilon == 3.0
-        assert [entry.counted for entry in ledger.entries()] == [1]
 
 
 # --- What is refused

@@ -5,8 +5,9 @@ import multiprocessing
 import os
 import random
 import sqlite3
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,30 @@ from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
+from adept.release.identity import ROW_KIND, TEXT, identity
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.secret import row_digest
+from adept.release.spending import Spending
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32
+
+
+def record_digest(key: bytes, text: str) -> bytes:
+    [(digest, kind)] = identity(key, [TEXT], text_column="text", person_column=None).subjects({"text": text}, 1)
+    assert kind == ROW_KIND
+    return digest
+
+
+def claim(
+    ledger: Ledger, run: str, digests: Iterable[bytes], *, epsilon: float = 1.0, delta: float = 0.0, **spent: Any
+) -> None:
+    """Claim rows for a release that is made up."""
+    ledger.begin(run, Spending(mechanism="l1", epsilon=epsilon, delta=delta, model_sha256="", **spent), "out")
+    ledger.collect((digest, ROW_KIND) for digest in digests)
+    ledger.claim()
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +113,8 @@ def test_sums_are_exact_and_rounded_up(rewriter: Rewriter, tmp_path: Path) -> No
     path = str(tmp_path / "ledger.db")
     with closing(Ledger(path, key=KEY, again=True)) as ledger:
         for run in range(10):
-            ledger._database.execute(
-                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 0.1, 1e-9, '', '', 0, 1)", (f"run {run}",)
-            )
-            ledger.claim(f"run {run}", [row_digest(KEY, {"n": n}) for n in range(run + 1)])
+            digests = [record_digest(KEY, str(n)) for n in range(run + 1)]
+            claim(ledger, f"run {run}", digests, epsilon=0.1, delta=1e-9)
         assert ledger._database.execute("SELECT SUM(epsilon) FROM releases").fetchone()[0] <= 1.0
         summed = ledger.sum()
         assert Fraction(summed.epsilon) >= 10 * Fraction(0.1) > 1
@@ -111,24 +127,31 @@ CREATE TABLE releases (
     run TEXT PRIMARY KEY, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL, model_sha256 TEXT, output TEXT
 );
 CREATE TABLE released_rows (digest BLOB, run TEXT, PRIMARY KEY (digest, run)) WITHOUT ROWID;
-INSERT INTO released_rows VALUES (x'78', 'old');
 INSERT INTO releases VALUES ('old', '', NULL, 'l1', 2.0, 0.0, '', '');
+INSERT INTO releases VALUES ('central', '', NULL, 'votes', 2.0, 0.0, '', '');
 """
+DIGEST = b"a digest of a row that was released"
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_ledger_of_an_earlier_version_is_read(tmp_path: Path, known: bool) -> None:
+def test_a_ledger_of_an_earlier_version_counts_against_every_record_with_the_largest_factor(
+    tmp_path: Path, known: bool
+) -> None:
     path = tmp_path / "ledger.db"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(FIRST_VERSION)
+        database.execute("INSERT INTO released_rows VALUES (?, 'old')", (DIGEST,))
+        database.commit()
         if known:
             database.execute("INSERT INTO adept VALUES (1, ?)", (row_digest(KEY, {"adept": "ledger"}),))
             database.commit()
     path.chmod(0o600)
     for _ in range(2):
         with closing(Ledger(str(path), key=KEY)) as ledger:
-            assert ledger.claim("new", [b"x"]) == 1
-            assert (ledger.sum().equal, ledger.sum().epsilon, ledger.shown("old")) == (1, 2.0, 0)
+            with pytest.raises(ReleaseRefused, match="lists 2 other releases that count against every record"):
+                claim(ledger, "new", [b"x"])
+            assert (ledger.sum().rows, ledger.sum().epsilon, ledger.shown("old")) == (0, 10.0, 0)
+    assert DIGEST not in path.read_bytes()  # it may be of a row of a central release
     with pytest.raises(DataError, match="another key"):
         Ledger(str(path), key=b"x" * 32)
 
@@ -140,10 +163,9 @@ def test_the_ledger_is_its_owners_alone_and_holds_no_row_and_no_digest_that_a_gu
     path = tmp_path / "ledger.db"
     assert path.stat().st_mode & 0o777 == 0o600
     content = path.read_bytes()
-    row = {"text": "SECRET 1", "n": 1}
     assert b"SECRET" not in content
-    assert row_digest(KEY, row) in content
-    assert row_digest(b"x" * 32, row) not in content
+    assert record_digest(KEY, "SECRET 1") in content
+    assert record_digest(b"x" * 32, "SECRET 1") not in content
     path.chmod(0o644)
     with pytest.raises(DataError, match="chmod 600"):
         Ledger(str(path), key=KEY)
@@ -216,14 +238,14 @@ def test_a_full_disk_under_the_ledger_strands_no_claims(rewriter: Rewriter, tmp_
             (now,) = ledger._database.execute("PRAGMA page_count").fetchone()
             ledger._database.execute(f"PRAGMA max_page_count = {now + pages}")
             try:
-                released_beside(rewriter, tmp_path, str(pages), ledger, rows=120)
+                released_beside(rewriter, tmp_path, str(pages), ledger, rows=400)
             except DataError as error:
                 filled += 1
                 assert "disk is full: mend that, and continue with resume=true" in str(error)  # noqa: PT017
                 ledger._database.execute("PRAGMA max_page_count = 1000")
-                released_beside(rewriter, tmp_path, str(pages), ledger, rows=120, resume=pages % 2 == 0)
+                released_beside(rewriter, tmp_path, str(pages), ledger, rows=400, resume=pages % 2 == 0)
             summed = ledger.sum()
-            assert (summed.releases, summed.rows, summed.epsilon) == (1, 120, 8.0)
+            assert (summed.releases, summed.rows, summed.epsilon) == (1, 400, 8.0)
     assert filled >= 2
 
 
@@ -284,24 +306,28 @@ def test_rows_that_were_claimed_meanwhile_are_refused_by_a_resumption(rewriter: 
 
 def known_rows(path: Path, rows: int) -> list[bytes]:
     """A ledger with some releases of some rows each."""
-    digests = [row_digest(KEY, {"n": n}) for n in range(rows)]
+    digests = [record_digest(KEY, str(n)) for n in range(rows)]
     with closing(Ledger(str(path), key=KEY)) as ledger:
         for run in range(4):
-            ledger._database.execute(
-                "INSERT INTO releases VALUES (?, '', NULL, 'l1', 2.0, 0.0, '', 'out', 9, 1)", (f"run {run}",)
-            )
-            ledger.claim(f"run {run}", digests[run::4])
+            claim(ledger, f"run {run}", digests[run::4], epsilon=2.0)
+        ledger.set_limit(2.5)
     return digests
 
 
 def unnoticed(path: Path, digests: list[bytes]) -> int:
-    """How many of the rows a ledger would let be released again, or lists with another budget, without a word."""
+    """Count rows that a ledger lets be released again, past its limit too, or lists with another budget, without a word."""
+    new = 0
     try:
-        with closing(Ledger(str(path), key=KEY)) as ledger:
-            new = sum(not ledger.claim("new", digests[i : i + 10]) for i in range(0, len(digests), 10))
-            return new or ledger.sum().epsilon != 2.0
+        for again in (False, True):
+            with closing(Ledger(str(path), key=KEY, again=again)) as ledger:
+                for start in range(0, len(digests), 10):
+                    with suppress(ReleaseRefused):
+                        claim(ledger, "new", digests[start : start + 10])
+                        new += 1
+                new += ledger.sum().epsilon != 2.0
     except (DataError, OSError):
-        return 0
+        pass
+    return new
 
 
 def check_damage(directory: Path, *, flips: int, cuts: int) -> None:
@@ -343,26 +369,30 @@ def test_what_was_spent_is_not_known_while_another_program_has_the_ledger(tmp_pa
         ledger._database.execute("PRAGMA busy_timeout = 0")
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(OSError, match="locked"):
-            ledger.spent([b"row"], but="run")
+            ledger.sum()
 
 
 def test_claims_on_what_may_have_been_read_are_never_given_back(tmp_path: Path) -> None:
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
         for run, shown in (("seen", 1), ("unseen", 0)):
-            ledger._database.execute("INSERT INTO releases VALUES (?, '', NULL, 'l1', 1.0, 0.0, '', '', 0, 1)", (run,))
-            ledger.claim(run, [run.encode()])
+            claim(ledger, run, [run.encode()])
             ledger.show(run, shown)
             ledger.forget(run)
         assert (ledger.sum().releases, ledger.sum().rows) == (1, 1)
-        assert ledger.claim("another", [b"seen"]) == 1
+        with pytest.raises(ReleaseRefused, match="1 different rows are in the ledger"):
+            claim(ledger, "another", [b"seen"])
 
 
 def _claim(path: str, run: str, rows: int) -> int:
+    """Claim rows, fifty at a time; returns how often that was refused."""
     with closing(Ledger(path, key=KEY)) as ledger:
-        overlap = 0
+        refused = 0
         for start in range(0, rows, 50):
-            overlap += ledger.claim(run, [row_digest(KEY, {"n": n}) for n in range(start, start + 50)])
-        return overlap
+            try:
+                claim(ledger, run, [record_digest(KEY, str(n)) for n in range(start, start + 50)])
+            except ReleaseRefused:
+                refused += 1
+        return refused
 
 
 def test_two_writers_at_once_never_both_believe_to_be_the_first(tmp_path: Path) -> None:
@@ -371,12 +401,12 @@ def test_two_writers_at_once_never_both_believe_to_be_the_first(tmp_path: Path) 
     Ledger(path, key=KEY).close()
     context = multiprocessing.get_context("fork")
     with context.Pool(4) as pool:
-        overlaps = pool.starmap(_claim, [(path, f"run {i}", 500) for i in range(4)])
+        refused = pool.starmap(_claim, [(path, f"run {i}", 500) for i in range(4)])
     with closing(Ledger(path)) as ledger:
-        claims = ledger._database.execute("SELECT digest, COUNT(*) FROM released_rows GROUP BY digest").fetchall()
+        claims = ledger._database.execute("SELECT digest, COUNT(*) FROM claims GROUP BY digest").fetchall()
     assert len(claims) == 500
     assert {count for _, count in claims} == {1}
-    assert sum(overlaps) == 3 * 500
+    assert sum(refused) == 3 * 10
 
 
 def test_the_digest_of_a_row_is_of_all_its_columns_in_any_order() -> None:

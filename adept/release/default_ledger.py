@@ -1,0 +1,211 @@
+"""The ledger that is kept unless ``ledger=none``: in the user's state directory, refusing nothing but what passes its limit.
+
+It never makes a release fail. If it cannot be kept, because there is no home, the disk is full, or another run holds it for long,
+the release goes on without it and one line says so. Only where a limit was asked for is the release refused then, since nobody
+could check it. What was claimed until then stays claimed.
+
+The file's name carries a keyed fingerprint of the key. So another key has another ledger, and never an error.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
+from adept.mechanisms.guarantee import words
+from adept.release.identity import ROW_KIND, TEXT, Identity, Role, identity
+from adept.release.ledger import Ledger
+from adept.release.ledger_file import told
+from adept.release.secret import secret_key
+from adept.release.spending import Spending, check_limit
+
+NONE = "none"  # the value of ledger= that keeps none
+MOST_RECORDS = 1_000_000  # of a file, unless there is a limit
+WAIT_SECONDS = 3.0  # for another run that holds the ledger
+
+Tell = Callable[[str], None]
+Answer = TypeVar("Answer")
+
+
+def state_directory() -> Path:
+    """Return where state lies: ``$XDG_STATE_HOME/adept``, or else ``~/.local/state/adept``.
+
+    Raises:
+        RuntimeError: there is no home.
+    """
+    given = os.environ.get("XDG_STATE_HOME")
+    return (Path(given) if given else Path("~").expanduser() / ".local" / "state") / "adept"
+
+
+def default_location(key: bytes) -> Path:
+    """Return the file of the ledger that goes with a key."""
+    fingerprint = hashlib.blake2b(key=key, digest_size=4, person=b"adept ledger").hexdigest()
+    return state_directory() / f"ledger-{fingerprint}.db"
+
+
+class DefaultLedger(Ledger):
+    """An open ledger by default, which gives itself up instead of making a release fail."""
+
+    required = False
+
+    def __init__(
+        self, path: str, *, key: bytes, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
+    ) -> None:
+        self._tell, self._records = tell, 0
+        super().__init__(path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=WAIT_SECONDS)
+        with told(path):
+            self._limited = self._limit() is not None
+
+    def identity(self, *, text_column: str, person_column: str | None) -> Identity:
+        """Return how records are identified; by their text where the ledger asks for what the file does not have."""
+        try:
+            return super().identity(text_column=text_column, person_column=person_column)
+        except (ConfigurationError, DataError, OSError) as error:
+            if self.record_columns is not None:
+                raise
+            self._lose(str(error))
+            return identity(self.key or b"", [TEXT], text_column=text_column, person_column=person_column)
+
+    def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
+        """Identify records by their text alone, so that releases with and without persons fit into one ledger."""
+        return (TEXT,)
+
+    def begin(self, run: str, spending: Spending, output: str) -> None:
+        self._unless_lost(lambda: super(DefaultLedger, self).begin(run, spending, output), None)
+
+    def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
+        self._unless_lost(lambda: self._collect(list(subjects)), None)
+
+    def _collect(self, subjects: list[tuple[bytes, int]]) -> None:
+        self._records += sum(kind == ROW_KIND for _, kind in subjects)
+        if self._records > MOST_RECORDS and not self._limited:
+            raise DataError(f"it has more than {MOST_RECORDS:,} records")
+        super().collect(subjects)
+
+    def claim(self) -> None:
+        self._unless_lost(super().claim, None)
+
+    def show(self, run: str, records: int) -> None:
+        self._unless_lost(lambda: super(DefaultLedger, self).show(run, records), None)
+
+    def shown(self, run: str) -> int:
+        return self._unless_lost(lambda: super(DefaultLedger, self).shown(run), 0)
+
+    def forget(self, run: str) -> None:
+        self._unless_lost(lambda: super(DefaultLedger, self).forget(run), None)
+
+    def finish(self, run: str) -> None:
+        self._unless_lost(lambda: super(DefaultLedger, self).finish(run), None)
+
+    def _unless_lost(self, action: Callable[[], Answer], otherwise: Answer) -> Answer:
+        """Do what a ledger does, or nothing once it was given up."""
+        if not self.keeps:
+            return otherwise
+        try:
+            return action()
+        except (OSError, DataError) as error:
+            self._lose(str(error))
+            return otherwise
+
+    def _lose(self, reason: str) -> None:
+        """Go on without the ledger.
+
+        Raises:
+            ReleaseRefused: it has a limit, which nobody could check.
+        """
+        if not self.keeps:
+            return
+        self.keeps = False
+        if self._limited:
+            raise ReleaseRefused(f"the ledger's limit cannot be checked ({reason}): give ledger=FILE")
+        self._tell(
+            f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none says that none is wanted"
+        )
+
+
+@contextmanager
+def opened_ledger(
+    choice: str | None,
+    *,
+    key: bytes | None,
+    again: bool = False,
+    limit: float | None = None,
+    record_columns: Sequence[str] | None = None,
+    tell: Tell,
+) -> Iterator[Ledger | None]:
+    """Open the ledger of a command, and close it in the end.
+
+    Args:
+        choice: a file, "none", or None for the ledger by default.
+        key: of the digests; None where none can be kept.
+        again: release records of the ledger again.
+        limit: as ``ledger_limit`` says.
+        record_columns: the columns that identify a record.
+        tell: called with a line where no ledger is kept by default.
+
+    Raises:
+        ConfigurationError: there is a limit, or columns are named, and no ledger.
+        DataError: the file cannot be used.
+    """
+    if choice == NONE:
+        if limit is not None or record_columns is not None:
+            raise ConfigurationError("ledger must not be none with ledger_limit or record_columns: give ledger=FILE")
+        yield None
+        return
+    ledger = (
+        _default(key, limit, record_columns, tell)
+        if choice is None
+        else Ledger(choice, key=key, again=again, limit=limit, record_columns=record_columns)
+    )
+    try:
+        yield ledger
+    finally:
+        if ledger is not None:
+            ledger.close()
+
+
+def _default(
+    key: bytes | None, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
+) -> DefaultLedger | None:
+    """Open the ledger by default; None where it cannot be kept."""
+    if limit is not None:
+        check_limit(limit, "ledger_limit")
+    try:
+        if key is None:
+            raise DataError("no key can be kept")
+        location = default_location(key)
+        location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return DefaultLedger(str(location), key=key, limit=limit, record_columns=record_columns, tell=tell)
+    except (OSError, RuntimeError, DataError) as error:  # a RuntimeError says that there is no home
+        reason = str(error)
+    if limit is not None:
+        raise ReleaseRefused(f"ledger_limit cannot be checked, as no ledger can be kept ({reason}): give ledger=FILE")
+    tell(f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none says that none is wanted")
+    return None
+
+
+def ledger_lines(ledger: Ledger | None) -> list[str]:
+    """Return what the curator should know after a release: how often its records were released, and what they have spent."""
+    if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
+        return []
+    overlap = ledger.overlap
+    if not overlap.records:
+        return [f"with this release a record has spent epsilon {words(overlap.epsilon)} at most in {ledger.path}"]
+    who = "1 record was" if overlap.records == 1 else f"{overlap.records} different records were"
+    return [
+        f"{who} released before, up to {overlap.releases} time{'s' * (overlap.releases > 1)}; with this release one has spent "
+        f"epsilon {words(overlap.epsilon)} in all, as {ledger.path} knows"
+    ]
+
+
+def usual_key(path: str | None, *, needed: bool) -> bytes | None:
+    """Return the key of digests; None where none can be kept and none is needed."""
+    try:
+        return secret_key(path)
+    except AdeptError:
+        if path or needed:
+            raise
+        return None

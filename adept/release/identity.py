@@ -1,0 +1,135 @@
+"""What a record is to a ledger, and who a person: keyed digests of the columns that identify them.
+
+A ledger fixes once which columns identify a record. They are stored as *roles*: the text, the person, or a column of a name. So
+files whose columns have other names match, and so do lists of texts. Two records with the same values in these columns are one
+record, whatever else stands in them: "yes" on two days is one record unless an id or a day is among the columns.
+
+*Claim*: the digest of a record depends on its identifying values alone, not on the file's format. *Proof*: each value becomes text
+by ``identity_text``, a function of that value alone, which maps the spellings of different formats ("1", 1, 1.0) to one text.
+The digest is a function of the key, the roles in sorted order and these texts with their lengths. QED.
+"""
+
+import hashlib
+import json
+import math
+import numbers
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from adept.data.values import plain_text
+from adept.errors import ConfigurationError, DataError
+from adept.release.secret import DIGEST_BYTES
+from adept.synthesis.tally import person_name
+
+Role = tuple[str, str]
+TEXT, PERSON = ("role", "text"), ("role", "person")
+ROW_KIND, PERSON_KIND = 0, 1
+UNWRITTEN = "a value that cannot be written down"  # the text of all such values: they count as equal
+
+
+def identity_text(value: Any) -> str | None:
+    """Return the text by which a value identifies its record; None for a missing value.
+
+    It is ``plain_text`` where that has one. Other fractions are written as Python writes a float, dates in ISO 8601, bytes as the
+    text that they encode, and nested values as JSON with sorted keys.
+    """
+    if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
+        return text
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    if isinstance(value, numbers.Real | Decimal):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            return UNWRITTEN
+        return repr(number) if math.isfinite(number) else None
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    if isinstance(value, bytes):
+        return plain_text(value.decode("utf-8", "backslashreplace"))
+    try:
+        return json.dumps(value, sort_keys=True, default=identity_text)
+    except (RecursionError, ValueError, TypeError):
+        return UNWRITTEN
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The columns of one file that identify its records, and the key of their digests.
+
+    Attributes:
+        key: of the digests.
+        columns: each role with the column that plays it, sorted.
+        person_column: the column that names who contributed a record; None without one.
+    """
+
+    key: bytes
+    columns: tuple[tuple[Role, str], ...]
+    person_column: str | None = None
+
+    def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
+        """Yield the digest of a record, and that of its person where persons are named, each with its kind.
+
+        Raises:
+            DataError: an identifying column is missing.
+        """
+        yield self._record(record, number), ROW_KIND
+        if self.person_column is not None:
+            name = person_name(record.get(self.person_column)) or ""
+            yield _digest(self.key, name, b"adept person"), PERSON_KIND
+
+    def _record(self, record: Mapping[str, Any], number: int) -> bytes:
+        values = []
+        for role, column in self.columns:
+            if column not in record:
+                raise DataError(
+                    f"column {column!r}, by which the ledger identifies records, is missing in record {number}: add it, or keep "
+                    "another ledger with ledger=FILE"
+                )
+            value = record[column]
+            text = person_name(value) if role == PERSON else identity_text(value)
+            values.append(f"{role[0]} {role[1]}\0" + ("-" if text is None else f"{len(text)}:{text}"))
+        return _digest(self.key, "".join(values), b"adept record")
+
+
+def chosen_roles(
+    columns: Sequence[str] | None, *, text_column: str, person_column: str | None
+) -> tuple[Role, ...] | None:
+    """Return the roles that ``record_columns`` asks for, sorted; None where it asks for none.
+
+    Raises:
+        ConfigurationError: the list is empty, or names a column twice.
+    """
+    if columns is None:
+        return None
+    if not columns or len(set(columns)) < len(columns):
+        raise ConfigurationError("record_columns must name each identifying column once: write record_columns=[id]")
+    known = {text_column: TEXT, **({person_column: PERSON} if person_column else {})}
+    return tuple(sorted(known.get(column, ("column", column)) for column in columns))
+
+
+def identity(key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> Identity:
+    """Return how the records of a file are identified.
+
+    Raises:
+        ConfigurationError: the ledger identifies records by their person, and none is named.
+    """
+    if PERSON in roles and person_column is None:
+        raise ConfigurationError(
+            "person_column must be given, got none: the ledger identifies records by their person too; name the column, or keep "
+            "another ledger with ledger=FILE"
+        )
+    plays = {TEXT: text_column, PERSON: person_column or ""}
+    return Identity(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
+
+
+def described_roles(roles: Sequence[Role]) -> str:
+    """Return the roles for a sentence."""
+    return ", ".join({TEXT: "the text", PERSON: "the person"}.get(role, f"column {role[1]!r}") for role in roles)
+
+
+def _digest(key: bytes, content: str, domain: bytes) -> bytes:
+    data = content.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, key=key, digest_size=DIGEST_BYTES, person=domain).digest()
