@@ -270,8 +270,8 @@ def test_claims_that_a_full_disk_keeps_after_a_mistake_are_given_back_by_the_nex
         assert (ledger.sum().releases, ledger.sum().rows, ledger.sum().epsilon) == (1, 10, 8.0)
 
 
-@pytest.mark.parametrize("label", [["fare"], {"a": 1}, 3, None])
-def test_a_label_of_another_type_is_a_mistake_that_claims_nothing(
+@pytest.mark.parametrize("label", [None, "", "  "])
+def test_a_record_without_a_label_is_a_mistake_that_claims_nothing(
     rewriter: Rewriter, tmp_path: Path, label: object
 ) -> None:
     given, rows = tmp_path / "in.jsonl", [{"text": f"fare {i}", "intent": "fare"} for i in range(12)]
@@ -279,7 +279,7 @@ def test_a_label_of_another_type_is_a_mistake_that_claims_nothing(
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger, standard_output(tmp_path / "shown"):
         for target in (str(tmp_path / "out.jsonl"), "-"):
             given.write_text("".join(json.dumps(row) + "\n" for row in [*rows[:10], {**rows[10], "intent": label}]))
-            with pytest.raises(DataError, match=r"column 'intent' must hold strings, got \w+ in record 11"):
+            with pytest.raises(DataError, match="record 11 has no label in column 'intent'"):
                 release_file(rewriter, str(given), target, ledger=ledger, **options)
             assert (ledger.sum().releases, ledger.sum().rows) == (0, 0)
         assert (tmp_path / "shown").read_bytes() == b""  # with a ledger a file is read through before anything is drawn
