@@ -8,7 +8,7 @@ from adept.cli.app import execute
 from adept.cli.console import show, show_table
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
-from adept.release.default_ledger import default_location
+from adept.release.default_ledger import default_location, mark_limited
 from adept.release.ledger import Ledger
 from adept.release.secret import key_location, secret_key
 from adept.release.spending import LedgerEntry, LedgerSum
@@ -26,9 +26,11 @@ class LedgerConfig:
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
     """Read a ledger; raises AdeptError where there is none."""
-    with closing(Ledger(_place(config))) as ledger:
+    place = _place(config)
+    with closing(Ledger(place)) as ledger:
         if config.limit is not None:
             ledger.set_limit(config.limit)
+            mark_limited(place)
         return ledger.entries(), ledger.sum()
 
 

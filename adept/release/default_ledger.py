@@ -2,7 +2,8 @@
 
 It never makes a release fail. If it cannot be kept, because there is no home, the disk is full, or another run holds it for long,
 the release goes on without it and one line says so. Only where a limit was asked for is the release refused then, since nobody
-could check it. What was claimed until then stays claimed.
+could check it. What was claimed until then stays claimed. That a ledger has a limit is known from an empty file beside it too
+(``mark_limited``), since a ledger that cannot be read cannot tell.
 
 The file's name carries a keyed fingerprint of the key. So another key has another ledger, and never an error.
 """
@@ -126,6 +127,20 @@ class DefaultLedger(Ledger):
         )
 
 
+def mark_limited(ledger: str) -> None:
+    """Note beside a ledger by default that it has a limit; do nothing for another ledger."""
+    try:
+        is_default = Path(ledger).resolve().parent == state_directory().resolve()
+    except RuntimeError:
+        return
+    if is_default:
+        _mark_of(ledger).touch(0o600)
+
+
+def _mark_of(ledger: str | Path) -> Path:
+    return Path(f"{ledger}.limited")
+
+
 @contextmanager
 def opened_ledger(
     choice: str | None,
@@ -173,16 +188,20 @@ def _default(
     """Open the ledger by default; None where it cannot be kept."""
     if limit is not None:
         check_limit(limit, "ledger_limit")
+    limited = limit is not None
     try:
         if key is None:
             raise DataError("no key can be kept")
         location = default_location(key)
+        limited = limited or _mark_of(location).exists()
         location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return DefaultLedger(str(location), key=key, limit=limit, record_columns=record_columns, tell=tell)
     except (OSError, RuntimeError, DataError) as error:  # a RuntimeError says that there is no home
         reason = str(error)
-    if limit is not None:
-        raise ReleaseRefused(f"ledger_limit cannot be checked, as no ledger can be kept ({reason}): give ledger=FILE")
+    if limited:
+        raise ReleaseRefused(
+            f"the limit cannot be checked, as no ledger can be kept ({reason}): mend that, or give ledger=FILE"
+        )
     tell(f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none says that none is wanted")
     return None
 

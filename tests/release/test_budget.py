@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adept.cli import ledger as ledger_command
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.votes import Votes
 from adept.release.default_ledger import DefaultLedger, default_location, opened_ledger
@@ -369,6 +370,16 @@ def test_a_ledger_by_default_that_cannot_be_used_ends_no_release(told: list[str]
     by_default(told, "second", ["a"])
     [line] = told
     assert line.startswith("no ledger is kept of this release (")
+
+
+@pytest.mark.parametrize("break_it", [damage, replace_by_folder, open_to_others, empty])
+def test_a_ledger_by_default_with_a_limit_that_cannot_be_read_refuses(told: list[str], break_it: object) -> None:
+    by_default(told, "first", ["a"])
+    ledger_command.run(ledger_command.LedgerConfig(ledger=str(default_location(KEY)), limit=9.0))
+    break_it(default_location(KEY))  # type: ignore[operator]
+    with pytest.raises(ReleaseRefused, match="limit cannot be checked"):
+        by_default(told, "second", ["a"])
+    assert not told
 
 
 def test_a_ledger_by_default_that_another_run_holds_ends_no_release(
