@@ -70,6 +70,10 @@ def _objects(rng: random.Random) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
+def _array(rng: random.Random) -> bytes:
+    return b"[" + _objects(rng).strip().replace(b"\n", b",\n") + b"]"
+
+
 def _rows(rng: random.Random) -> bytes:
     cell = [word.replace('"', '""') for word in WORDS]
     odd = ["b", "a", "", '"[1]"', "{}", "null", "p1", '"{""a"": [""secret""]}"']
@@ -106,7 +110,13 @@ def _table(rng: random.Random) -> bytes:
     return file.getvalue()
 
 
-SEEDS: dict[str, Callable[[random.Random], bytes]] = {"txt": _lines, "jsonl": _objects, "csv": _rows, "parquet": _table}
+SEEDS: dict[str, Callable[[random.Random], bytes]] = {
+    "txt": _lines,
+    "jsonl": _objects,
+    "json": _array,
+    "csv": _rows,
+    "parquet": _table,
+}
 
 
 def _mutated(content: bytes, rng: random.Random) -> bytes:

@@ -10,6 +10,7 @@ from adept.cli.app import execute
 from adept.cli.console import show, write_json
 from adept.data.corpus import Columns, read_corpus, samples_of
 from adept.data.files import new_directory
+from adept.data.formats import ReadingOptions
 from adept.evaluation.classifiers import Evaluation, evaluate
 from adept.evaluation.metrics import Interval
 from adept.models.untrusted_files import read_json
@@ -17,7 +18,7 @@ from adept.release.publication import STATEMENT
 
 
 @dataclass
-class EvaluateConfig:
+class EvaluateConfig(ReadingOptions):
     """Configuration of ``adept evaluate``."""
 
     # --- Columns of both files
@@ -58,14 +59,15 @@ class EvaluateResult:
 
 def run(config: EvaluateConfig) -> EvaluateResult:
     """Evaluate; raises AdeptError for what the user can mend."""
+    config.check_used([config.train, config.test])
     stated = _stated(config.train)
     columns = _columns(config, stated)
     train, test = (
-        read_corpus(path, text_column=columns.text_column, label_column=columns.label_column)
+        read_corpus(path, text_column=columns.text_column, label_column=columns.label_column, options=config)
         for path in (config.train, config.test)
     )
     directory = new_directory(config.output_dir) if config.output_dir else None
-    samples = samples_of(config.train)
+    samples = samples_of(config.train, config)
     evaluation = evaluate(
         train,
         test,

@@ -60,7 +60,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     config.label_set = list(read_label_set(config.label_set))
     rewriter, options = open_release(config)
     expected = expected_lines(rewriter, _public_texts(config), packaged=is_packaged(config.model_dir))
-    inputs, seen = Inputs.of(config.input, config.format), options.seen
+    inputs, seen = Inputs.of(config.input, config), options.seen
     seen.limit = FIRST_TEXTS
     first = first_texts(inputs.records(tolerant=True), config.text_column) if inputs.repeatable else []
     tell = _Once([*expected, *_label_lines(config), *_foreign_lines(rewriter, first)])
@@ -113,7 +113,7 @@ def _release(
             record_columns=config.record_columns,
             tell=warn,
         ) as ledger,
-        progress("rewriting", Inputs.of(config.input, config.format).estimate) as written,
+        progress("rewriting", Inputs.of(config.input, config).estimate) as written,
     ):
         statement = release_file(
             rewriter,
@@ -133,7 +133,7 @@ def _release(
 
 def _label_lines(config: RewriteConfig) -> list[str]:
     """That nobody looks for labels under another name than the usual one, where a file may have them."""
-    inputs = Inputs.of(config.input, config.format)
+    inputs = Inputs.of(config.input, config)
     asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
     if asked or not inputs.repeatable:
         return []
@@ -157,7 +157,7 @@ def _public_texts(config: RewriteConfig) -> list[str] | None:
             "public must be true with expect, got false: what survives of these texts is shown, which is no private release of "
             "them; add public=true if anyone may read them"
         )
-    inputs = Inputs.of(config.input, config.format)
+    inputs = Inputs.of(config.input, config)
     if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations):
         raise ConfigurationError(
             "expect must be a file of public texts, got the input: what survives of private records would be a release of its own"

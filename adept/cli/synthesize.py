@@ -104,7 +104,7 @@ def run(config: SynthesizeConfig) -> CentralStatement:
             record_columns=config.record_columns,
             tell=warn,
         ) as ledger,
-        progress("counting", Inputs.of(config.input, config.format).estimate) as read,
+        progress("counting", Inputs.of(config.input, config).estimate) as read,
     ):
         statement = synthesize_file(
             synthesizer,
@@ -129,7 +129,7 @@ def _tell(known: Known) -> None:
 
 def _tell_foreign(config: SynthesizeConfig, synthesizer: Synthesizer) -> None:
     """Tell the curator of a dry run, which releases nothing, how far the texts are from what the model was made for."""
-    inputs = Inputs.of(config.input, config.format)
+    inputs = Inputs.of(config.input, config)
     if inputs.repeatable:
         texts = first_texts(inputs.records(tolerant=True), config.text_column)
         _write_private(look_at(synthesizer.tokenizer, texts, max_length=synthesizer.model.config.max_length).lines)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from adept.data import air_travel
+from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.files import FORMATS, Record, read_records
+from adept.data.formats import ReadingOptions, format_of_name
 from adept.data.labels import label_of
 from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
 from adept.data.texts import text_list
@@ -44,7 +46,7 @@ class Corpus:
 
 
 @dataclass(kw_only=True)
-class Columns:
+class Columns(ReadingOptions):
     """Columns of the files that are read."""
 
     text_column: str = "text"
@@ -92,9 +94,7 @@ class DataConfig:
 def text_of(record: Record, column: str, *, number: int) -> str:
     """Return a record's string in ``column``; raise DataError naming the column and the record's number otherwise."""
     if column not in record:
-        raise DataError(
-            f"column {column!r} is missing in record {number}: set text_column= or label_column= to one that exists"
-        )
+        raise missing_column(list(record), column, "text_column", number=number)
     value = record[column]
     if not isinstance(value, str):
         raise DataError(f"column {column!r} must hold strings, got {type(value).__name__} in record {number}")
@@ -107,13 +107,20 @@ def find_label_column(record: Record, label_column: str | None) -> str | None:
 
 
 def read_corpus(
-    location: str, *, text_column: str = "text", label_column: str | None = None, labelled: bool = True
+    location: str,
+    *,
+    text_column: str = "text",
+    label_column: str | None = None,
+    labelled: bool = True,
+    options: ReadingOptions | None = None,
 ) -> Corpus:
     """Read a file's texts, labels and slots into memory; without its labels unless they are asked for."""
+    named = [("label_column", label_column)] if labelled and label_column else []
+    required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
     labels: list[str] = []
     tags: list[object] = []
-    for number, record in enumerate(read_records(location), start=1):
+    for number, record in enumerate(read_records(location, options=options, required=required), start=1):
         if number == 1:
             label_column = find_label_column(record, label_column) if labelled else None
         texts.append(text_of(record, text_column, number=number))
@@ -123,10 +130,10 @@ def read_corpus(
     return Corpus(texts, labels if label_column else None, slot_values(texts, tags), slot_names(texts, tags))
 
 
-def samples_of(location: str) -> int:
+def samples_of(location: str, options: ReadingOptions | None = None) -> int:
     """Return how many consecutive rows of a file belong to one record: the length of the first run of ``sample`` 0, 1, 2, ..."""
     count = 0
-    for record in read_records(location):
+    for record in read_records(location, options=options):
         if str(record.get("sample")) != str(count):
             break
         count += 1
@@ -207,14 +214,13 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
     splits = {}
     for split in SPLITS:
-        found = [
-            p for p in sorted(directory.glob(f"{split}.*")) if p.name.removesuffix(".gz").split(".", 1)[1] in FORMATS
-        ]
+        found = [p for p in sorted(directory.glob(f"{split}.*")) if columns.format or format_of_name(p.name)]
         if len(found) > 1:
             raise DataError(f"{directory} has {len(found)} files for the split {split!r}: keep one of them")
         if found:
+            columns.check_used([str(found[0])])
             splits[split] = read_corpus(
-                str(found[0]), text_column=columns.text_column, label_column=columns.label_column
+                str(found[0]), text_column=columns.text_column, label_column=columns.label_column, options=columns
             )
     if "train" not in splits:
         raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(FORMATS)}: put one there")

@@ -10,17 +10,17 @@ import io
 import os
 import shutil
 import tempfile
-import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from adept.data.parquet import Types, file_types
-from adept.data.reading import READERS
-from adept.data.records import DamagedFile, DamagedRecord, Record, Write
+from adept.data.formats import FORMATS, STANDARD_STREAM, check_format, file_format, is_gzip_name
+from adept.data.input_records import parquet_types, read_records
+from adept.data.parquet import Types
+from adept.data.records import Record, Write
 from adept.data.writing import WRITERS
-from adept.errors import ConfigurationError, DataError
+from adept.errors import DataError
 
 __all__ = [
     "FORMATS",
@@ -31,123 +31,15 @@ __all__ = [
     "give_name",
     "new_directory",
     "new_file",
+    "parquet_types",
     "publish",
     "read_records",
     "record_writer",
     "sync_directory",
 ]
 
-FORMATS = tuple(READERS)
-STANDARD_STREAM = "-"
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as FAT and some network disks say
-
-
-def check_format(name: str | None) -> None:
-    """Raise ConfigurationError for a format that nothing is read or written in."""
-    if name is not None and name not in FORMATS:
-        raise ConfigurationError(f"format must be one of {', '.join(FORMATS)}, got {name}")
-
-
-def file_format(location: str, given: str | None = None) -> str:
-    """Return the format of a file from ``given`` or its extension (a trailing ``.gz`` is looked through).
-
-    Raises:
-        DataError: the format is unknown, or ``location`` is ``-`` and no format was given.
-    """
-    if given is None and location == STANDARD_STREAM:
-        raise DataError(f"format of standard input or output is unknown: give format= as one of {', '.join(FORMATS)}")
-    name = given or Path(location.removesuffix(".gz")).suffix.removeprefix(".")
-    if name not in FORMATS:
-        raise DataError(f"unknown file format {name!r} of {location}: use one of {', '.join(FORMATS)}")
-    return name
-
-
-class _File(io.FileIO):
-    """A file that is read to its end, which must not come before it was: what was cut off would be missing in silence."""
-
-    def __init__(self, location: str, at_least: int) -> None:
-        super().__init__(location)
-        self._least = max(at_least, os.fstat(self.fileno()).st_size)
-
-    def readinto(self, buffer: Any) -> int | None:
-        count = super().readinto(buffer)
-        if not count and os.fstat(self.fileno()).st_size < self._least:
-            raise OSError(errno.ESTALE, "it became shorter while it was read, so let nobody write to it meanwhile")
-        return count
-
-
-def _open_input(location: str, *, kind: str, at_least: int, errors: str) -> IO[Any]:
-    """Open a path or standard input: bytes for parquet, otherwise text, whose lines end with LF, CRLF or CR."""
-    raw: IO[bytes]
-    if location == STANDARD_STREAM:
-        raw = os.fdopen(os.dup(0), "rb")
-    elif location.endswith(".gz"):
-        raw = gzip.open(location, "rb")  # type: ignore[assignment]  # noqa: SIM115
-    else:
-        raw = io.BufferedReader(_File(location, at_least))
-    newline = "" if kind == "csv" else None  # csv finds the ends of its rows itself: a quoted cell may hold line ends
-    return raw if kind == "parquet" else io.TextIOWrapper(raw, "utf-8-sig", errors=errors, newline=newline)
-
-
-def read_records(
-    location: str,
-    *,
-    format: str | None = None,
-    at_least: int = 0,
-    tolerant: bool = False,
-    columns: Collection[str] | None = None,
-) -> Iterator[Record]:
-    """Yield the records of a file (``-`` is standard input) one by one.
-
-    Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl or csv file are none.
-
-    Args:
-        location: the file.
-        format: None: as its name says.
-        at_least: bytes that a plain file must have, or as many as it has when it is opened.
-        tolerant: raise nothing because of one record: a damaged one has no columns, and a file may have none.
-        columns: that are used; a parquet file is read without the others.
-
-    Raises:
-        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
-            by its number alone, the first one being 1.
-    """
-    kind = file_format(location, format)
-    number = 0
-    try:
-        errors = "replace" if tolerant else "surrogateescape"
-        with _open_input(location, kind=kind, at_least=at_least, errors=errors) as stream:
-            for record in READERS[kind](stream, tolerant=tolerant, columns=columns):
-                number += 1
-                yield record
-    except DamagedRecord as error:
-        raise DataError(
-            f"{location} is damaged in record {number + 1} ({error}): repair or remove that record"
-        ) from None
-    except DamagedFile as error:
-        raise DataError(f"{location} is damaged ({error}): repair it") from None
-    except MemoryError:
-        raise DataError(f"{location} needs more memory than there is, after record {number}: split it") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
-    if number == 0 and not tolerant:
-        raise DataError(f"{location} has no records: give a file with at least one")
-
-
-def parquet_types(location: str) -> dict[str, Any]:
-    """Return the types of a parquet file's columns.
-
-    Raises:
-        DataError: it cannot be read, or is no parquet file.
-    """
-    try:
-        with _open_input(location, kind="parquet", at_least=0, errors="strict") as stream:
-            return file_types(stream)
-    except DamagedFile as error:
-        raise DataError(f"{location} is damaged ({error}): repair it") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
 
 
 @contextmanager
@@ -157,7 +49,7 @@ def record_writer(location: str, *, format: str, columns: Sequence[str], types: 
     txt holds the first column alone; parquet gives columns their ``types``, or text. The file at ``location`` is written directly:
     the caller chooses a temporary name.
     """
-    compressed = location.removesuffix(".partial").endswith(".gz")
+    compressed = is_gzip_name(location.removesuffix(".partial"))
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
     binary = format == "parquet"
     with (

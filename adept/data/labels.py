@@ -14,7 +14,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from adept.data.column_names import missing_column
 from adept.data.files import Record, file_format, read_records
+from adept.data.formats import is_gzip_name
 from adept.data.texts import is_missing as is_absent
 from adept.data.values import plain_text
 from adept.errors import ConfigurationError, DataError
@@ -30,9 +32,7 @@ def label_of(record: Record, column: str, *, number: int) -> str:
         DataError: the column is missing, or holds nothing or what has no text; the record is named by its number alone.
     """
     if column not in record:
-        raise DataError(
-            f"column {column!r} is missing in record {number}: set text_column= or label_column= to one that exists"
-        )
+        raise missing_column(list(record), column, "label_column", number=number)
     if (label := plain_text(record[column])) is not None:
         return label
     if is_missing(record[column]):
@@ -107,9 +107,9 @@ def are_integers(labels: Iterable[str]) -> bool:
     return all(INTEGER.fullmatch(label) for label in labels)
 
 
-def is_integer_column(location: str, column: str) -> bool:
+def is_integer_column(location: str, column: str, given: str | None = None) -> bool:
     """Return True if a Parquet file's schema says that a column holds whole numbers: no other format can say so."""
-    if file_format(location) != "parquet" or location.endswith(".gz"):
+    if file_format(location, given) != "parquet" or is_gzip_name(location):
         return False
     import pyarrow
     from pyarrow import parquet

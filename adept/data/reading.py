@@ -1,67 +1,112 @@
 """Records out of an open file, one reader a format; what a damaged or hostile file holds is read or refused, never trusted.
 
-No message repeats what a record says, and no name of a column either: in a file without a header it is the first record.
+No message repeats what a record says, and no name of a column either: in a file without a header it is the first
+record.
 
-A *tolerant* reader refuses no file because of one record: a damaged one is a record without columns. Lines end where they end
-whatever stands in them; only in csv does a cell that is never closed take later lines with it.
+A *tolerant* reader refuses no file because of one record: a damaged one is a record without columns.
+
+*Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by that row's record
+alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end belongs to a longer UTF-8 sequence, and a
+sequence that is cut short becomes U+FFFD before the next row begins. (2) Where a row ends depends on where it begins
+and on its own characters: in txt and jsonl at the first CR or LF, in csv as ``adept.data.csv_rows`` proves. A row
+without a character is none, so CRLF ends one row, also where a row was removed between CR and LF. (3) A record is a
+function of its row alone, and of names that stand in a csv's header or in options. A byte order mark is dropped where
+any row begins, not only the first. QED. ``adept.data.json_rows`` proves (2) for the elements of a JSON array. What
+cannot be bounded is a csv quote, or a JSON string or bracket in an array, that is never closed.
 """
 
 import csv
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
 from typing import IO, Any
 
+from adept.data.csv_rows import LONGEST, MARK, Rows, TooLong
+from adept.data.formats import DELIMITERS
+from adept.data.json_rows import NoArray, array_elements
 from adept.data.parquet import read_parquet
-from adept.data.records import DamagedFile, DamagedRecord, Record, check_columns
+from adept.data.records import DamagedFile, DamagedRecord, Record, UnfitFile, check_columns
 
-LONGEST = 2**24  # characters of a line or a field: what is longer is no utterance, and would fill the memory
 DEEPEST = 100  # lists and objects inside each other: what is deeper could not be written again
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # the first line of a csv as some spreadsheets write it
+TOO_LONG = f"more than {LONGEST:,} characters"
+
+Header = Callable[[Sequence[str]], None]
 
 
 def _lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
     """Yield lines with their ends; bytes that are no UTF-8 have become surrogates, so that the record with them is known.
 
-    A tolerant reader's stream has put U+FFFD in their place, and a line that is too long is cut off.
+    A tolerant reader's stream has put U+FFFD in their place; a line that is too long is cut off, and one without a character
+    is left out.
     """
     while line := stream.readline(LONGEST + 1):
         if len(line) > LONGEST:
             if not tolerant:
-                raise DamagedRecord(f"a line of more than {LONGEST:,} characters")
+                raise DamagedRecord(f"a line of {TOO_LONG}")
             rest = line
             while rest and not rest.endswith("\n"):
                 rest = stream.readline(LONGEST)
             line = line[:LONGEST].rstrip("\n") + "\n"
-        if tolerant:
+        line = line.removeprefix(MARK)
+        if not tolerant:
+            yield _checked(line)
+        elif line.strip("\n"):
             yield line.replace("\0", "\ufffd")
-            continue
-        if "\0" in line:
-            raise DamagedRecord("NUL in the text, as UTF-16 has it, which can be converted to UTF-8")
-        if not line.isascii():
-            try:
-                line.encode()
-            except UnicodeEncodeError:
-                raise DamagedRecord("not UTF-8, to which it can be converted") from None
-        yield line
+
+
+def _checked(text: str) -> str:
+    """Return a row's text as it is.
+
+    Raises:
+        DamagedRecord: it was no UTF-8.
+    """
+    if "\0" in text:
+        raise DamagedRecord("NUL in the text, as UTF-16 has it, which can be converted to UTF-8")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise DamagedRecord("not UTF-8, to which it can be converted") from None
+    return text
 
 
 def read_txt(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Every line is a record, empty ones too."""
+    """Every line is a record, empty ones too; to a tolerant reader an empty one is none."""
     for line in _lines(stream, tolerant=tolerant):
         yield {"text": line.removesuffix("\n")}
 
 
 def read_jsonl(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
     """Every line is an object; blank lines are none. A lone surrogate, which no file can hold, becomes U+FFFD."""
-    for line in _lines(stream, tolerant=tolerant):
-        if line.strip():
-            try:
-                yield _parsed(line)
-            except DamagedRecord:
-                if not tolerant:
-                    raise
-                yield {}
+    lines = (line for line in _lines(stream, tolerant=tolerant) if line.strip())
+    yield from (_object_of(line, tolerant=tolerant) for line in lines)
+
+
+def read_json(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
+    """Every element of an array is an object."""
+    try:
+        for text in array_elements(stream):
+            if tolerant or text is None:
+                yield _object_of(text and text.replace("\0", "\ufffd"), tolerant=tolerant)
+            else:
+                yield _object_of(_checked(text), tolerant=False)
+    except NoArray as error:
+        raise UnfitFile(str(error)) from None
+
+
+def _object_of(text: str | None, *, tolerant: bool) -> Record:
+    """Parse one object; to a tolerant reader one that is damaged has no columns."""
+    try:
+        if text is None:
+            raise DamagedRecord(TOO_LONG)
+        return _parsed(text)
+    except DamagedRecord:
+        if not tolerant:
+            raise
+        return {}
 
 
 def _parsed(line: str) -> Record:
@@ -98,33 +143,108 @@ def _without_surrogates(record: Any) -> str:
     return json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def read_csv(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Rows under a header; the apostrophe before what a spreadsheet would run, which our writer puts there, is taken off."""
-    csv.field_size_limit(LONGEST)
-    rows = csv.reader(_lines(stream, tolerant=tolerant), strict=True)
+def read_csv(
+    stream: IO[str],
+    *,
+    tolerant: bool = False,
+    columns: Collection[str] | None = None,
+    delimiter: str = ",",
+    sure: bool = False,
+    named: Sequence[str] | None = None,
+    on_header: Header = lambda names: None,
+) -> Iterator[Record]:
+    """Rows under a header; the apostrophe before what a spreadsheet would run, which our writer puts there, is taken off.
+
+    Args:
+        stream: text, opened with ``newline=""``.
+        tolerant: as in this module's docstring.
+        delimiter: between cells.
+        sure: the user chose the delimiter, so a header of one cell is believed.
+        columns: that are used; all are read.
+        named: the columns of a file without a header. To a reader that is not tolerant a first row that holds some of these names
+            and nothing else is a header, as our outputs have one.
+        on_header: called with the names of the columns before any record is read; it may raise.
+    """
+    rows = Rows(stream, delimiter, raises=not tolerant)
+    parsed = _cells(rows, tolerant=tolerant)
     try:
-        columns = [_bare(name) for name in next(filter(None, rows), [])]
-    except (csv.Error, DamagedRecord) as error:
+        names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
+    except DamagedRecord as error:
         raise DamagedFile(f"header: {error}") from None
-    check_columns(columns)
+    check_columns(names)
+    on_header(names)
+    for cells in parsed:
+        if len(cells) == len(names):
+            yield dict(zip(names, cells, strict=True))
+        elif tolerant:
+            yield {}
+        else:
+            expected = f"{len(names)} in columns=" if named is not None else f"{len(names)} in the header"
+            raise DamagedRecord(f"wrong number of fields, {len(cells)} for {expected}")
+
+
+def _header(
+    rows: Rows, parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
+) -> tuple[Sequence[str], Iterator[list[str]]]:
+    """Return the columns, and the rows below them."""
+    if named is not None and tolerant:
+        return named, parsed
+    first = next(parsed, None)
+    if first is None:
+        return named or [], parsed
+    if named is not None:
+        return (first, parsed) if set(first) <= set(named) else (named, chain([first], parsed))
+    if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
+        if found[1] != rows.delimiter and (sure or tolerant or found[1] not in DELIMITERS.values()):
+            raise UnfitFile(f"says in its first line that another character separates cells: {_advice(found[1])}")
+        rows.delimiter = found[1]
+        first = next(parsed, [])
+    if not first:
+        raise DamagedRecord("no names of columns")
+    others = [other for other in DELIMITERS.values() if other in first[0] and other != rows.delimiter]
+    if len(first) == 1 and others and not sure:
+        raise UnfitFile(f"begins with one cell that holds {others[0]!r}: {_advice(others[0])}")
+    return first, parsed
+
+
+def _advice(character: str) -> str:
+    names = [name for name, other in DELIMITERS.items() if other == character]
+    return f"add delimiter={names[0]}" if names else f"separate cells by one of {', '.join(DELIMITERS)}"
+
+
+def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
+    """Yield the cells of each row; to a tolerant reader a damaged one has none.
+
+    ``csv.reader`` takes one text for one row: it reads quotes as
+    ``adept.data.csv_rows`` does, until it raises, and begins anew then.
+    """
+    csv.field_size_limit(LONGEST)
+    texts = _tolerated(rows) if tolerant else map(_checked, filter(None, rows))
+    delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
     while True:
+        if rows.delimiter != delimiter:
+            delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
         try:
-            row = next(rows)
-            if row and len(row) != len(columns):
-                raise csv.Error("wrong number of fields")
+            cells = next(reader)
         except StopIteration:
             return
+        except TooLong:
+            raise DamagedRecord(f"a row of {TOO_LONG}, or a quote that is never closed") from None
         except csv.Error as error:
             if not tolerant:
                 raise DamagedRecord(str(error)) from None
-            yield {}
-            continue
-        if row:
-            yield dict(zip(columns, map(_bare, row), strict=True))
+            cells = []
+        yield [_bare(cell) if cell[:1] == "'" else cell for cell in cells]
+
+
+def _tolerated(rows: Rows) -> Iterator[str]:
+    """Yield each row, and in the place of one that is too long or has NUL a row without cells."""
+    for text in rows:
+        yield "" if text is None or "\0" in text else text
 
 
 def _bare(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and runs(cell[1:]) else cell
+    return cell[1:] if runs(cell[1:]) else cell
 
 
 def runs(cell: str) -> bool:
@@ -138,6 +258,7 @@ def runs(cell: str) -> bool:
 READERS: dict[str, Callable[..., Iterator[Record]]] = {
     "txt": read_txt,
     "jsonl": read_jsonl,
+    "json": read_json,
     "csv": read_csv,
     "parquet": read_parquet,
 }

@@ -11,6 +11,10 @@ class DamagedFile(Exception):
     """A file that is not what its format asks for; the message says why without repeating it."""
 
 
+class UnfitFile(Exception):
+    """A file that is to be read in another way: what is wrong, a colon, and what to do."""
+
+
 class DamagedRecord(Exception):
     """A record that does not fit its file, likewise."""
 

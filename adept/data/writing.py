@@ -7,11 +7,13 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import IO, Any
 
+from adept.data.formats import DELIMITERS
 from adept.data.parquet import Types, UnreadableValue, write_parquet
 from adept.data.reading import runs
-from adept.data.records import Write
+from adept.data.records import Record, Write
 from adept.errors import DataError
 
 NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
@@ -19,7 +21,7 @@ NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
 
 def check_value(value: Any, format: str) -> None:
     """Raise DataError for a value that a jsonl or csv file cannot hold."""
-    if format == "csv":
+    if format.startswith("csv"):
         _cell(value)
     else:
         _json(value)
@@ -66,12 +68,14 @@ def _spelled(value: Any) -> str:
 
 
 @contextmanager
-def write_csv(stream: IO[str], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
+def write_csv(
+    stream: IO[str], columns: Sequence[str], types: Types | None = None, delimiter: str = ","
+) -> Iterator[Write]:
     """Rows under a header, in which no cell is run by a spreadsheet: an apostrophe stands before what would be.
 
     Its own line end is CRLF, so that both characters are quoted in a cell; what is written ends lines with LF.
     """
-    rows = csv.writer(_LineFeeds(stream))
+    rows = csv.writer(_LineFeeds(stream), delimiter=delimiter)
     rows.writerow(map(_cell, columns))
     yield lambda records: rows.writerows([_cell(record[column]) for column in columns] for record in records)
 
@@ -90,9 +94,26 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and runs(value) else value
 
 
+@contextmanager
+def write_json(stream: IO[str], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
+    """An array with an object a line."""
+    begins = "[\n"
+
+    def write(records: Sequence[Record]) -> None:
+        nonlocal begins
+        for record in records:
+            stream.write(begins + _json({column: record[column] for column in columns}))
+            begins = ",\n"
+
+    yield write
+    stream.write("[]\n" if begins == "[\n" else "\n]\n")
+
+
 WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextManager[Write]]] = {
     "txt": write_txt,
     "jsonl": write_jsonl,
+    "json": write_json,
     "csv": write_csv,
+    **{f"csv:{name}": partial(write_csv, delimiter=character) for name, character in DELIMITERS.items()},
     "parquet": write_parquet,
 }

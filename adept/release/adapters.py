@@ -49,7 +49,7 @@ class TextRelease:
     def statement(self) -> PrivacyStatement:
         """The statement of a release of texts alone."""
         options = ReleaseOptions(labels="drop")
-        return Plan(self.rewriter, Inputs(("-",), "txt"), options, "txt", None).statement(0, output_sha256=None)
+        return Plan(self.rewriter, Inputs(("-",)), options, "txt", None).statement(0, output_sha256=None)
 
     def release(self, texts: Any) -> list[str]:
         """Return one rewrite of each text.

@@ -16,7 +16,7 @@ all.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -145,7 +145,7 @@ def synthesize_file(
         ConfigurationError: options contradict each other.
         ReleaseRefused: the ledger lists other releases.
     """
-    inputs = Inputs.of(source, options.format)
+    inputs = Inputs.of(source, options)
     others = (*inputs.files, *([ledger.path] if ledger else []))
     publication = Publication.of(target, statement_path, card=False, others=others)
     complete = publication.complete if resume else None
@@ -168,7 +168,7 @@ def synthesize_file(
         if ledger:
             check_newest(journal, ledger)
         journal.begin(plan.terms(publication, ledger=ledger is not None and ledger.required))
-        return run.finish(inputs.records(tolerant=True, columns=options.used_columns))
+        return run.finish(inputs.records(tolerant=True, columns=options.used_columns, required=options.required))
 
 
 def preview_central(
@@ -181,10 +181,11 @@ def preview_central(
     tell: Callable[[Known], None] = lambda known: None,
 ) -> CentralStatement:
     """Return the statement of a release that is not made: options are checked, records counted, and nothing is drawn or written."""
-    inputs = Inputs.of(source, options.format)
+    inputs = Inputs.of(source, options)
     Publication.of(target, statement_path, card=False, others=inputs.files).check_names()
     plan = plan_central(synthesizer, inputs, target, options)
-    tell(Known(plan.counted(inputs.records(tolerant=True, columns=options.used_columns))))
+    records = inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
+    tell(Known(plan.counted(records), mismatches=tuple(inputs.mismatches)))
     return plan.statement()
 
 

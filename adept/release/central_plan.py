@@ -10,8 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adept.data.column_names import RequiredColumns
 from adept.data.corpus import Columns, find_label_column
-from adept.data.files import STANDARD_STREAM, Record, check_format, file_format
+from adept.data.files import Record, file_format
+from adept.data.formats import STANDARD_STREAM, written_format
 from adept.errors import ConfigurationError
 from adept.release import cluster, facts
 from adept.release.central_statement import CentralStatement
@@ -29,10 +31,6 @@ BATCH = 4096  # records that are read, and rows that are written, together
 @dataclass(kw_only=True)
 class CentralOptions(Columns):
     """What is read of a file, and how many records are written."""
-
-    # --- Files
-    format: str | None = None
-    """Format of standard input and output: jsonl | csv | txt."""
 
     # --- Labels
     labels: str = "vote"
@@ -55,9 +53,9 @@ class CentralOptions(Columns):
     """Processes of engine=ray; null: one for each CPU of the cluster."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.labels not in TREATMENTS:
             raise ConfigurationError(f"labels must be one of {', '.join(TREATMENTS)}, got {self.labels}")
-        check_format(self.format)
         if self.engine not in ENGINES:
             raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
         for name in ("max_records_per_person", "workers"):
@@ -81,6 +79,13 @@ class CentralOptions(Columns):
         """The label's column: fixed before the file is read."""
         return find_label_column({"intent": None}, self.label_column) or ""
 
+    @property
+    def required(self) -> RequiredColumns:
+        """The columns without which no row could count: public facts refuse a file that does not declare them."""
+        named = [("text_column", self.text_column), ("person_column", self.person_column)]
+        labels = [("label_column", self.label)] if self.labels == "vote" else []
+        return RequiredColumns(tuple((option, name) for option, name in [*named, *labels] if name), central=True)
+
 
 @dataclass(frozen=True)
 class Known:
@@ -88,9 +93,11 @@ class Known:
 
     Attributes:
         tally: the counts without noise, with notes of rows that have no vote.
+        mismatches: sentences on files that begin like something else than they are read as.
     """
 
     tally: Tally
+    mismatches: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -104,7 +111,7 @@ class Known:
         ]
         missing = "; ".join(f"{count} {what}" for count, what in parts if count)
         counted = f"{notes.rows} rows read, {int(self.tally.counts.sum())} counted{': ' if missing else ''}{missing}"
-        return [counted]
+        return [counted, *self.mismatches]
 
 
 @dataclass(frozen=True)
@@ -223,12 +230,12 @@ def plan_central(synthesizer: Synthesizer, inputs: Inputs, target: str, options:
     """Decide what a release is going to be, without a look at any record.
 
     Raises:
-        DataError: the format of input or output is unknown.
+        DataError: the format of input or output is unknown, or a header or schema does not name a column.
         ConfigurationError: options contradict each other.
     """
-    written = file_format(target, options.format if target == STANDARD_STREAM else None)
+    written = written_format(target, inputs.options, inputs.locations)
     for location in inputs.locations:
-        file_format(location, inputs.format if location == STANDARD_STREAM else None)
+        file_format(location, inputs.options.format)
     check_labels(options, synthesizer.labels != (None,))
     if written == "txt" and options.labels == "vote":
         raise ConfigurationError("labels must be drop for a txt output, which holds text alone: write jsonl or csv")
@@ -237,6 +244,7 @@ def plan_central(synthesizer: Synthesizer, inputs: Inputs, target: str, options:
             f"max_records_per_person must be the synthesizer's {synthesizer.votes.votes_per_person}, "
             f"got {options.max_records_per_person}"
         )
+    inputs.check_columns(options.required)
     return CentralPlan(synthesizer, inputs, options, written, datetime.now(UTC).date().isoformat())
 
 

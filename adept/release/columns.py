@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.corpus import Columns, find_label_column, text_of
-from adept.data.files import Record, check_format
+from adept.data.files import Record
 from adept.data.labels import is_missing, label_of, label_set_of
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
@@ -30,8 +31,6 @@ class FileOptions(Columns):
     """Columns of the files that are read."""
 
     # --- Files
-    format: str | None = None
-    """Format of standard input and output: jsonl | csv | txt."""
     card: bool = False
     """Also write a data set card, OUTPUT.card.md."""
     keep_columns: list[str] = field(default_factory=list)
@@ -73,7 +72,7 @@ class FileOptions(Columns):
     """Records after which standard output is flushed; null: after each batch."""
 
     def __post_init__(self) -> None:
-        check_format(self.format)
+        super().__post_init__()
         for name, known in (("labels", LABEL_TREATMENTS), ("excess", EXCESSES), ("engine", ENGINES)):
             if getattr(self, name) not in known:
                 raise ConfigurationError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)}")
@@ -116,6 +115,15 @@ class Seen:
         return [
             f"{self.left_out} records of {self.persons} persons were left out, as they are beyond max_records_per_person"
         ]
+
+
+def required_columns(options: FileOptions) -> RequiredColumns:
+    """Return the columns that options name, which a file must declare if its format declares any."""
+    named = [(name, getattr(options, name)) for name in ("text_column", "label_column", "person_column")]
+    if options.labels == "drop":
+        named.pop(1)
+    kept = [("keep_columns", column) for column in options.keep_columns]
+    return RequiredColumns(tuple((name, column) for name, column in [*named, *kept] if column))
 
 
 @dataclass(kw_only=True)
@@ -236,7 +244,7 @@ def checked_records(
         if len(seen.texts) < seen.limit:
             seen.texts.append(text)
         if missing := [column for column in options.keep_columns if column not in record]:
-            raise DataError(f"column {missing[0]!r} is missing in record {number}: correct keep_columns=")
+            raise missing_column(list(record), missing[0], "keep_columns", number=number)
         if label_column is None:
             yield record
             continue

@@ -67,7 +67,7 @@ def release_file(
     """
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
-    inputs = Inputs.of(source, options.format)
+    inputs = Inputs.of(source, options)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
         inputs = replace(inputs, also=tuple(column for _, column in identity.columns))
@@ -138,7 +138,7 @@ def preview_file(
 
     The ledger is not asked: whether it knows rows is told when they are to be released.
     """
-    inputs = Inputs.of(source, options.format)
+    inputs = Inputs.of(source, options)
     publication = Publication.of(target, statement_path, card=options.card, others=inputs.files)
     publication.check_names()
     plan, records = plan_release(rewriter, inputs, target, options)

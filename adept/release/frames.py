@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record
 from adept.data.labels import label_set_of
 from adept.data.texts import shown_names, text_list
@@ -32,7 +33,18 @@ from adept.release.tables import Table, table_of
 
 Frame = TypeVar("Frame")
 OUTPUT = "frame.jsonl"  # stands for the output, whose rows have columns; no such file is written
-OF_FILES = {"text_column", "label_column", "person_column", "format", "card", "engine", "workers", "flush_every"}
+OF_FILES = {
+    "text_column",
+    "label_column",
+    "person_column",
+    "format",
+    "delimiter",
+    "columns",
+    "card",
+    "engine",
+    "workers",
+    "flush_every",
+}
 OPTIONS = {option.name for option in fields(ReleaseRequest)} - OF_FILES
 UNNAMED = "intent"  # the column that files' labels are looked for in; here labels must be named
 
@@ -99,7 +111,13 @@ class _Held(Inputs):
 
     held: Sequence[Record] = ()
 
-    def records(self, *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
+    def records(
+        self,
+        *,
+        tolerant: bool = False,
+        columns: Collection[str] | None = None,
+        required: RequiredColumns | None = None,
+    ) -> Iterator[Record]:
         """Yield them."""
         return iter(self.held)
 

@@ -1,11 +1,16 @@
 """The records of a release: one file, several by a pattern, or standard input."""
 
 import glob
+import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record, file_format, read_records
+from adept.data.formats import ReadingOptions, format_of_name, is_gzip_name
+from adept.data.input_records import declared_columns
+from adept.data.opening import directory_format, mismatch, part_files
 from adept.errors import DataError
 
 CHUNK = 2**20
@@ -17,30 +22,35 @@ class Inputs:
 
     Attributes:
         locations: files, or standard input alone.
-        format: of standard input.
+        options: how they are read.
         sizes: of the files in bytes, when they were named; None where something is no file, and can be read once.
         also: columns that identify a record in the ledger, which are read beside those that are used.
     """
 
     locations: tuple[str, ...]
-    format: str | None = None
+    options: ReadingOptions = field(default_factory=ReadingOptions)
     sizes: list[int] | None = None
     also: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, source: str, format: str | None) -> "Inputs":
+    def of(cls, source: str, options: ReadingOptions) -> "Inputs":
         """Resolve a name: a file that exists wins over a pattern; what a pattern finds is read in the order of the names.
 
+        A directory stands for the parts in it.
+
         Raises:
-            DataError: a pattern finds nothing.
+            DataError: a pattern finds nothing, or a directory holds no parts.
+            ConfigurationError: options are given that none of the files has a use for.
         """
-        if source == STANDARD_STREAM or Path(source).exists() or not glob.has_magic(source):
-            return cls((source,), format, _sizes([source]))
-        found = tuple(sorted(name for name in glob.glob(source, recursive=True) if Path(name).is_file()))  # noqa: PTH207
-        if not found:
-            raise DataError(f"cannot read {source}: no file has such a name")
-        _check_different(found)
-        return cls(found, format, _sizes(found))
+        given = options.format
+        found: tuple[str, ...] = (source,)
+        if source != STANDARD_STREAM and os.path.isdir(source):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
+            given, found = directory_format(source, given), tuple(part_files(source))
+        elif source != STANDARD_STREAM and not Path(source).exists() and glob.has_magic(source):
+            found = tuple(_found(source))
+        reading = ReadingOptions(format=given, delimiter=options.delimiter, columns=options.columns)
+        reading.check_used(found)
+        return cls(found, reading, _sizes(found))
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -52,24 +62,63 @@ class Inputs:
         """Can the records be read more than once: not from standard input, nor from a pipe with a name."""
         return self.sizes is not None
 
-    def records(self, *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
+    def records(
+        self,
+        *,
+        tolerant: bool = False,
+        columns: Collection[str] | None = None,
+        required: RequiredColumns | None = None,
+    ) -> Iterator[Record]:
         """Yield the records of all files, one after the other.
 
         Args:
             tolerant: as in ``read_records``.
             columns: likewise.
+            required: likewise.
 
         Raises:
             DataError: one cannot be read, or is shorter than it was; it may grow.
         """
         wanted = None if columns is None else (*columns, *self.also)
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
-            given = self.format if location == STANDARD_STREAM else None
-            yield from read_records(location, format=given, at_least=size, tolerant=tolerant, columns=wanted)
+            yield from read_records(
+                location, options=self.options, at_least=size, tolerant=tolerant, columns=wanted, required=required
+            )
+
+    def check_columns(self, required: RequiredColumns) -> None:
+        """Check the columns that each file declares before any record is read; a pipe is checked when it is read.
+
+        Raises:
+            DataError: a file cannot be read, or declares columns without one of those that are required.
+        """
+        for location in self.locations if self.repeatable else ():
+            if (names := declared_columns(location, self.options)) is not None:
+                required.check(location, names, header=self.options.columns is None and _is_csv(location, self.options))
+
+    @property
+    def mismatches(self) -> list[str]:
+        """Return sentences on files that begin like something else than they are read as."""
+        found = [mismatch(location, self.options) for location in self.locations if self.repeatable]
+        return [sentence for sentence in found if sentence]
 
     def estimate(self) -> int | None:
         """Return about how many records there are, by counting lines; None for a stream, parquet and compressed files."""
-        return sum(counts) if None not in (counts := [_count(name) for name in self.locations]) else None  # type: ignore[arg-type]
+        return sum(counts) if None not in (counts := [_count(name, self.options) for name in self.locations]) else None  # type: ignore[arg-type]
+
+
+def _is_csv(location: str, options: ReadingOptions) -> bool:
+    return file_format(location, options.format) == "csv"
+
+
+def _found(pattern: str) -> list[str]:
+    """Return the files that a pattern finds, and the parts of directories whose names tell a format."""
+    names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
+    parts = [part for name in names if name.is_dir() and format_of_name(str(name)) for part in part_files(str(name))]
+    found = sorted({*(str(name) for name in names if name.is_file()), *parts})
+    if not found:
+        raise DataError(f"cannot read {pattern}: no file has such a name")
+    _check_different(found)
+    return found
 
 
 def _sizes(locations: Sequence[str]) -> list[int] | None:
@@ -80,7 +129,7 @@ def _sizes(locations: Sequence[str]) -> list[int] | None:
         return None  # reading says why
 
 
-def _check_different(locations: tuple[str, ...]) -> None:
+def _check_different(locations: Sequence[str]) -> None:
     """Refuse one file under two names: each of its records would be released twice."""
     names: dict[tuple[int, int], str] = {}
     for location in locations:
@@ -90,10 +139,10 @@ def _check_different(locations: tuple[str, ...]) -> None:
             raise DataError(f"{first} and {location} are one file, which would be released twice: leave one out")
 
 
-def _count(location: str) -> int | None:
-    if location == STANDARD_STREAM or location.endswith(".gz") or not Path(location).is_file():
+def _count(location: str, options: ReadingOptions) -> int | None:
+    if location == STANDARD_STREAM or is_gzip_name(location) or not Path(location).is_file():
         return None
-    if file_format(location) == "parquet":
+    if file_format(location, options.format) == "parquet":
         return None
     with Path(location).open("rb") as stream:
         return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(CHUNK), b"")) or 1

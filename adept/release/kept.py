@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from adept.data.files import STANDARD_STREAM, Record, file_format, parquet_types
+from adept.data.files import Record, file_format, parquet_types
 from adept.data.inference import Shape, UnfitValues, fits, read_schema
 from adept.data.parquet import Row, bare_type, can_hold, long_indices
 from adept.data.writing import NOT_JSON, check_value
@@ -191,7 +191,7 @@ def _is_whole(label: str) -> bool:
 
 
 def _formats(inputs: Inputs) -> set[str]:
-    return {file_format(name, inputs.format if name == STANDARD_STREAM else None) for name in inputs.locations}
+    return {file_format(name, inputs.options.format) for name in inputs.locations}
 
 
 def _united(column: str, schemas: list[dict[str, Any]]) -> Any:

@@ -8,13 +8,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from adept.data.files import STANDARD_STREAM, Record, file_format
+from adept.data.files import Record
+from adept.data.formats import written_format
 from adept.data.labels import are_integers, is_integer_column
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import cluster, facts
 from adept.release.batches import Batches, PlainBatches, ShuffledBatches
 from adept.release.cluster import Part
-from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns
+from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns, required_columns
 from adept.release.inputs import Inputs
 from adept.release.journal import Entry
 from adept.release.kept import Kept, decide_kept, find_label_type
@@ -84,7 +85,8 @@ class Plan:
         """
         column, inputs = self.label_column, self.inputs
         if column is None or not (
-            inputs.repeatable and all(is_integer_column(name, column) for name in inputs.locations)
+            inputs.repeatable
+            and all(is_integer_column(name, column, inputs.options.format) for name in inputs.locations)
         ):
             return False
         response = self.options.response
@@ -208,7 +210,7 @@ def plan_release(
     """
     if rewriter.measurement:
         raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_rewriter")
-    written = file_format(target, options.format if target == STANDARD_STREAM else None)
+    written = written_format(target, inputs.options, inputs.locations)
     if written == "txt" and options.keep_columns:
         raise ConfigurationError(
             "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
@@ -225,7 +227,7 @@ def plan_release(
         )
     options = replace(options, label_response=rewriter.joint or options.label_response)
     check_shuffling(rewriter, target, options)
-    records = inputs.records(columns=options.used_columns)
+    records = inputs.records(columns=options.used_columns, required=required_columns(options))
     first = next(records)
     label_column = None if written == "txt" else find_label(first, options)
     if rewriter.joint and label_column is None:

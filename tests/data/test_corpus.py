@@ -84,7 +84,7 @@ def test_one_record_cannot_be_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ('{"utterance": "secret"}', "'text' is missing"),
+        ('{"utterance": "secret"}', "no column named 'text'"),
         ('{"text": 7}', "must hold strings"),
         ('{"text": null}', "must hold strings"),
     ],
@@ -101,7 +101,9 @@ def test_a_label_column_that_was_asked_for_must_exist(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", '{"text": "fine", "label": "a"}')
     assert read_corpus(str(tmp_path / "a.jsonl")).labels is None
     assert read_corpus(str(tmp_path / "a.jsonl"), label_column="label").labels == ["a"]
-    with pytest.raises(DataError, match="'topic' is missing"):
+    with pytest.raises(
+        DataError, match="no column named 'topic' in record 1; the columns are 'text', 'label': add label_column=label"
+    ):
         read_corpus(str(tmp_path / "a.jsonl"), label_column="topic")
 
 

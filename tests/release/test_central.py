@@ -175,7 +175,7 @@ def test_a_statement_that_counts_records_would_be_seen(
     [
         ("in.csv", b'text,intent\n"a ""b,fare\na fare,fare,fare\n\xff,fare\n'),
         ("in.txt", b"\xff\n\xe3\x80\n"),
-        ("in.csv", b""),
+        ("in.txt", b""),
     ],
 )
 def test_what_a_record_holds_refuses_no_file(topic_run: Path, tmp_path: Path, name: str, content: bytes) -> None:

@@ -185,7 +185,7 @@ def test_missing_columns_are_named(rewriter: Rewriter, labelled_file: Path, tmp_
         (ReleaseOptions(label_column="topic"), "topic"),
         (ReleaseOptions(keep_columns=["time"]), "time"),
     ):
-        with pytest.raises(DataError, match=f"'{column}' is missing in record 1"):
+        with pytest.raises(DataError, match=f"no column named '{column}' in record 1"):
             release_file(rewriter, str(labelled_file), output, options=options)
 
 

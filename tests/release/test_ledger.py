@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from forked import standard_output
 
+from adept.data.formats import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions
@@ -419,16 +420,21 @@ def test_the_digest_of_a_row_is_of_all_its_columns_in_any_order() -> None:
 def test_a_pattern_reads_files_in_order_and_an_existing_name_wins(tmp_path: Path) -> None:
     for name in ("b.txt", "a.txt", "[ab].txt"):
         (tmp_path / name).write_text(f"{name}\n")
-    assert [record["text"] for record in Inputs.of(str(tmp_path / "?.txt"), None).records()] == ["a.txt", "b.txt"]
-    assert [record["text"] for record in Inputs.of(str(tmp_path / "[ab].txt"), None).records()] == ["[ab].txt"]
+    assert [record["text"] for record in Inputs.of(str(tmp_path / "?.txt"), ReadingOptions()).records()] == [
+        "a.txt",
+        "b.txt",
+    ]
+    assert [record["text"] for record in Inputs.of(str(tmp_path / "[ab].txt"), ReadingOptions()).records()] == [
+        "[ab].txt"
+    ]
     with pytest.raises(DataError, match="no file has such a name"):
-        Inputs.of(str(tmp_path / "*.csv"), None)
-    assert Inputs.of(str(tmp_path / "?.txt"), None).estimate() == 2
-    assert Inputs.of("-", "txt").estimate() is None
+        Inputs.of(str(tmp_path / "*.csv"), ReadingOptions())
+    assert Inputs.of(str(tmp_path / "?.txt"), ReadingOptions()).estimate() == 2
+    assert Inputs.of("-", ReadingOptions(format="txt")).estimate() is None
     (tmp_path / "z.csv").write_text("text\na\n")
     (tmp_path / "y.csv").symlink_to(tmp_path / "z.csv")
     with pytest.raises(DataError, match=r"y\.csv and .*z\.csv are one file"):
-        Inputs.of(str(tmp_path / "*.csv"), None)
+        Inputs.of(str(tmp_path / "*.csv"), ReadingOptions())
 
 
 def test_a_pipe_with_a_name_is_read_once(rewriter: Rewriter, tmp_path: Path) -> None:

@@ -329,7 +329,7 @@ def test_another_budget_of_labels_is_another_release_where_both_keep_nearly_ever
     def terms(epsilon: float) -> dict[str, object]:
         response = RandomizedResponse(epsilon=epsilon, labels=LABELS)
         options = ReleaseOptions(labels="randomized_response", label_response=response)
-        plan, _ = plan_release(sampler, Inputs.of(str(given), None), target, options)
+        plan, _ = plan_release(sampler, Inputs.of(str(given), options), target, options)
         return plan.terms(Publication.of(target, None, card=False))
 
     assert terms(100.0) != terms(40.0)

@@ -1,0 +1,87 @@
+"""Columns that a file does not have: messages that help without printing a record.
+
+A Parquet file's schema is public among those who have the file, so all its names are listed. The header of a csv may be its first
+record, and the keys of a JSON object may be data, so only what looks like a name is listed. A central release lists names from a
+closed list alone, since its refusals must tell nothing of a record.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from adept.errors import DataError
+
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+MOST_NAMES = 20  # that one message lists
+USUAL = {
+    "text_column": ("text", "utterance", "query", "sentence", "question", "message", "transcript", "content", "prompt"),
+    "label_column": ("intent", "label", "category", "class", "topic", "target", "tag"),
+    "person_column": ("person", "user", "user_id", "speaker", "customer", "customer_id", "author", "id"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RequiredColumns:
+    """Columns that a file must declare.
+
+    Attributes:
+        columns: pairs of an option and the column that it names.
+        central: messages list usual names alone.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    central: bool = False
+
+    def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
+        """Check the names that a file declares; ``header`` if they are the first line of a csv, which may be a record.
+
+        Raises:
+            DataError: a column is not among them.
+        """
+        for option, column in self.columns:
+            if column not in names:
+                advice = _advice(names, column, option, central=self.central, header=header)
+                listed = _usual(names) if self.central else shown_names(names, public=not header)
+                raise DataError(f"no column named {column!r} in {location}{listed}: {advice}")
+
+
+def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> DataError:
+    """Return the error of a record without a column, to be raised."""
+    return DataError(
+        f"no column named {column!r} in record {number}{shown_names(names)}: {_advice(names, column, option)}"
+    )
+
+
+def shown_names(names: Sequence[str], *, public: bool = False) -> str:
+    """Return a clause that lists the names of columns: all where they are public, else those that look like names."""
+    listed = [name for name in names if public or NAME.fullmatch(name)][:MOST_NAMES]
+    others = len(names) - len(listed)
+    if not listed:
+        return f"; none of its {others} columns has what looks like a name" if others else "; there are no columns"
+    verb = "is" if len(names) == 1 else "are"
+    more = f" and {others} more" if others else ""
+    return f"; the column{'s' * (len(names) > 1)} {verb} {', '.join(map(repr, listed))}{more}"
+
+
+def _usual(names: Sequence[str]) -> str:
+    known = [name for usual in USUAL.values() for name in usual if name in names]
+    return f"; usual names among its columns are {', '.join(map(repr, known))}" if known else ""
+
+
+def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
+    """Return what to do: set the option to the nearest name, or to the usual one; ``header`` as for ``check``."""
+    others = {name for other, usual in USUAL.items() if other != option for name in usual}
+    candidates = [name for name in names if (name in _all_usual() if central else NAME.fullmatch(name))]
+    near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)
+    near = near or [name for name in USUAL.get(option, ()) if name in candidates]
+    no_header = header and (central or not near or any(not NAME.fullmatch(name) for name in names))
+    hint = ", or add columns=[...] if the first line is a record" if no_header else ""
+    if not near:
+        return f"correct {option}={hint}"
+    kept = option == "keep_columns"
+    return (f"correct {option}=, which may mean {near[0]}" if kept else f"add {option}={near[0]}") + hint
+
+
+def _all_usual() -> set[str]:
+    return {name for usual in USUAL.values() for name in usual}

@@ -1,0 +1,117 @@
+"""Formats of data files: how options and a file's name, and nothing else, decide how it is read and written.
+
+The container (gzip), the format, the delimiter and the header follow from the name and from ``ReadingOptions``. What a file holds
+decides none of them for a central release, whose first row would otherwise decide for all rows.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from adept.errors import ConfigurationError, DataError
+
+FORMATS = ("txt", "jsonl", "json", "csv", "parquet")
+STANDARD_STREAM = "-"
+ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv"}
+SPREADSHEETS = ("xls", "xlsx", "xlsm", "xlsb", "ods")
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
+
+
+@dataclass(kw_only=True)
+class ReadingOptions:
+    """How data files are read."""
+
+    # --- Files
+    format: str | None = None
+    """Format of all input files, and of an output whose name tells none: txt | jsonl | json | csv | parquet; null: by name."""
+    delimiter: str | None = None
+    """What separates the cells of csv files: comma | semicolon | tab | pipe; null: tab for .tsv, else comma."""
+    columns: list[str] | None = None
+    """The columns of csv files whose first line is a record and names none, such as [text,intent]."""
+
+    def __post_init__(self) -> None:
+        check_format(self.format)
+        if self.delimiter is not None and self.delimiter not in DELIMITERS:
+            raise ConfigurationError(f"delimiter must be one of {', '.join(DELIMITERS)}, got {self.delimiter}")
+        if self.columns is not None and (
+            not all(self.columns) or len(set(self.columns)) < len(self.columns) or not self.columns
+        ):
+            raise ConfigurationError(
+                "columns must be different names, one for each cell of a csv's row: correct columns="
+            )
+
+    def check_used(self, locations: Iterable[str]) -> None:
+        """Raise ConfigurationError for options of csv files where none of the files is csv."""
+        given = [name for name in ("delimiter", "columns") if getattr(self, name) is not None]
+        kinds = {file_format(location, self.format) for location in locations if given}
+        if given and "csv" not in kinds:
+            raise ConfigurationError(
+                f"{given[0]} must be left out for {' and '.join(sorted(kinds))}: it is for csv files"
+            )
+
+
+def check_format(name: str | None) -> None:
+    """Raise ConfigurationError for a format that nothing is read or written in."""
+    if name is not None and name not in FORMATS:
+        raise ConfigurationError(f"format must be one of {', '.join(FORMATS)}, got {name}")
+
+
+def is_gzip_name(location: str) -> bool:
+    """Return True if a name says that its file is compressed."""
+    return location.lower().endswith(".gz")
+
+
+def _ending(location: str) -> str:
+    name = location[:-3] if is_gzip_name(location) else location
+    return Path(name).suffix.removeprefix(".").lower()
+
+
+def format_of_name(location: str) -> str | None:
+    """Return the format that a file's name tells, in upper or lower case, a trailing ``.gz`` aside; None if it tells none.
+
+    Raises:
+        DataError: it is the name of a spreadsheet.
+    """
+    if _ending(location) in SPREADSHEETS:
+        raise DataError(f"{location} is {SPREADSHEET_ADVICE}")
+    return ENDINGS.get(_ending(location))
+
+
+def file_format(location: str, given: str | None = None) -> str:
+    """Return the format of an input file: ``given``, or else what its name tells.
+
+    Raises:
+        DataError: neither tells it.
+    """
+    if found := given or format_of_name(location):
+        return found
+    if location == STANDARD_STREAM:
+        raise DataError(f"format of standard input or output is unknown: give format= as one of {', '.join(FORMATS)}")
+    raise DataError(
+        f"unknown file format {_ending(location)!r} of {location}: use one of {', '.join(FORMATS)}, or give format="
+    )
+
+
+def delimiter_of(location: str, given: str | None = None) -> str:
+    """Return the character between the cells of a csv file: that of the option, or else what its name tells."""
+    return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
+
+
+def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
+    """Return what an output is written as: a format, for csv with ``:semicolon``, ``:tab`` or ``:pipe`` if that separates cells.
+
+    The output's name tells it; if it does not, the option ``format`` or else the first input's name does. ``.tsv`` has tabs. Any
+    other csv output has the delimiter of the option, or else commas.
+
+    Raises:
+        DataError: nothing tells it.
+    """
+    named = target != STANDARD_STREAM and format_of_name(target)
+    model = target if named else next(iter(sources), target)
+    kind = named or file_format(model, options.format)
+    if kind != "csv":
+        return kind
+    by_name = _ending(model) == "tsv" and (bool(named) or options.delimiter is None)
+    delimiter = "tab" if by_name else options.delimiter or "comma"
+    return kind if delimiter == "comma" else f"{kind}:{delimiter}"

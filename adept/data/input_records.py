@@ -1,0 +1,146 @@
+"""Records of a data file, whatever its format and container, and the columns that it declares before any record is read."""
+
+import os
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from adept.data.column_names import RequiredColumns
+from adept.data.formats import STANDARD_STREAM, ReadingOptions, delimiter_of, file_format
+from adept.data.opening import begins_array, directory_format, open_input, part_files
+from adept.data.parquet import file_types
+from adept.data.reading import READERS, read_csv
+from adept.data.records import DamagedFile, DamagedRecord, Record, UnfitFile
+from adept.errors import DataError
+
+
+def read_records(
+    location: str,
+    *,
+    format: str | None = None,
+    options: ReadingOptions | None = None,
+    at_least: int = 0,
+    tolerant: bool = False,
+    columns: Collection[str] | None = None,
+    required: RequiredColumns | None = None,
+) -> Iterator[Record]:
+    """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one.
+
+    Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl or csv file are none.
+
+    Args:
+        location: the file.
+        format: in place of that of the options.
+        options: None: as the file's name says.
+        at_least: bytes that a plain file must have, or as many as it has when it is opened.
+        tolerant: raise nothing because of one record: a damaged one has no columns, and a file may have none.
+        columns: that are used; a parquet file is read without the others.
+        required: columns that a csv's header or a Parquet file's schema must name.
+
+    Raises:
+        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
+            by its number alone, the first one being 1.
+    """
+    options = options or ReadingOptions(format=format)
+    if os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
+        inside = replace(options, format=directory_format(location, options.format))
+        for part in part_files(location):
+            yield from read_records(part, options=inside, tolerant=tolerant, columns=columns, required=required)
+        return
+    kind = file_format(location, options.format)
+    number = 0
+    with (
+        _data_errors(location, lambda: number),
+        open_input(location, kind=kind, at_least=at_least, tolerant=tolerant) as stream,
+    ):
+        for record in _reader(kind, location, options, stream, tolerant, required):
+            number += 1
+            yield record
+    if number == 0 and not tolerant:
+        raise DataError(f"{location} has no records: give a file with at least one")
+
+
+def _reader(
+    kind: str, location: str, options: ReadingOptions, stream: Any, tolerant: bool, required: RequiredColumns | None
+) -> Iterator[Record]:
+    if kind == "csv":
+        delimiter = delimiter_of(location, options.delimiter)
+        sure = options.delimiter is not None
+
+        def check(names: Sequence[str]) -> None:
+            if required:
+                required.check(location, names, header=options.columns is None)
+
+        return read_csv(
+            stream, tolerant=tolerant, delimiter=delimiter, sure=sure, named=options.columns, on_header=check
+        )
+    if kind in ("json", "jsonl") and not tolerant:
+        kind = "json" if begins_array(stream) else "jsonl"
+    records = READERS[kind](stream, tolerant=tolerant)
+    if kind != "parquet" or required is None:
+        return records
+    return _with_schema(records, lambda names: required.check(location, names, header=False))
+
+
+def _with_schema(records: Iterator[Record], check: Callable[[Sequence[str]], None]) -> Iterator[Record]:
+    """Check the names of the first of some records that all have the same ones."""
+    for number, record in enumerate(records):
+        if number == 0:
+            check(getattr(record, "names", list(record)))
+        yield record
+
+
+def parquet_types(location: str) -> dict[str, Any]:
+    """Return the types of a parquet file's columns.
+
+    Raises:
+        DataError: it cannot be read, or is no parquet file.
+    """
+    with _data_errors(location, lambda: 0), open_input(location, kind="parquet") as stream:
+        return file_types(stream)
+
+
+def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
+    """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None for JSON.
+
+    No record is read, so whether it says yes or no to a column depends on none.
+
+    Raises:
+        DataError: the file cannot be read, or its header is damaged.
+    """
+    kind = file_format(location, options.format)
+    if kind in ("jsonl", "json") or location == STANDARD_STREAM:
+        return None
+    if kind == "txt":
+        return ["text"]
+    if kind == "csv" and options.columns is not None:
+        return list(options.columns)
+    with _data_errors(location, lambda: 0), open_input(location, kind=kind, tolerant=True) as stream:
+        if kind == "parquet":
+            return list(file_types(stream))
+        names: list[str] = []
+        delimiter = delimiter_of(location, options.delimiter)
+        sure = options.delimiter is not None
+        next(read_csv(stream, tolerant=True, delimiter=delimiter, sure=sure, on_header=names.extend), None)
+        return names
+
+
+@contextmanager
+def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
+    """Turn whatever reading a file raises into a DataError that names the record after those that were read."""
+    try:
+        yield
+    except DamagedRecord as error:
+        raise DataError(
+            f"{location} is damaged in record {records() + 1} ({error}): repair or remove that record"
+        ) from None
+    except DamagedFile as error:
+        raise DataError(f"{location} is damaged ({error}): repair it") from None
+    except UnfitFile as error:
+        raise DataError(f"{location} {error}") from None
+    except MemoryError:
+        raise DataError(f"{location} needs more memory than there is, after record {records()}: split it") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
