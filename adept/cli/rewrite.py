@@ -62,7 +62,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     expected = expected_lines(rewriter, _public_texts(config), packaged=is_packaged(config.model_dir))
     inputs, seen = Inputs.of(config.input, config), options.seen
     seen.limit = FIRST_TEXTS
-    first = first_texts(inputs.records(tolerant=True), config.text_column) if inputs.repeatable else []
+    first = first_texts(iter(inputs.first_records(FIRST_TEXTS)), config.text_column)
     tell = _Once([*expected, *_label_lines(config), *_foreign_lines(rewriter, first)])
     if config.dry_run:
         place = config.statement
@@ -135,9 +135,7 @@ def _label_lines(config: RewriteConfig) -> list[str]:
     """That nobody looks for labels under another name than the usual one, where a file may have them."""
     inputs = Inputs.of(config.input, config)
     asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
-    if asked or not inputs.repeatable:
-        return []
-    first = next(inputs.records(tolerant=True), {})
+    first = {} if asked else next(iter(inputs.first_records(1)), {})
     others = first.keys() - {config.text_column, config.person_column, *config.keep_columns}
     if not others or find_label_column(first, None):
         return []

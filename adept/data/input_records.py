@@ -1,6 +1,5 @@
 """Records of a data file, whatever its format and container, and the columns that it declares before any record is read."""
 
-import os
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from typing import Any
 
 from adept.data.column_names import RequiredColumns
 from adept.data.formats import STANDARD_STREAM, ReadingOptions, delimiter_of, file_format
-from adept.data.opening import begins_array, directory_format, open_input, part_files
+from adept.data.opening import begins_array, directory_format, is_directory, open_input, part_files
 from adept.data.parquet import file_types
 from adept.data.reading import READERS, read_csv
 from adept.data.records import DamagedFile, DamagedRecord, Record, UnfitFile
@@ -25,6 +24,7 @@ def read_records(
     tolerant: bool = False,
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
+    may_be_empty: bool = False,
 ) -> Iterator[Record]:
     """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one.
 
@@ -38,50 +38,58 @@ def read_records(
         tolerant: raise nothing because of one record: a damaged one has no columns, and a file may have none.
         columns: that are used; a parquet file is read without the others.
         required: columns that a csv's header or a Parquet file's schema must name.
+        may_be_empty: accept a file without records, as one of several.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
             by its number alone, the first one being 1.
     """
     options = options or ReadingOptions(format=format)
-    if os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
-        inside = replace(options, format=directory_format(location, options.format))
-        for part in part_files(location):
-            yield from read_records(part, options=inside, tolerant=tolerant, columns=columns, required=required)
-        return
+    number, parts, sizes = 0, [location], [at_least]
+    if is_directory(location):
+        options = replace(options, format=directory_format(location, options.format))
+        parts = part_files(location)
+        sizes = [0] * len(parts)
+    for part, size in zip(parts, sizes, strict=True):
+        for record in _file_records(part, options, size, tolerant, columns, required):
+            number += 1
+            yield record
+    if number == 0 and not (tolerant or may_be_empty):
+        raise DataError(f"{location} has no records: give a file with at least one")
+
+
+def _file_records(
+    location: str,
+    options: ReadingOptions,
+    at_least: int,
+    tolerant: bool,
+    columns: Collection[str] | None,
+    required: RequiredColumns | None,
+) -> Iterator[Record]:
+    """Yield the records of one file, of which there may be none."""
     kind = file_format(location, options.format)
     number = 0
+
+    def check(names: Sequence[str]) -> None:
+        if required:
+            required.check(location, names, header=kind == "csv" and options.columns is None)
+
     with (
         _data_errors(location, lambda: number),
         open_input(location, kind=kind, at_least=at_least, tolerant=tolerant) as stream,
     ):
-        for record in _reader(kind, location, options, stream, tolerant, required):
+        if kind in ("json", "jsonl") and not tolerant:
+            kind = "json" if begins_array(stream) else "jsonl"
+        more = _csv_options(location, options) | {"on_header": check} if kind == "csv" else {}
+        records = READERS[kind](stream, tolerant=tolerant, columns=columns, **more)
+        for record in _with_schema(records, check) if kind == "parquet" else records:
             number += 1
             yield record
-    if number == 0 and not tolerant:
-        raise DataError(f"{location} has no records: give a file with at least one")
 
 
-def _reader(
-    kind: str, location: str, options: ReadingOptions, stream: Any, tolerant: bool, required: RequiredColumns | None
-) -> Iterator[Record]:
-    if kind == "csv":
-        delimiter = delimiter_of(location, options.delimiter)
-        sure = options.delimiter is not None
-
-        def check(names: Sequence[str]) -> None:
-            if required:
-                required.check(location, names, header=options.columns is None)
-
-        return read_csv(
-            stream, tolerant=tolerant, delimiter=delimiter, sure=sure, named=options.columns, on_header=check
-        )
-    if kind in ("json", "jsonl") and not tolerant:
-        kind = "json" if begins_array(stream) else "jsonl"
-    records = READERS[kind](stream, tolerant=tolerant)
-    if kind != "parquet" or required is None:
-        return records
-    return _with_schema(records, lambda names: required.check(location, names, header=False))
+def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
+    sure, delimiter = options.delimiter is not None, delimiter_of(location, options.delimiter)
+    return {"delimiter": delimiter, "sure": sure, "named": options.columns}
 
 
 def _with_schema(records: Iterator[Record], check: Callable[[Sequence[str]], None]) -> Iterator[Record]:
@@ -121,9 +129,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
         if kind == "parquet":
             return list(file_types(stream))
         names: list[str] = []
-        delimiter = delimiter_of(location, options.delimiter)
-        sure = options.delimiter is not None
-        next(read_csv(stream, tolerant=True, delimiter=delimiter, sure=sure, on_header=names.extend), None)
+        next(read_csv(stream, tolerant=True, on_header=names.extend, **_csv_options(location, options)), None)
         return names
 
 

@@ -141,6 +141,11 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
     return None
 
 
+def is_directory(location: str) -> bool:
+    """Return True for a directory; ``-`` is standard input."""
+    return location != STANDARD_STREAM and os.path.isdir(location)  # noqa: PTH112 - Path.is_dir raises for a long name
+
+
 def part_files(directory: str) -> list[str]:
     """Return the parts of a data set that programs such as Spark leave as a directory, in the order of their names.
 

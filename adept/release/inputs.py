@@ -1,16 +1,17 @@
 """The records of a release: one file, several by a pattern, or standard input."""
 
 import glob
-import os
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record, file_format, read_records
 from adept.data.formats import ReadingOptions, format_of_name, is_gzip_name
 from adept.data.input_records import declared_columns
-from adept.data.opening import directory_format, mismatch, part_files
+from adept.data.opening import directory_format, is_directory, mismatch, part_files
 from adept.errors import DataError
 
 CHUNK = 2**20
@@ -44,7 +45,7 @@ class Inputs:
         """
         given = options.format
         found: tuple[str, ...] = (source,)
-        if source != STANDARD_STREAM and os.path.isdir(source):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
+        if is_directory(source):
             given, found = directory_format(source, given), tuple(part_files(source))
         elif source != STANDARD_STREAM and not Path(source).exists() and glob.has_magic(source):
             found = tuple(_found(source))
@@ -80,10 +81,28 @@ class Inputs:
             DataError: one cannot be read, or is shorter than it was; it may grow.
         """
         wanted = None if columns is None else (*columns, *self.also)
+        several, empty = len(self.locations) > 1, not tolerant
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
-            yield from read_records(
-                location, options=self.options, at_least=size, tolerant=tolerant, columns=wanted, required=required
-            )
+            for record in read_records(
+                location,
+                options=self.options,
+                at_least=size,
+                tolerant=tolerant,
+                columns=wanted,
+                required=required,
+                may_be_empty=several,
+            ):
+                empty = False
+                yield record
+        if empty:
+            raise DataError(f"{', '.join(self.locations[:3])} and others have no records: give files with at least one")
+
+    def first_records(self, most: int) -> list[Record]:
+        """Return the first records as a release reads them, fewer where one is damaged, and none of what can be read once."""
+        found: list[Record] = []
+        with suppress(DataError):  # whoever releases them says what is wrong
+            found.extend(islice(self.records(), most if self.repeatable else 0))
+        return found
 
     def check_columns(self, required: RequiredColumns) -> None:
         """Check the columns that each file declares before any record is read; a pipe is checked when it is read.
