@@ -40,6 +40,11 @@ SAME = (
 )  # fmt: skip
 
 
+def _begun(records: Iterator[Record]) -> Iterator[Record]:
+    """Read up to the first record of a pipe, so that a header that lacks a column is refused before anything is claimed."""
+    return chain(list(islice(records, 1)), records)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CentralRun(Publishing[CentralStatement]):
     """One run of a central release.
@@ -77,9 +82,12 @@ class CentralRun(Publishing[CentralStatement]):
 
     def _released(self, records: Iterator[Record]) -> Release:
         """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
+        drawn = list(self.journal.entries())
+        if not drawn:
+            records = _begun(records)
         self._claim()
         shape = (self.plan.synthesizer.cells.size, len(self.plan.synthesizer.labels))
-        for entry in self.journal.entries():
+        for entry in drawn:
             return Release(np.array(entry["counts"], dtype=np.int64).reshape(shape))
         release = self.plan.synthesizer.release(self._counted(records))
         self.journal.append({"records": 1, "counts": release.counts.reshape(-1).tolist()}, durable=True)

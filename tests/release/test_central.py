@@ -17,6 +17,7 @@ import pytest
 from lost_power import Recorder, State, restore, states
 from tiny import Run
 
+from adept.data.formats import ReadingOptions
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
@@ -528,6 +529,6 @@ def test_one_parquet_value_that_python_cannot_hold_changes_no_exit_status(tmp_pa
     dates = pyarrow.array([0, 0, 0, 2**31 - 1], pyarrow.int32()).cast(pyarrow.date32())
     table = {"text": bad, "intent": bad.dictionary_encode().cast(pyarrow.dictionary(pyarrow.int8(), pyarrow.string()))}
     parquet.write_table(pyarrow.table({**table, "when": dates}), tmp_path / "a.parquet")
-    inputs = Inputs.of(str(tmp_path / "a.parquet"), None)
+    inputs = Inputs.of(str(tmp_path / "a.parquet"), ReadingOptions())
     fine, missing = {"text": "fine", "intent": "fine"}, {"text": None, "intent": None}
     assert list(inputs.records(tolerant=True, columns=CentralOptions().used_columns)) == [fine] * 3 + [missing]

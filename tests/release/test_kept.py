@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from adept.data.files import read_records, record_writer
+from adept.data.formats import ReadingOptions
 from adept.data.inference import fits
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
@@ -58,7 +59,7 @@ def copied(source: Path, target: Path, *, samples: int = 1, batch: int = 64, **o
     from adept.release.batches import output_rows
 
     asked = ReleaseOptions(keep_columns=["c"], samples=samples, **options)
-    inputs = Inputs.of(str(source), None)
+    inputs = Inputs.of(str(source), ReadingOptions())
     kept = decide_kept(inputs, asked, "parquet", next(inputs.records(columns=asked.used_columns)))
     records = list(kept.checked(inputs.records(columns=asked.used_columns)))
     with record_writer(str(target), format="parquet", columns=["text", "c"], types=kept.types) as write:
@@ -115,7 +116,7 @@ def test_no_metadata_category_or_index_of_the_input_reaches_the_output(tmp_path:
     parquet.write_table(pa.table(rows, schema=schema), tmp_path / "in.parquet", compression="none")
     assert marker.encode() in (tmp_path / "in.parquet").read_bytes()
     options = ReleaseOptions(keep_columns=["c", "d", "e"])
-    inputs = Inputs.of(str(tmp_path / "in.parquet"), None)
+    inputs = Inputs.of(str(tmp_path / "in.parquet"), ReadingOptions())
     kept = decide_kept(inputs, options, "parquet", next(inputs.records()))
     target = io.BytesIO()
     from adept.data.parquet import write_parquet
@@ -353,7 +354,7 @@ def test_cells_of_csv_stay_text(tmp_path: Path) -> None:
 
 def test_labels_are_whole_numbers_only_if_the_schema_says_so(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"text": ["t"], "i": pa.array([1], pa.int32()), "f": [1.0]}), tmp_path / "in.parquet")
-    inputs = Inputs.of(str(tmp_path / "in.parquet"), None)
+    inputs = Inputs.of(str(tmp_path / "in.parquet"), ReadingOptions())
     found = {name: find_label_type(inputs, ReleaseOptions(), name, {}) for name in ("i", "f")}
     assert found == {"i": pa.int32(), "f": pa.string()}
     with record_writer(str(tmp_path / "o.parquet"), format="parquet", columns=["i"], types=found) as write:
