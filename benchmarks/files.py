@@ -22,7 +22,6 @@ from adept.mechanisms import Codebook, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.network.autoencoder import Autoencoder, ModelConfig, TrainingData
 from adept.models.network.decoding import DecodingConfig
-from adept.models.network.encoding import encoder_of
 from adept.models.tokenizer.tokenizer import END, Tokenizer
 from adept.models.topics.encoder import TOPICS, supported_topics
 from adept.models.training.config import ContentConfig
@@ -55,7 +54,7 @@ def model_of(texts: list[str], tokenizer: Tokenizer, encoder: str) -> Autoencode
     words = sum(map(len, rows)) / len(rows) - 1
     with torch.no_grad():
         model.to_words.bias[END] += math.log(len(tokenizer) / words)
-    model.codebooks = learn_codebooks(encoder_of(model)(rows[:4096]))
+    model.codebooks = learn_codebooks(model.encode_records(rows[:4096]))
     return model
 
 

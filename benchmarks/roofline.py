@@ -20,8 +20,7 @@ import torch
 from adept.data.corpus import DataConfig, load
 from adept.models.network.autoencoder import Autoencoder, ModelConfig
 from adept.models.network.batching import pad
-from adept.models.network.decoding import Decoder
-from adept.models.network.encoding import RecurrentEncoder
+from adept.models.network.decoding import decode
 from adept.models.tokenizer.tokenizer import END, Tokenizer
 
 BATCH = 1024
@@ -50,14 +49,13 @@ def main() -> None:
     with torch.no_grad():
         model.to_words.bias[END] += 3.0  # untrained weights would hardly ever end a sentence
     rows = tokenizer.encode(texts, max_length=sizes.max_length)
-    reader, writer = RecurrentEncoder(model), Decoder(model)
     parts = [rows[i : i + BATCH] for i in range(0, records, BATCH)]
-    reader(rows[:BATCH]), writer(torch.zeros(1, latent))  # what is done once
+    model.encode_records(rows[:BATCH]), decode(model, torch.zeros(1, latent))  # memory is allocated once
     before = product_rate()
-    seconds, latents = timed(lambda: torch.cat([reader(part) for part in parts]))
+    seconds, latents = timed(lambda: torch.cat([model.encode_records(part) for part in parts]))
     with torch.inference_mode():
         bare, _ = timed(lambda: [model.encode(pad(part, length=sizes.max_length + 2)) for part in parts])
-    written_seconds, written = timed(lambda: [writer(part) for part in latents.split(BATCH)])
+    written_seconds, written = timed(lambda: [decode(model, part) for part in latents.split(BATCH)])
     rate = (before + product_rate()) / 2
     read = sum(map(len, rows)) * 2 * (embedding + hidden) * 8 * hidden + records * 4 * hidden * latent
     words = sum(int((part != 0).sum()) for part in written)

@@ -17,8 +17,7 @@ from adept.errors import ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import Decoder, DecodingConfig
-from adept.models.network.encoding import LinearEncoder, RecurrentEncoder, encoder_of
+from adept.models.network.decoding import DecodingConfig, decode
 from adept.models.network.public_texts import PublicTexts
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
@@ -57,15 +56,7 @@ class LatentCoding(Coding):
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles hold nothing that a call left behind, so that a coding that was used is the one it was."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_reader", "_writer", "_public")}
-
-    @cached_property
-    def _reader(self) -> RecurrentEncoder | LinearEncoder:
-        return encoder_of(self.model)
-
-    @cached_property
-    def _writer(self) -> Decoder:
-        return Decoder(self.model)
+        return {name: value for name, value in self.__dict__.items() if name != "_public"}
 
     @cached_property
     def _public(self) -> PublicTexts:
@@ -81,7 +72,8 @@ class LatentCoding(Coding):
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return the clipped latents (B, n), of texts or of pairs where the model writes labels."""
-        return self._reader(self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels))
+        rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
+        return self.model.encode_records(rows)
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write from latents (B, n): public texts, from pools, or afresh.
@@ -107,7 +99,7 @@ class LatentCoding(Coding):
         """Write token ids (B, T): of as many candidates as are asked for, the one that fits the released latent best."""
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
-        tokens = self._writer(latents, self.decoding)
+        tokens = decode(self.model, latents, self.decoding)
         if count == 1:
             return tokens
         best = self._fit(latents, tokens).reshape(-1, count).argmax(dim=1)

@@ -6,7 +6,7 @@ record votes for the codeword nearest to it, with its label. (HWU64, 128 codewor
 label of their codeword as .56 with topics alone, .62 with the lexicon alone and .66 with both.)
 
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text, to
-the last bit (``adept.models.network.encoding``), and so does a sum of its words' vectors. Products of matrices do not: how they
+the last bit (``adept.models.adept``), and so does a sum of its words' vectors. Products of matrices do not: how they
 round depends on the number of rows. So features and codewords are whole numbers, GRID to a unit, in floats: every partial sum of a
 product stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions. Ties go to the first codeword.
 
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from adept.errors import ConfigurationError
 from adept.evaluation.meaning import Meaning
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.encoding import encoder_of
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 GRID = 4096  # whole numbers to a unit of features
@@ -62,7 +61,7 @@ class PublicCells:
             raise ConfigurationError(
                 f"cells must be between 1 and {len(texts)}, the number of public texts, got {size}"
             )
-        self._tokenizer, self._length, self._read = tokenizer, model.config.max_length, encoder_of(model)
+        self._tokenizer, self._model = tokenizer, model
         self.texts = list(texts)
         self._meaning = Meaning(_rarity(self.texts))
         self.features = self.of(self.texts)
@@ -83,8 +82,8 @@ class PublicCells:
 
     def of(self, texts: Sequence[str]) -> Features:
         """Return features (N, d) as whole numbers."""
-        rows = self._tokenizer.encode(texts, max_length=self._length)
-        latents = self._read(rows).cpu().to(torch.float64).numpy()
+        rows = self._tokenizer.encode(texts, max_length=self._model.config.max_length)
+        latents = self._model.encode_records(rows).cpu().to(torch.float64).numpy()
         both = np.hstack([_unit(latents), _unit(self._meaning.of(texts).astype(np.float64))])
         return np.rint(GRID * _unit(both))
 

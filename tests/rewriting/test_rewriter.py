@@ -23,7 +23,7 @@ from adept.mechanisms import (
     SqrtNLaplace,
 )
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.network.decoding import Decoder, DecodingConfig
+from adept.models.network.decoding import DecodingConfig, decode
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -266,7 +266,7 @@ def test_the_fittest_candidate_is_kept(tiny_run: Path) -> None:
     released = plain.release(["fare to boston"] * 50)
     single, best = (plain.model.likelihood(released, rewriter.coding.fittest(released)) for rewriter in (plain, chosen))
     assert float((best > single).double().mean()) > 0.75
-    candidates = Decoder(plain.model)(released[:1].expand(20, -1), DecodingConfig(strategy="sample"))
+    candidates = decode(plain.model, released[:1].expand(20, -1), DecodingConfig(strategy="sample"))
     chosen.coding.__dict__["_writer"] = lambda *_: candidates
     assert torch.allclose(
         plain.model.likelihood(released[:1], chosen.coding.fittest(released[:1])),

@@ -1,13 +1,7 @@
-"""The autoencoder: an LSTM encoder or topics, a bounded latent, an LSTM decoder that sees nothing else.
-
-Shapes: B records, T tokens (at most max_length and the closing END), n latent dimensions, H hidden units, E embedding
-dimensions, V words. Both directions of the encoder run over plain padded tensors and are read at the record's last token. This is
-the arithmetic of training; what is released goes through ``adept.models.network.encoding``, where a latent does not depend on the
-record's neighbours in the batch, to the last bit.
-"""
+"""The autoencoder of a model directory: the core (``adept.models.adept``) with labels, topics, codebooks, a codec and files."""
 
 import json
-import math
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -16,12 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms.grid import NORM_ORDER, clip_latents
+from adept.mechanisms.grid import NORM_ORDER
+from adept.models.adept import Adept
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import load_codec, save_codec
+from adept.models.network.batching import pad
 from adept.models.network.config import ModelConfig, TrainingData
-from adept.models.network.recurrence import Dropout, read, rough
-from adept.models.tokenizer.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, START, UNKNOWN
+from adept.models.tokenizer.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, UNKNOWN
 from adept.models.topics.encoder import TOPICS, TopicEncoder
 from adept.models.untrusted_files import check_whole, corrupt, printable, read_json, read_tensors, write_tensors
 
@@ -31,9 +26,12 @@ FORMAT_VERSION = 1
 DECLARED = ("model", "vocabulary_size", "clip", "labels", "training_data", "codebooks", "codec")
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 MOST_CODEBOOKS, LARGEST_CODEBOOK = 20, 1 << 16
+HIDDEN_LABELS = (
+    0.3  # share of labels that the encoder does not see in training, so that it serves unlabelled text as well
+)
 
 
-class Autoencoder(nn.Module):
+class Autoencoder(Adept):
     """Encodes token ids into a latent inside a bounded set, and writes token ids from a latent alone.
 
     Args:
@@ -59,66 +57,44 @@ class Autoencoder(nn.Module):
         training_data: TrainingData | None = None,
         labels: int = 0,
     ) -> None:
-        super().__init__()
         if clip not in NORM_ORDER:
             raise ConfigurationError(f"clip must be one of {', '.join(NORM_ORDER)}, got {clip}")
+        super().__init__(
+            vocabulary_size=vocabulary_size,
+            embedding_dim=config.embedding_dim,
+            hidden_dim=config.hidden_dim,
+            latent_dim=config.latent_dim,
+            clip=clip,
+            clip_norm=config.clip_norm,
+            dropout=config.dropout,
+            word_dropout=config.word_dropout,
+            encoder=config.encoder != TOPICS,
+        )
         self.config = config
         self.vocabulary_size = vocabulary_size
-        self.clip = clip
         self.training_data = training_data or TrainingData()
         self.labels = labels
         self.codebooks: dict[int, Tensor] = {}
         self.files: dict[str, str] = {}
         self.codec: Codec | None = None
-        embedding, hidden, latent = config.embedding_dim, config.hidden_dim, config.latent_dim
-        weights = torch.empty(vocabulary_size, embedding)
-        if not weights.is_meta:  # on the "meta" device a normal draw would import a compiler: seconds, 100 MB
-            nn.init.zeros_(weights.normal_()[PAD])
-        self.embedding = nn.Embedding(vocabulary_size, embedding, padding_idx=PAD, _weight=weights)
-        self.dropout = Dropout(config.dropout)
         if config.encoder == TOPICS:
-            self.topics = TopicEncoder(vocabulary_size, latent)
-        else:
-            self.encoder_forward = nn.LSTM(embedding, hidden, batch_first=True)
-            self.encoder_backward = nn.LSTM(embedding, hidden, batch_first=True)
-            self.to_latent = nn.Linear(2 * hidden, latent)
-        self.to_state = nn.Linear(latent, 2 * hidden)
-        self.decoder = nn.LSTM(embedding + latent, hidden, batch_first=True)
-        self.to_words = nn.Linear(hidden, vocabulary_size)
+            self.topics = TopicEncoder(vocabulary_size, config.latent_dim)
 
-    def encode(self, tokens: Tensor) -> Tensor:
-        """Return clipped latents (B, n) of tokens (B, T), each row closed by END and padded with PAD."""
-        latents: Tensor = self.topics(tokens) if self.config.encoder == TOPICS else self._read(tokens)
-        return clip_latents(latents, clip=self.clip, clip_norm=self.config.clip_norm)
-
-    def _read(self, tokens: Tensor) -> Tensor:
-        """Return what the LSTMs read (B, n)."""
-        lengths = (tokens != PAD).sum(dim=1)  # (B,), at least 1
-        words = self.dropout(self.embedding(tokens))  # (B, T, E)
-        positions = torch.arange(tokens.shape[1], device=tokens.device)
-        backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
-        reversed_words = words.gather(1, backward[..., None].expand_as(words))
-        rows, last = torch.arange(len(tokens), device=tokens.device), lengths - 1
-        with rough(self):
-            states = [
-                self.encoder_forward(words)[0][rows, last],  # (B, H)
-                self.encoder_backward(reversed_words)[0][rows, last],  # (B, H)
-            ]
-        latents: Tensor = self.to_latent(torch.cat(states, dim=1).float())
+    def read(self, tokens: Tensor) -> Tensor:
+        """Return latents (B, n) before the clip, by topics or by the core's LSTM; some labels are hidden in training."""
+        if self.training and self.labels:
+            hidden = torch.rand(len(tokens), device=tokens.device) < HIDDEN_LABELS
+            tokens = torch.cat([tokens[:, :1].masked_fill(hidden[:, None], UNKNOWN), tokens[:, 1:]], dim=1)
+        latents: Tensor = self.topics(tokens) if self.config.encoder == TOPICS else super().read(tokens)
         return latents
 
-    def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
-        """Return logits (B, T, V) of tokens (B, T), each position given the latent (B, n) and the tokens before it."""
-        start = torch.full_like(tokens[:, :1], START)
-        inputs = torch.cat([start, tokens[:, :-1]], dim=1)  # (B, T)
-        if self.training:
-            hidden = torch.rand(inputs.shape, device=inputs.device) < self.config.word_dropout
-            inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
-        words = self.dropout(self.embedding(inputs.T))  # (T, B, E)
-        outputs = read(self.decoder, words, self.scaled(latents), self.initial_state(latents)).transpose(0, 1)
-        with rough(self):
-            logits: Tensor = self.to_words(self.dropout(outputs))
-        return logits.float()
+    def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Return latents (ROWS, n) before the clip; topics are sums over places, in one shape whatever the lengths."""
+        if self.config.encoder != TOPICS:
+            return super().read_rows(rows)
+        tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
+        latents: Tensor = self.topics(tokens)
+        return latents
 
     @torch.inference_mode()
     def likelihood(self, latents: Tensor, tokens: Tensor) -> Tensor:
@@ -127,16 +103,6 @@ class Autoencoder(nn.Module):
             self(latents, tokens).transpose(1, 2), tokens, ignore_index=PAD, reduction="none"
         )
         return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
-
-    def initial_state(self, latents: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the decoder's hidden and cell state (B, H) before the first word."""
-        hidden, cell = torch.tanh(self.to_state(self.scaled(latents))).chunk(2, dim=1)
-        return hidden.contiguous(), cell.contiguous()
-
-    def scaled(self, latents: Tensor) -> Tensor:
-        """Scale latents by a public constant, so that coordinates are of order one for any n and C, as networks like it."""
-        dim, clip_norm = self.config.latent_dim, self.config.clip_norm
-        return latents * ((dim if self.clip == "l1" else math.sqrt(dim)) / clip_norm)
 
     def save_pretrained(self, directory: str | Path) -> None:
         """Write ``config.json`` and ``model.safetensors`` into a directory, making it where needed."""
@@ -153,7 +119,8 @@ class Autoencoder(nn.Module):
             "codec": self.codec is not None,
         }
         precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
-        write_tensors(directory / WEIGHTS, self.state_dict(), precision=precision)
+        weights = {name_in_file(name): tensor for name, tensor in self.state_dict().items()}
+        write_tensors(directory / WEIGHTS, weights, precision=precision)
         if named:
             write_tensors(directory / CODEBOOKS, named, precision=precision)
         if self.codec:
@@ -171,8 +138,9 @@ class Autoencoder(nn.Module):
         _, description = read_json(directory / CONFIG)
         model = _described(cls, description, directory / CONFIG)
         precision = model.config.precision
-        shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-        model.load_state_dict(read_tensors(directory / WEIGHTS, shapes, precision=precision), assign=True)
+        shapes = {name_in_file(name): tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+        held = read_tensors(directory / WEIGHTS, shapes, precision=precision)
+        model.load_state_dict({name: held[name_in_file(name)] for name in model.state_dict()}, assign=True)
         if sizes := _codebook_sizes(description["codebooks"], directory / CONFIG):
             shapes = {f"{k}": (k, model.config.latent_dim) for k in sizes}
             named = read_tensors(directory / CODEBOOKS, shapes, precision=precision)
@@ -180,6 +148,14 @@ class Autoencoder(nn.Module):
         if description["codec"]:
             model.codec = load_codec(directory)
         return model.eval()
+
+
+def name_in_file(name: str) -> str:
+    """Return a weight's name in ``model.safetensors``, where the encoder's two directions are LSTMs of their own."""
+    if not name.startswith("encoder."):
+        return name
+    direction = "encoder_backward" if name.endswith("_reverse") else "encoder_forward"
+    return direction + name.removeprefix("encoder").removesuffix("_reverse")
 
 
 def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:

@@ -53,7 +53,7 @@ def token_loader(rows: list[list[int]], *, batch_size: int, seed: int | None = N
     return DataLoader(cast("Dataset[list[int]]", rows), batch_sampler=sampler, collate_fn=pad)
 
 
-def pad(rows: list[list[int]], *, length: int | None = None) -> Tensor:
+def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
     """Return ids as one tensor (B, T), T being ``length`` or that of the longest row."""
     length = length or max(map(len, rows))
-    return torch.tensor([row + [PAD] * (length - len(row)) for row in rows])
+    return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])

@@ -13,11 +13,11 @@ from torch import Tensor
 from adept.models.codec.codec import text_of
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import pad
-from adept.models.network.rounding import RowCounts, filled, random_rows
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 CHUNK = 1024
-ANSWERED = (4, 32, 256)  # latents that are answered together
+ANSWERED_ROWS = 32  # latents of every product, where rows without a release are filled up
+WIDTH = 16  # floats of a vector register: rows of another width begin at different places in one, and may be rounded otherwise
 TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
 
 
@@ -28,7 +28,6 @@ class PublicTexts:
         self.texts = list(texts)
         self.directions = torch.nn.functional.normalize(latents.to(torch.float32), dim=1)
         self._table = filled(filled(self.directions, dim=0), dim=1).T.contiguous()  # (n, N)
-        self._size = RowCounts(self._likeness, random_rows(ANSWERED[-1], latents.shape[1], like=self._table), ANSWERED)
 
     @classmethod
     def of(cls, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> "PublicTexts":
@@ -39,20 +38,27 @@ class PublicTexts:
         """Return the numbers of the ``count`` texts nearest to each released latent (B, n), or of all where there are fewer."""
         distinct, index = torch.unique(released.to(self.directions), dim=0, return_inverse=True)
         near = [
-            self._likeness(part)[:real].topk(min(count, len(self.texts)), dim=1).indices
-            for part, real in self._size.chunks(distinct)
+            self._likeness(part).topk(min(count, len(self.texts)), dim=1).indices
+            for part in torch.split(distinct, ANSWERED_ROWS)
         ]
         found: list[list[int]] = torch.cat(near)[index].tolist() if near else []
         return found
 
     def _likeness(self, latents: Tensor) -> Tensor:
-        """How near each text is to latents (B, n): (B, N), the same wherever a latent stands."""
-        return (filled(latents, dim=1) @ self._table)[:, : len(self.texts)]
+        """Return the likeness (B, N) of texts to at most ANSWERED_ROWS latents (B, n): the same wherever a latent stands."""
+        rows = filled(filled(latents, dim=0, width=ANSWERED_ROWS), dim=1)
+        return (rows @ self._table)[: len(latents), : len(self.texts)]
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
         """Return ``samples`` texts for each released latent (B, n), consecutively: the nearest ones, at most ``most`` different."""
         chosen = self.near(released, count=samples if most is None else min(samples, most))
         return [self.texts[row[place % len(row)]] for row in chosen for place in range(samples)]
+
+
+def filled(tensor: Tensor, *, dim: int, width: int = WIDTH) -> Tensor:
+    """Fill a dimension of a matrix with zeros to a multiple of ``width``, which change no sum."""
+    missing = -tensor.shape[dim] % width
+    return torch.nn.functional.pad(tensor, (0, missing) if dim == 1 else (0, 0, 0, missing)).contiguous()
 
 
 def text_codebooks(model: Autoencoder, tokenizer: Tokenizer) -> dict[int, Tensor]:

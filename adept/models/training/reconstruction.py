@@ -8,11 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import Decoder
-from adept.models.network.encoding import encoder_of
+from adept.models.network.decoding import decode
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 RECORDS, LEAST = 200, 0.25
@@ -46,9 +43,8 @@ def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str
     chosen = list(texts[:: max(1, len(texts) // RECORDS)][:RECORDS])
     if len(chosen) < 2:
         return None
-    latents = encoder_of(model)(tokenizer.encode(chosen, max_length=model.config.max_length))
-    with torch.inference_mode():
-        words = [text.lower().split() for text in tokenizer.decode(Decoder(model)(latents).tolist())]
+    latents = model.encode_records(tokenizer.encode(chosen, max_length=model.config.max_length))
+    words = [text.lower().split() for text in tokenizer.decode(decode(model, latents).tolist())]
     records = [text.lower().split() for text in chosen]
     pairs = {"own": zip(records, words, strict=True), "other": zip(records, [*words[1:], words[0]], strict=True)}
     return Reconstruction(**{name: sum(word_f1(*pair) for pair in some) / len(chosen) for name, some in pairs.items()})

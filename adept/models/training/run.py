@@ -2,28 +2,32 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as lightning
 import torch
-from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.mechanisms.learned_codebook import learn_codebooks
+from adept.models.adept import lightning_module, noise_between
 from adept.models.codec.training import learn_codec
 from adept.models.network.autoencoder import Autoencoder, ModelConfig
 from adept.models.network.batching import token_loader
-from adept.models.network.encoding import encoder_of
 from adept.models.network.public_texts import text_codebooks
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import MEANT, TOPICS, supported_topics
 from adept.models.training.config import CHECKPOINTS, MODEL, FitResult
 from adept.models.training.resuming import BEST, TrainSpec, continued, origin_of
-from adept.models.training.task import AutoencoderTask
 from adept.models.training.trainer import make_trainer, quiet_lightning
+
+MAX_NEIGHBOURS = 8  # codewords around a latent that its text may be written from in training
 
 
 def train_model(
@@ -54,12 +58,12 @@ def train_model(
         model.topics.fit(rows, seed=spec.seed, words=tokenizer.words, meaning=meaning)
         model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
     fitted = fit(model, tokenizer, train, validation, spec, output_dir=output_dir, resume=resume)
-    if spec.clip != "l1" and not model.codebooks:
-        model.codebooks = _codebooks(model, tokenizer, train, seed=spec.seed)
-    public, sizes = spec.training_data.public, spec.training.codec
-    model.codec = learn_codec(everything, validation, public=public, seed=spec.seed, config=sizes)
-    if model.config.decoder == "nearest" and spec.clip != "l1":
-        model.codebooks |= text_codebooks(model, tokenizer)
+    if spec.clip != "l1":  # the l1 mechanism uses neither codewords nor descriptions
+        model.codebooks = model.codebooks or _codebooks(model, tokenizer, train, seed=spec.seed)
+        public, sizes = spec.training_data.public, spec.training.codec
+        model.codec = learn_codec(everything, validation, public=public, seed=spec.seed, config=sizes)
+        if model.config.decoder == "nearest":
+            model.codebooks |= text_codebooks(model, tokenizer)
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     return model, fitted
@@ -113,9 +117,19 @@ def fit(
         ModelCheckpoint(output_dir / CHECKPOINTS, name, monitor=monitor, enable_version_counter=False)
         for name, monitor in kept
     )
-    callbacks = [checkpoint, EarlyStopping("validation_loss", patience=config.patience), last]
+    callbacks = [
+        checkpoint,
+        EarlyStopping("validation_loss", patience=config.patience),
+        last,
+        Origin(origin_of(spec, train), learning_rate=config.learning_rate),
+    ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
-    task = AutoencoderTask(model, config, spec.mechanism, origin=origin_of(spec, train))
+    task = lightning_module(
+        model,
+        learning_rate=config.learning_rate,
+        weight_decay=config.weight_decay,
+        randomise=randomiser(model, spec),
+    )
     begin = time.monotonic()
     with quiet_lightning():
         trainer.fit(task, loader, judge, ckpt_path=resume, weights_only=True)
@@ -132,10 +146,51 @@ def fit(
     )
 
 
+class Origin(Callback):
+    """Keeps with a checkpoint what its weights were trained on (``adept.models.training.resuming``)."""
+
+    def __init__(self, origin: dict[str, Any], *, learning_rate: float) -> None:
+        self.origin, self.learning_rate = origin, learning_rate
+
+    def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        checkpoint["origin"] = self.origin
+
+    def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        """Put a resumed run on the line of the epochs asked for now: its checkpoint holds a rate of the line asked for then."""
+        done = checkpoint["epoch"] + 1
+        checkpoint["lr_schedulers"][0]["last_epoch"] = done
+        for group in checkpoint["optimizer_states"][0]["param_groups"]:
+            group["lr"] = self.learning_rate * max(0.0, 1 - done / (trainer.max_epochs or 1))
+
+
+def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
+    """Return what the decoder learns to read: a mechanism's noise, codewords of codebooks fitted before, or latents as they are."""
+    if spec.mechanism is not None and spec.training.epsilon is not None:
+        return noise_between(spec.mechanism, *spec.training.budgets)
+    return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
+
+
+def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
+    """Draw a codeword for each latent, out of a codebook drawn at random: mostly the nearest, sometimes one beside it.
+
+    With n codebooks one draw in n + 1 leaves a latent as it is, for who decodes without a codebook. So the decoder learns to
+    write from a codeword what the public texts around it say, and is given nothing at release that it was not given in training.
+    """
+    drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
+    place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1
+    chosen = latents
+    for number, book in enumerate(books.values()):
+        words = book.to(latents)
+        near = (latents @ words.T).topk(min(MAX_NEIGHBOURS, len(words)), dim=1).indices
+        own = near.gather(1, place.clamp(max=near.shape[1] - 1))
+        chosen = torch.where((drawn == number)[:, None], words[own[:, 0]] * clip_norm, chosen)
+    return chosen
+
+
 def _codebooks(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:
     """Learn codebooks from the latents of a corpus."""
     rows = encode_corpus(tokenizer, corpus, max_length=model.config.max_length)
-    return learn_codebooks(encoder_of(model)(rows).cpu(), seed=seed)
+    return learn_codebooks(model.encode_records(rows).cpu(), seed=seed)
 
 
 def encode_corpus(tokenizer: Tokenizer, corpus: Corpus, *, max_length: int) -> list[list[int]]:

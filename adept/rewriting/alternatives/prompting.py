@@ -11,19 +11,17 @@ drawn by the exponential mechanism with score (clipped logit - b1) / (b2 - b1) o
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from adept.data.texts import text_list
 from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.encoding import LinearEncoder, RecurrentEncoder, encoder_of
-from adept.models.tokenizer.pipeline import END, FIRST_LABEL, PAD, START
+from adept.models.network.decoding import writable
+from adept.models.tokenizer.pipeline import END, PAD, START
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 ROWS = 256  # texts that are written at once
@@ -80,21 +78,16 @@ class PromptSampling:
     @torch.inference_mode()
     def _written(self, texts: list[str]) -> list[str]:
         """Draw token by token until n are drawn, or every text has ended, which looks at what was drawn alone."""
-        latents = self._reader(self.tokenizer.encode(texts, max_length=self.model.config.max_length))
-        places, (low, high) = _writable(self.model), self.logits
-        state = tuple(part[None] for part in self.model.initial_state(latents))
+        latents = self.model.encode_records(self.tokenizer.encode(texts, max_length=self.model.config.max_length))
+        places, (low, high) = writable(self.model).nonzero()[:, 0], self.logits
+        state = self.model.initial_state(latents)
         last, tokens = torch.full((len(texts),), START), torch.empty(len(texts), 0, dtype=torch.int64)
         while tokens.shape[1] < self.length and not (tokens == END).any(dim=1).all():
-            seen = torch.cat([self.model.embedding(last), self.model.scaled(latents)], dim=1)
-            outputs, state = self.model.decoder(seen[:, None], state)
-            scores = (self.model.to_words(outputs[:, 0])[:, places] - low) / (high - low)
+            logits, state = self.model.next_word(last, latents, state)
+            scores = (logits[:, places] - low) / (high - low)
             last = places[exponential_choice(scores, epsilon=self.share)]
             tokens = torch.cat([tokens, last[:, None]], dim=1)
         return self.tokenizer.decode(tokens.tolist())
-
-    @cached_property
-    def _reader(self) -> RecurrentEncoder | LinearEncoder:
-        return encoder_of(self.model)
 
 
 @torch.inference_mode()
@@ -103,12 +96,5 @@ def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
     rows = tokenizer.encode(text_list(texts)[:PUBLIC_TEXTS], max_length=model.config.max_length)
     longest = max(map(len, rows))
     tokens = torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
-    logits = model(encoder_of(model)(rows), tokens)[:, :, _writable(model)][tokens != PAD]
+    logits = model(model.encode_records(rows), tokens)[:, :, writable(model)][tokens != PAD]
     return float(logits.mean()), float(logits.max())
-
-
-def _writable(model: Autoencoder) -> Tensor:
-    """Return the ids (W,) that a text may hold, END among them: no other special token, and no label."""
-    numbers = torch.arange(model.vocabulary_size)
-    label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
-    return numbers[(numbers >= END) & ~label]

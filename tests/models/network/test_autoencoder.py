@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from adept.errors import ConfigurationError, ModelError
 from adept.models.network.autoencoder import Autoencoder, ModelConfig, TrainingData
-from adept.models.network.decoding import Decoder, DecodingConfig
+from adept.models.network.decoding import DecodingConfig, decode
 from adept.models.tokenizer.tokenizer import END, PAD, START, UNKNOWN
 from adept.models.untrusted_files import read_tensors, write_tensors
 
@@ -68,8 +68,8 @@ def test_latents_lie_in_the_set_that_the_model_is_trained_for(clip: str, order: 
 
 def test_decoding_is_a_function_of_the_latent(model: Autoencoder) -> None:
     latents = torch.randn(20, 6)
-    assert torch.equal(Decoder(model)(latents), Decoder(model)(latents))
-    assert not torch.equal(Decoder(model)(latents), Decoder(model)(-latents))
+    assert torch.equal(decode(model, latents), decode(model, latents))
+    assert not torch.equal(decode(model, latents), decode(model, -latents))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_decoding_is_a_function_of_the_latent(model: Autoencoder) -> None:
     [DecodingConfig(), DecodingConfig(strategy="sample", temperature=5.0), DecodingConfig(strategy="sample", top_k=3)],
 )
 def test_decoding_writes_no_unknown_word_and_ends_in_time(model: Autoencoder, decoding: DecodingConfig) -> None:
-    written = Decoder(model)(torch.randn(200, 6), decoding)
+    written = decode(model, torch.randn(200, 6), decoding)
     assert written.shape[1] <= SIZES.max_length
     assert not set(written.unique().tolist()) & {UNKNOWN, START}
     for row in written.tolist():
@@ -86,9 +86,9 @@ def test_decoding_writes_no_unknown_word_and_ends_in_time(model: Autoencoder, de
 
 def test_sampling_follows_the_temperature_and_the_cuts(model: Autoencoder) -> None:
     latents = torch.randn(1, 6).expand(500, 6)
-    greedy = Decoder(model)(latents)
+    greedy = decode(model, latents)
     first_words = {
-        name: len(Decoder(model)(latents, DecodingConfig(strategy="sample", **options))[:, 0].unique())  # type: ignore[arg-type]
+        name: len(decode(model, latents, DecodingConfig(strategy="sample", **options))[:, 0].unique())  # type: ignore[arg-type]
         for name, options in {
             "hot": {"temperature": 20.0},
             "k": {"top_k": 3},
@@ -109,7 +109,7 @@ def test_sampled_words_have_the_probabilities_of_the_model(model: Autoencoder) -
     with torch.no_grad():
         logits = model(latents, torch.tensor([[5]]))[0, 0]
     logits[[PAD, UNKNOWN, START]] = -torch.inf
-    words = Decoder(model)(latents.expand(20_000, 6), DecodingConfig(strategy="sample"))[:, 0]
+    words = decode(model, latents.expand(20_000, 6), DecodingConfig(strategy="sample"))[:, 0]
     observed = torch.bincount(words, minlength=V) / 20_000
     assert (observed - logits.softmax(0)).abs().sum() / 2 < 0.06
 

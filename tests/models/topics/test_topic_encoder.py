@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from adept.models.network.encoding import encoder_of
+from adept.models.training.task import AutoencoderTask
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
@@ -13,14 +15,12 @@ from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
 from adept.models.network.autoencoder import Autoencoder, ModelConfig
 from adept.models.network.batching import pad
-from adept.models.network.encoding import encoder_of
 from adept.models.tokenizer.pipeline import END, PAD, UNKNOWN
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import TopicEncoder, supported_topics
 from adept.models.training.config import TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.training.resuming import TrainSpec
 from adept.models.training.run import train_model
-from adept.models.training.task import AutoencoderTask
 
 
 @pytest.fixture(scope="module")

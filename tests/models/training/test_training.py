@@ -10,6 +10,7 @@ from typing import cast
 
 import pytest
 import torch
+from adept.models.training.task import AutoencoderTask
 from tiny import TINY_MODEL, Run, tiny_config
 from torch import Tensor
 
@@ -24,7 +25,6 @@ from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.training.config import ContentConfig, FitResult, TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.training.resuming import TrainSpec
 from adept.models.training.run import fit
-from adept.models.training.task import AutoencoderTask
 from adept.rewriting.loading import load_model
 
 TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]

@@ -1,0 +1,261 @@
+"""ADePT, as its papers describe it: encode a text, bound its latent, randomise the latent, write a new text from nothing else.
+
+    tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
+
+Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text transformation" (EACL 2021), is the source of
+the network. Habernal, "When differential privacy meets NLP: the devil is in the detail" (EMNLP 2021), corrects the noise: its
+Eq. 9 is the clip, its Eq. 11 and 13 the noise, its Section 6 the clip in the l1 norm, which needs no factor sqrt(n). The noise of
+a release is a mechanism's (``adept.mechanisms``); this file holds the network, its training and its decoding.
+
+Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
+
+from adept.mechanisms import Mechanism
+from adept.mechanisms.grid import clip_latents
+from adept.models.tokenizer.pipeline import END, PAD, START, UNKNOWN  # 3, 0, 2 and 1: ids of tokens that are no words
+
+if TYPE_CHECKING:
+    from pytorch_lightning import LightningModule
+
+ROWS = 64  # of every matrix product at release, where rows without a record are filled up
+WIDTH = 16  # floats of a vector register
+State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each
+Choice = Callable[[Tensor, int], Tensor]  # the next words (B,), of their logits (B, V) and their position
+
+
+class Adept(nn.Module):
+    """An autoencoder with a bounded latent; the decoder sees the latent and the words that it wrote.
+
+    Args:
+        vocabulary_size: V.
+        clip, clip_norm: the ball that latents are clipped to ("l1", "l2"), or "sphere", and its radius C.
+        dropout: share of embeddings and of the decoder's outputs that is left out in training.
+        word_dropout: share of the decoder's input words that are hidden in training, so that it uses the latent.
+        encoder: False leaves the encoder to a subclass, which overrides ``read`` and ``read_rows``.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        embedding_dim: int = 96,
+        hidden_dim: int = 256,
+        latent_dim: int = 32,
+        clip: str = "l1",
+        clip_norm: float = 1.0,
+        dropout: float = 0.1,
+        word_dropout: float = 0.2,
+        encoder: bool = True,
+    ) -> None:
+        super().__init__()
+        self.latent_dim, self.clip, self.clip_norm, self.word_dropout = latent_dim, clip, clip_norm, word_dropout
+        weights = torch.empty(vocabulary_size, embedding_dim)
+        if not weights.is_meta:  # on the "meta" device a normal draw would import a compiler: seconds, 100 MB
+            nn.init.zeros_(weights.normal_()[PAD])
+        self.embedding = nn.Embedding(vocabulary_size, embedding_dim, padding_idx=PAD, _weight=weights)
+        self.dropout = nn.Dropout(dropout)
+        if encoder:
+            self.encoder = nn.LSTM(embedding_dim, hidden_dim, batch_first=True, bidirectional=True)
+            self.to_latent = nn.Linear(2 * hidden_dim, latent_dim)
+        self.to_state = nn.Linear(latent_dim, 2 * hidden_dim)
+        self.decoder = nn.LSTM(embedding_dim + latent_dim, hidden_dim, batch_first=True)
+        self.to_words = nn.Linear(hidden_dim, vocabulary_size)
+
+    # --- Training: whole batches through nn.LSTM
+
+    def encode(self, tokens: Tensor) -> Tensor:
+        """Return clipped latents (B, n) of tokens (B, T): r * min(1, C / ||r||), Eq. 9 of Habernal 2021."""
+        return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
+
+    def read(self, tokens: Tensor) -> Tensor:
+        """Return latents r (B, n) before the clip: the LSTM's last states in both directions, through one linear layer."""
+        words = self.dropout(self.embedding(tokens))  # (B, T, E)
+        lengths = (tokens != PAD).sum(dim=1).cpu()
+        packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
+        _, (hidden, _) = self.encoder(packed)  # (2, B, H)
+        latents: Tensor = self.to_latent(torch.cat([hidden[0], hidden[1]], dim=1))
+        return latents
+
+    def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
+        """Return logits (B, T, V) of tokens (B, T), each position given the latent (B, n) and the tokens before it."""
+        inputs = torch.cat([torch.full_like(tokens[:, :1], START), tokens[:, :-1]], dim=1)  # (B, T)
+        if self.training:
+            hidden = torch.rand(inputs.shape, device=inputs.device) < self.word_dropout
+            inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
+        beside = self.scaled(latents)[:, None].expand(-1, inputs.shape[1], -1)  # the latent again at every position
+        words = torch.cat([self.dropout(self.embedding(inputs)), beside], dim=2)  # (B, T, E + n)
+        first_hidden, first_cell = self.initial_state(latents)
+        outputs, _ = self.decoder(words, (first_hidden[None], first_cell[None]))  # (B, T, H)
+        logits: Tensor = self.to_words(self.dropout(outputs))
+        return logits
+
+    def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+        """Return the reconstruction loss of tokens (B, T): cross-entropy in nats per token, END included.
+
+        Args:
+            tokens: padded records.
+            randomise: what happens to clipped latents (B, n) before the decoder, for a decoder that learns from noisy ones.
+        """
+        latents = self.encode(tokens)
+        logits = self(randomise(latents) if randomise else latents, tokens)
+        return nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
+
+    def initial_state(self, latents: Tensor) -> State:
+        """Return the decoder's hidden and cell state (B, H) before the first word."""
+        hidden, cell = torch.tanh(multiply(self.to_state, self.scaled(latents))).chunk(2, dim=1)
+        return hidden.contiguous(), cell.contiguous()
+
+    def scaled(self, latents: Tensor) -> Tensor:
+        """Scale latents by a public constant, so that coordinates are of order one for any n and C, as networks like it."""
+        return latents * ((self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm)
+
+    # --- Release: one word at a time through the same weights, always ROWS rows
+
+    @torch.inference_mode()
+    def encode_records(self, records: Sequence[Sequence[int]]) -> Tensor:
+        """Return clipped latents (B, n) of records, token ids closed by END; each depends on its own record alone.
+
+        Claim: to the last bit, a latent does not depend on the other records, their number, their lengths or its place.
+        Proof: row i of every product, gate and sum is computed from row i of its input. How it is rounded is a matter of the order
+        of additions, which a kernel chooses by shapes, threads and processor, never by values. All shapes here are constant: ROWS
+        rows, whatever the batch, and one word at a time, whatever the lengths. A row that has ended keeps its state, bit for bit,
+        while longer ones go on. One step is not proved but tested bit for bit (``tests/models/test_adept.py``): that a kernel
+        adds in the same order in each of its ROWS rows.
+        """
+        latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
+        order = sorted(range(len(records)), key=lambda place: len(records[place]))  # like lengths: less to wait for
+        for start in range(0, len(order), ROWS):
+            places = order[start : start + ROWS]
+            rows = [records[place] for place in places] + [[END]] * (ROWS - len(places))
+            clipped = clip_latents(self.read_rows(rows), clip=self.clip, clip_norm=self.clip_norm)
+            latents[places] = clipped[: len(places)]
+        return latents
+
+    def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
+        """Return latents (ROWS, n) before the clip, of ROWS records."""
+        ends = []
+        for suffix, direction in (("", rows), ("_reverse", [row[::-1] for row in rows])):
+            tokens = pad_sequence([torch.tensor(row) for row in direction], padding_value=PAD)  # (T, ROWS)
+            hidden, cell = (self.to_state.weight.new_zeros(ROWS, self.encoder.hidden_size) for _ in range(2))
+            for words in tokens.to(hidden.device):
+                going = (words != PAD)[:, None]
+                moved = step(self.encoder, self.embedding(words), (hidden, cell), suffix=suffix)
+                hidden, cell = (torch.where(going, new, old) for new, old in zip(moved, (hidden, cell), strict=True))
+            ends.append(hidden)
+        return multiply(self.to_latent, torch.cat(ends, dim=1))
+
+    @torch.inference_mode()
+    def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
+        """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, unless ``choose`` draws the words.
+
+        Rows end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
+        ``encode_records``. Writing stops when all rows have ended: released latents decide that, so it is post-processing.
+        """
+        parts = [self._write_rows(part, max_length, choose or choose_likeliest) for part in torch.split(latents, ROWS)]
+        width = max((part.shape[1] for part in parts), default=0)
+        filled = [nn.functional.pad(part, (0, width - part.shape[1]), value=PAD) for part in parts]
+        return torch.cat(filled) if filled else torch.empty((0, 0), dtype=torch.int64)
+
+    def _write_rows(self, latents: Tensor, max_length: int, choose: Choice) -> Tensor:
+        """Write from at most ROWS latents."""
+        count = len(latents)
+        latents = nn.functional.pad(latents, (0, 0, 0, ROWS - count))
+        going = torch.arange(ROWS, device=latents.device) < count
+        words, state, written = torch.full_like(going, START, dtype=torch.int64), self.initial_state(latents), []
+        for position in range(max_length):
+            logits, state = self.next_word(words, latents, state)
+            words = choose(logits, position).masked_fill(~going, PAD)
+            written.append(words)
+            going = going & (words != END)
+            if not going.any():
+                break
+        return torch.stack(written, dim=1)[:count]
+
+    def next_word(self, words: Tensor, latents: Tensor, state: State) -> tuple[Tensor, State]:
+        """Return the logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
+        state = step(self.decoder, torch.cat([self.embedding(words), self.scaled(latents)], dim=1), state)
+        return multiply(self.to_words, state[0]), state
+
+
+def step(lstm: nn.LSTM, inputs: Tensor, state: State, *, suffix: str = "") -> State:
+    """Return an LSTM's state after one input (B, I), in the direction that the names of its weights end with."""
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    weights: list[Tensor] = [lstm.get_parameter(name + suffix) for name in names]
+    begun = [part[None] for part in state]
+    _, hidden, cell = torch.lstm(inputs[None], begun, weights, True, 1, 0.0, False, False, False)
+    return hidden[0], cell[0]
+
+
+def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
+    """Return a linear layer's output, where rows (B, I) are filled up with zeros to whole registers.
+
+    Rows of another width begin at different places in a register, and a small product rounds them by where they begin.
+    """
+    missing = -rows.shape[1] % WIDTH
+    if not missing:
+        return nn.functional.linear(rows, layer.weight, layer.bias)
+    wide, weight = (nn.functional.pad(matrix, (0, missing)) for matrix in (rows, layer.weight))
+    return nn.functional.linear(wide, weight, layer.bias)
+
+
+def choose_likeliest(logits: Tensor, position: int) -> Tensor:
+    """Return the likeliest words (B,): never PAD, UNKNOWN or START."""
+    return logits[:, END:].argmax(dim=1) + END
+
+
+def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: float) -> Callable[[Tensor], Tensor]:
+    """Return noise-aware training's noise: a mechanism's, simulated at an epsilon drawn log-uniformly between two budgets."""
+
+    def randomise(latents: Tensor) -> Tensor:
+        share = torch.rand(()).item()
+        return mechanism(low * (high / low) ** share).simulate(latents, None)
+
+    return randomise
+
+
+def lightning_module(
+    model: Adept,
+    *,
+    learning_rate: float = 2e-3,
+    weight_decay: float = 0.0,
+    randomise: Callable[[Tensor], Tensor] | None = None,
+) -> "LightningModule":
+    """Return the LightningModule that trains a model in place; a release never waits the two seconds for Lightning's import."""
+    from pytorch_lightning import LightningModule
+
+    class Training(LightningModule):
+        """Minimises the reconstruction loss by AdamW, whose learning rate falls linearly to zero over the epochs."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def training_step(self, tokens: Tensor) -> Tensor:
+            return self._logged(tokens, "train_loss")
+
+        def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
+            """Take the same draws in every epoch: the best epoch is not the one that drew the least noise."""
+            with torch.random.fork_rng():
+                torch.manual_seed(batch_idx)
+                self._logged(tokens, "validation_loss")
+
+        def _logged(self, tokens: Tensor, name: str) -> Tensor:
+            loss, size = model.loss(tokens, randomise), int((tokens != PAD).sum())
+            self.log(name, loss, on_epoch=True, on_step=False, batch_size=size, prog_bar=True)
+            return loss
+
+        def configure_optimizers(self) -> Any:
+            optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True)
+            epochs = self.trainer.max_epochs or 1
+            falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: max(0.0, 1 - epoch / epochs))
+            return {"optimizer": optimizer, "lr_scheduler": falling}
+
+    return Training()
