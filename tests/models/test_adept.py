@@ -8,7 +8,7 @@ from odd_models import SIZES, V, model_of, records
 from torch import Tensor, nn
 
 from adept.mechanisms import L1Laplace
-from adept.models.adept import ROWS, Adept, noise_between, step
+from adept.models.adept import ROWS, Adept, multiply, noise_between, step
 from adept.models.network import decoding as decoding_module
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import pad
@@ -21,7 +21,7 @@ def test_a_latent_is_the_same_bit_for_bit_alone_and_anywhere_in_any_batch(name: 
     model = model_of(name)
     rows = records(100, longest=min(14, model.config.max_length) + 1)[1:]
     rows += records(model.config.max_length + 1, longest=model.config.max_length + 1)[15:]
-    rows = rows[:: 1 if threads == 1 else 4]  # threads that wait for one another are slow on a busy machine
+    rows = rows[:: 1 if threads == 1 else 8]  # threads that wait for one another are slow on a busy machine
     alone = torch.cat([model.encode_records([row]) for row in rows[::3]])
     assert len(alone.unique(dim=0)) > 0.8 * len(alone), "the records are told apart"
     for seed, size in enumerate((len(rows), 33)):
@@ -35,7 +35,7 @@ def test_a_latent_is_the_same_bit_for_bit_at_each_place_of_a_chunk(threads: int)
     model, row = model_of("default"), [7, 8, 9, 10, 11, END]
     others = records(ROWS - 1, longest=6, seed=3)
     latents = [
-        model.encode_records([*others[:place], row, *others[place:]])[place] for place in range(0, ROWS, threads**2)
+        model.encode_records([*others[:place], row, *others[place:]])[place] for place in range(0, ROWS, 3 * threads**2)
     ]
     assert all(torch.equal(latent, latents[0]) for latent in latents)
 
@@ -58,8 +58,11 @@ def test_the_longest_record_is_read() -> None:
 
 @pytest.mark.parametrize("mkldnn", [True, False])
 @pytest.mark.parametrize("name", SIZES)
-def test_a_step_rounds_a_row_the_same_at_each_place_beside_any_others(name: str, mkldnn: bool, threads: int) -> None:
+def test_a_step_rounds_a_row_the_same_at_each_place_beside_any_others(
+    name: str, mkldnn: bool, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The one step of the claim that is not proved: all products of a release, with their rows in any order."""
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", mkldnn)
     model, count = model_of(name), 4 * ROWS
     units, dim = model.config.hidden_dim, model.config.latent_dim
     words, latents = torch.arange(count) % V, torch.randn(count, dim)
@@ -69,10 +72,10 @@ def test_a_step_rounds_a_row_the_same_at_each_place_beside_any_others(name: str,
         some = state[0][places], state[1][places]
         logits, (hidden, cell) = model.next_word(words[places], latents[places], some)
         read = [step(model.encoder, model.embedding(words[places]), some, suffix=suffix) for suffix in ("", "_reverse")]
-        ends = model.to_latent(torch.cat([read[0][0], read[1][0]], dim=1))
+        ends = multiply(model.to_latent, torch.cat([read[0][0], read[1][0]], dim=1))
         return torch.cat([logits, hidden, cell, ends, *read[0], *read[1], *model.initial_state(latents[places])], dim=1)
 
-    with torch.inference_mode(), torch.backends.mkldnn.flags(enabled=mkldnn):
+    with torch.inference_mode():
         expected = torch.cat([moved(places) for places in torch.arange(count).split(ROWS)])
         for seed in range(6 if threads == 1 else 2):
             order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
@@ -106,10 +109,10 @@ def test_greedy_decoding_writes_neither_padding_nor_start_nor_an_unknown_word() 
     model = model_of("default")
     with torch.no_grad():
         model.to_words.bias[[PAD, UNKNOWN, START]] += 100.0
+        model.to_words.bias[END] -= 100.0
     for row in model.write(torch.randn(70, 32), max_length=9).tolist():
-        words = row[: row.index(END)] if END in row else row
-        assert words
-        assert min(words, default=END) > END or END in row
+        assert len(row) == 9
+        assert min(row) > END
 
 
 def test_noise_of_training_is_that_of_the_mechanism_at_budgets_between_two() -> None:

@@ -5,8 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from adept.models.network.encoding import encoder_of
-from adept.models.training.task import AutoencoderTask
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
@@ -20,7 +18,7 @@ from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import TopicEncoder, supported_topics
 from adept.models.training.config import TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.training.resuming import TrainSpec
-from adept.models.training.run import train_model
+from adept.models.training.run import randomiser, train_model
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +143,9 @@ def test_a_decoder_learns_from_codewords_near_its_text() -> None:
     model = Autoencoder(ModelConfig(latent_dim=8, clip_norm=2.0), vocabulary_size=20, clip="sphere")
     words, latents = torch.nn.functional.normalize(torch.randn(6064, 8), dim=1).split([64, 6000])
     model.codebooks = {64: words}
-    task = AutoencoderTask(model, TrainingConfig())
-    met = task._noisy(2 * latents)
+    randomise = randomiser(model, TrainSpec(clip="sphere"))
+    assert randomise
+    met = randomise(2 * latents)
     itself = (met == 2 * latents).all(dim=1)
     assert abs(float(itself.float().mean()) - 0.5) < 8 * 0.5 / 6000**0.5  # a false alarm in 1e15
     met, latents = met[~itself], latents[~itself]
@@ -165,7 +164,7 @@ def test_what_is_released_depends_on_its_own_record_alone_to_the_last_bit(
     model = Autoencoder(sizes, vocabulary_size=len(tokenizer), clip="sphere").eval()
     model.topics = encoder
     rows = tokenizer.encode([*splits["test"].texts[:70], "", "zebra"], max_length=40)
-    read = encoder_of(model)
+    read = model.encode_records
     together = read(rows)
     assert torch.equal(together.flip(0), read(rows[::-1]))
     assert all(torch.equal(together[i : i + 1], read(rows[i : i + 1])) for i in range(0, 72, 7))

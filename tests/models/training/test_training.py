@@ -5,12 +5,12 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import torch
-from adept.models.training.task import AutoencoderTask
 from tiny import TINY_MODEL, Run, tiny_config
 from torch import Tensor
 
@@ -19,12 +19,13 @@ from adept.cli.app import MechanismChoice
 from adept.data.corpus import Corpus
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.models.adept import lightning_module
 from adept.models.network.autoencoder import Autoencoder, ModelConfig
 from adept.models.network.batching import LengthBatchSampler, pad, token_loader
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.training.config import ContentConfig, FitResult, TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.training.resuming import TrainSpec
-from adept.models.training.run import fit
+from adept.models.training.run import draw_codewords, fit
 from adept.rewriting.loading import load_model
 
 TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]
@@ -234,18 +235,16 @@ def test_noise_aware_training_asks_for_noise_at_every_budget_in_the_range(tmp_pa
     assert plain.validation_loss < noisy.validation_loss
 
 
-def blurred_task(monkeypatch: pytest.MonkeyPatch) -> tuple[AutoencoderTask, list[float]]:
-    """A task whose decoder learns from the codewords of two codebooks, and the losses that it logs."""
+def books() -> dict[int, Tensor]:
     torch.manual_seed(0)
-    model = Autoencoder(ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=4), vocabulary_size=30, clip="l2")
-    model.codebooks = {size: torch.nn.functional.normalize(torch.randn(size, 4)) for size in (2, 6)}
-    losses: list[float] = []
-    monkeypatch.setattr(AutoencoderTask, "log", lambda self, name, loss, **_: losses.append(loss.item()))
-    return AutoencoderTask(model, TrainingConfig()), losses
+    return {size: torch.nn.functional.normalize(torch.randn(size, 4)) for size in (2, 6)}
 
 
 def test_a_validation_loss_is_the_same_whenever_it_is_asked_and_takes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, losses = blurred_task(monkeypatch)
+    model = Autoencoder(ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=4), vocabulary_size=30, clip="l2")
+    task = lightning_module(model, randomise=partial(draw_codewords, books=books(), clip_norm=1.0))
+    losses: list[float] = []
+    monkeypatch.setattr(task, "log", lambda name, loss, **_: losses.append(loss.item()))
     task.eval()
     tokens = torch.randint(5, 30, (8, 6))
     before = torch.get_rng_state()
@@ -258,16 +257,15 @@ def test_a_validation_loss_is_the_same_whenever_it_is_asked_and_takes_no_draw(mo
     assert len(set(losses)) == 6
 
 
-def test_every_record_of_a_batch_has_a_codeword_of_a_codebook_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, _ = blurred_task(monkeypatch)
-    latents = torch.nn.functional.normalize(torch.randn(1, 4)).repeat(3000, 1)
-    chosen = task._codewords(latents)
-    kinds = [latents[:1], *task.model.codebooks.values()]
+def test_every_record_of_a_batch_has_a_codeword_of_a_codebook_of_its_own() -> None:
+    latents, held = torch.nn.functional.normalize(torch.randn(1, 4)).repeat(3000, 1), books()
+    chosen = draw_codewords(latents, books=held, clip_norm=1.0)
+    kinds = [latents[:1], *held.values()]
     shares = [float((chosen[:, None] == kind[None]).all(dim=2).any(dim=1).float().mean()) for kind in kinds]
     assert sum(shares) == pytest.approx(1)
     assert shares == pytest.approx([1 / 3] * 3, abs=0.05)  # six standard deviations
-    nearest = int((task.model.codebooks[6] @ latents[0]).argmax())
-    own = (chosen == task.model.codebooks[6][nearest]).all(dim=1).float().mean()
+    nearest = int((held[6] @ latents[0]).argmax())
+    own = (chosen == held[6][nearest]).all(dim=1).float().mean()
     assert float(own) == pytest.approx(1 / 6, abs=0.05)  # every other one is beside it
 
 
@@ -344,13 +342,13 @@ def test_the_learning_rate_falls_linearly_also_when_a_run_is_resumed_with_more_e
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rates: list[float] = []
-    step = AutoencoderTask.training_step
+    step = torch.optim.AdamW.step
 
-    def watched(self: AutoencoderTask, batch: Tensor) -> Tensor:
-        rates.append(self.trainer.optimizers[0].param_groups[0]["lr"])
-        return step(self, batch)
+    def watched(self: torch.optim.AdamW, *args: Any, **options: Any) -> Any:
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *args, **options)
 
-    monkeypatch.setattr(AutoencoderTask, "training_step", watched)
+    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
     small_fit(tmp_path, epochs=2, learning_rate=0.01, batch_size=len(TEXTS))
     small_fit(
         tmp_path,
