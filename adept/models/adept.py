@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
+from torch.nn.utils.rnn import pad_sequence
 
 from adept.mechanisms import Mechanism
 from adept.mechanisms.grid import clip_latents
@@ -75,28 +75,6 @@ class Adept(nn.Module):
         """Return clipped latents (B, n) of tokens (B, T): r * min(1, C / ||r||), Eq. 9 of Habernal 2021."""
         return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
 
-    def read(self, tokens: Tensor) -> Tensor:
-        """Return latents r (B, n) before the clip: the LSTM's last states in both directions, through one linear layer."""
-        words = self.dropout(self.embedding(tokens))  # (B, T, E)
-        lengths = (tokens != PAD).sum(dim=1).cpu()
-        packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
-        _, (hidden, _) = self.encoder(packed)  # (2, B, H)
-        latents: Tensor = self.to_latent(torch.cat([hidden[0], hidden[1]], dim=1))
-        return latents
-
-    def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
-        """Return logits (B, T, V) of tokens (B, T), each position given the latent (B, n) and the tokens before it."""
-        inputs = torch.cat([torch.full_like(tokens[:, :1], START), tokens[:, :-1]], dim=1)  # (B, T)
-        if self.training:
-            hidden = torch.rand(inputs.shape, device=inputs.device) < self.word_dropout
-            inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
-        beside = self.scaled(latents)[:, None].expand(-1, inputs.shape[1], -1)  # the latent again at every position
-        words = torch.cat([self.dropout(self.embedding(inputs)), beside], dim=2)  # (B, T, E + n)
-        first_hidden, first_cell = self.initial_state(latents)
-        outputs, _ = self.decoder(words, (first_hidden[None], first_cell[None]))  # (B, T, H)
-        logits: Tensor = self.to_words(self.dropout(outputs))
-        return logits
-
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return the reconstruction loss of tokens (B, T): cross-entropy in nats per token, END included.
 
@@ -107,6 +85,40 @@ class Adept(nn.Module):
         latents = self.encode(tokens)
         logits = self(randomise(latents) if randomise else latents, tokens)
         return nn.functional.cross_entropy(logits.flatten(0, 1), tokens.flatten(), ignore_index=PAD)
+
+    def forward(self, latents: Tensor, tokens: Tensor) -> Tensor:
+        """Return logits (B, T, V) of tokens (B, T), each position given the latent (B, n) and the tokens before it."""
+        inputs = torch.cat([torch.full_like(tokens[:, :1], START), tokens[:, :-1]], dim=1)  # (B, T)
+        if self.training:
+            hidden = torch.rand(inputs.shape, device=inputs.device) < self.word_dropout
+            inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
+        beside = self.scaled(latents)[:, None].expand(-1, inputs.shape[1], -1)  # the latent again at every position
+        words = torch.cat([self.dropout(self.embedding(inputs)), beside], dim=2)  # (B, T, E + n)
+        with self.autocast():
+            outputs, _ = run(self.decoder, words, self.initial_state(latents))  # (B, T, H)
+            logits: Tensor = self.to_words(self.dropout(outputs))
+        return logits.float()
+
+    def read(self, tokens: Tensor) -> Tensor:
+        """Return latents r (B, n) before the clip: the LSTM's last states in both directions, through one linear layer."""
+        lengths = (tokens != PAD).sum(dim=1)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
+        words = self.dropout(self.embedding(tokens))  # (B, T, E)
+        reverse = words.gather(1, backward[..., None].expand_as(words))
+        rows = torch.arange(len(tokens), device=tokens.device)
+        with self.autocast():
+            ends = [
+                run(self.encoder, words)[0][rows, lengths - 1],  # (B, H), at the last token
+                run(self.encoder, reverse, suffix="_reverse")[0][rows, lengths - 1],
+            ]
+        latents: Tensor = self.to_latent(torch.cat(ends, dim=1).float())
+        return latents
+
+    def autocast(self) -> torch.autocast:
+        """Return a context in which training multiplies in bfloat16 where the processor has units for it (AMX): twice as fast."""
+        fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
+        return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
     def initial_state(self, latents: Tensor) -> State:
         """Return the decoder's hidden and cell state (B, H) before the first word."""
@@ -185,13 +197,20 @@ class Adept(nn.Module):
         return multiply(self.to_words, state[0]), state
 
 
-def step(lstm: nn.LSTM, inputs: Tensor, state: State, *, suffix: str = "") -> State:
-    """Return an LSTM's state after one input (B, I), in the direction that the names of its weights end with."""
+def run(lstm: nn.LSTM, words: Tensor, state: State | None = None, *, suffix: str = "") -> tuple[Tensor, State]:
+    """Return an LSTM's outputs (B, T, H) and last state for inputs (B, T, I), by the weights whose names end with ``suffix``."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     weights: list[Tensor] = [lstm.get_parameter(name + suffix) for name in names]
-    begun = [part[None] for part in state]
-    _, hidden, cell = torch.lstm(inputs[None], begun, weights, True, 1, 0.0, False, False, False)
-    return hidden[0], cell[0]
+    hidden, cell = state or (words.new_zeros(len(words), lstm.hidden_size),) * 2
+    outputs, hidden, cell = torch.lstm(
+        words, [hidden[None], cell[None]], weights, True, 1, 0.0, lstm.training, False, True
+    )
+    return outputs, (hidden[0], cell[0])
+
+
+def step(lstm: nn.LSTM, words: Tensor, state: State, *, suffix: str = "") -> State:
+    """Return an LSTM's state after one input (B, I)."""
+    return run(lstm, words[:, None], state, suffix=suffix)[1]
 
 
 def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:

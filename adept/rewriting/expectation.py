@@ -80,7 +80,8 @@ def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expe
         public: public texts of the user's own, the first of which are rewritten; None stands for those that the model holds out.
     """
     model = rewriter.model
-    held_out = [text_of(words) for words in model.codec.held_out] if model.codec and public is None else public or []
+    own = [text_of(words) for words in model.codec.held_out] if model.codec else model.held_out
+    held_out = own if public is None else public
     texts = list(held_out[: rewriter.coding.probes])
     if len(texts) < LEAST or model.labels:
         return None

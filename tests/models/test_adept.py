@@ -1,6 +1,8 @@
 """ADePT's network: what is released depends on its own record alone, to the last bit, and is what the modules compute."""
 
 import random
+import textwrap
+from pathlib import Path
 
 import pytest
 import torch
@@ -122,12 +124,27 @@ def test_noise_of_training_is_that_of_the_mechanism_at_budgets_between_two() -> 
     assert abs(float(noise.mean()) - 0.5) < 6 * 0.5 / 20_000**0.5
 
 
-def test_padding_of_training_batches_is_not_read() -> None:
-    lstm, model = nn.LSTM, model_of("default")
-    assert isinstance(model.encoder, lstm)
+@pytest.mark.parametrize("name", SIZES)
+def test_training_reads_what_a_bidirectional_module_reads_from_packed_records(name: str) -> None:
+    model, rows = model_of(name), records(30, longest=9)
+    packed = nn.utils.rnn.pack_sequence([model.embedding(torch.tensor(row)) for row in rows], enforce_sorted=False)
     with torch.no_grad():
-        short, long = model.read(pad([[7, END]])), model.read(pad([[7, END]], length=30))
-    assert torch.equal(short, long)
+        _, (hidden, _) = model.encoder(packed)
+        expected = model.to_latent(torch.cat([hidden[0], hidden[1]], dim=1))
+        assert torch.allclose(model.read(pad(rows)), expected, atol=1e-5)
+
+
+def test_bfloat16_is_for_training_alone_and_near_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"amx_bf16": True})
+    model, tokens = model_of("default"), pad(records(30, longest=9))
+    model.dropout.p = model.word_dropout = 0.0
+    with torch.no_grad():
+        exact, again = model.read(tokens), model.read(tokens)
+        rough = model.train().read(tokens)
+    assert torch.equal(exact, again)
+    assert 0 < (rough - exact).abs().max() < 0.05 * exact.abs().max()
+    model.loss(tokens).backward()
+    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in model.parameters())
 
 
 def slowly_written(model: Autoencoder, latents: Tensor) -> Tensor:
@@ -225,3 +242,12 @@ def test_sampled_texts_end_and_hold_no_special_token() -> None:
             assert FIRST_LABEL <= words[0] < FIRST_LABEL + 3
             assert all(word >= FIRST_LABEL + 3 for word in words[1:])
             assert set(row[len(words) + 1 :]) <= {PAD}
+
+
+def test_the_excerpt_in_the_docs_is_the_source() -> None:
+    root = Path(__file__).parents[2]
+    page, source = (root / name for name in ("docs/mechanisms.md", "adept/models/adept.py"))
+    excerpt = page.read_text("utf-8").split("## The core")[1].split("```py\n")[1].split("```")[0]
+    assert "def loss" in excerpt
+    assert len(excerpt.splitlines()) <= 40
+    assert textwrap.indent(excerpt, "    ") in source.read_text("utf-8")

@@ -25,7 +25,7 @@ __all__ = ["Autoencoder", "ModelConfig", "TrainingData"]
 FORMAT_VERSION = 1
 DECLARED = ("model", "vocabulary_size", "clip", "labels", "training_data", "codebooks", "codec")
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
-MOST_CODEBOOKS, LARGEST_CODEBOOK = 20, 1 << 16
+MOST_CODEBOOKS, LARGEST_CODEBOOK, MOST_HELD_OUT = 20, 1 << 16, 200
 HIDDEN_LABELS = (
     0.3  # share of labels that the encoder does not see in training, so that it serves unlabelled text as well
 )
@@ -45,7 +45,8 @@ class Autoencoder(Adept):
     Attributes:
         files: digests of the files that it was loaded from, by their names; none of a model that came from none.
         codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
-        codec: puts any text into a whole number and back, without the network; None until it is learned.
+        codec: puts any text into a whole number and back, without the network; None where no mechanism needs it.
+        held_out: public texts that the model was not trained on, where no codec holds them: estimates rest on them.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Autoencoder(Adept):
         self.codebooks: dict[int, Tensor] = {}
         self.files: dict[str, str] = {}
         self.codec: Codec | None = None
+        self.held_out: list[str] = []
         if config.encoder == TOPICS:
             self.topics = TopicEncoder(vocabulary_size, config.latent_dim)
 
@@ -117,6 +119,7 @@ class Autoencoder(Adept):
             "training_data": asdict(self.training_data),
             "codebooks": sorted(self.codebooks),
             "codec": self.codec is not None,
+            **({"held_out": self.held_out} if self.held_out else {}),
         }
         precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
         weights = {name_in_file(name): tensor for name, tensor in self.state_dict().items()}
@@ -145,6 +148,7 @@ class Autoencoder(Adept):
             shapes = {f"{k}": (k, model.config.latent_dim) for k in sizes}
             named = read_tensors(directory / CODEBOOKS, shapes, precision=precision)
             model.codebooks = {int(k): words for k, words in named.items()}
+        model.held_out = _held_out(description.get("held_out", []), directory / CONFIG)
         if description["codec"]:
             model.codec = load_codec(directory)
         return model.eval()
@@ -186,6 +190,13 @@ def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) 
         raise corrupt(path, str(error)) from None
     except (ValueError, KeyError, TypeError) as error:
         raise corrupt(path, type(error).__name__) from None
+
+
+def _held_out(texts: Any, path: Path) -> list[str]:
+    """Return the declared texts, which must be few strings."""
+    if not (isinstance(texts, list) and len(texts) <= MOST_HELD_OUT and all(isinstance(text, str) for text in texts)):
+        raise corrupt(path, f"held_out must be at most {MOST_HELD_OUT} texts")
+    return texts
 
 
 def _codebook_sizes(sizes: Any, path: Path) -> list[int]:

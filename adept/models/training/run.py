@@ -17,7 +17,7 @@ from adept.data.corpus import Corpus
 from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.adept import lightning_module, noise_between
 from adept.models.codec.training import learn_codec
-from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.network.autoencoder import MOST_HELD_OUT, Autoencoder, ModelConfig
 from adept.models.network.batching import token_loader
 from adept.models.network.public_texts import text_codebooks
 from adept.models.tokenizer.lexicon import Lexicon
@@ -64,6 +64,9 @@ def train_model(
         model.codec = learn_codec(everything, validation, public=public, seed=spec.seed, config=sizes)
         if model.config.decoder == "nearest":
             model.codebooks |= text_codebooks(model, tokenizer)
+    elif spec.training_data.public:
+        seen = set(everything.texts)
+        model.held_out = [text for text in dict.fromkeys(validation.texts[:MOST_HELD_OUT]) if text not in seen]
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     return model, fitted

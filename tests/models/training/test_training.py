@@ -18,7 +18,7 @@ from adept.cli import train
 from adept.cli.app import MechanismChoice
 from adept.data.corpus import Corpus
 from adept.errors import AdeptError, ConfigurationError, DataError
-from adept.mechanisms import BY_NAME, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.adept import lightning_module
 from adept.models.network.autoencoder import Autoencoder, ModelConfig
 from adept.models.network.batching import LengthBatchSampler, pad, token_loader
@@ -26,7 +26,9 @@ from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.training.config import ContentConfig, FitResult, TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.training.resuming import TrainSpec
 from adept.models.training.run import draw_codewords, fit
+from adept.rewriting.expectation import expectation
 from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
 
 TEXTS = [f"{verb} {noun} {place}" for verb in ("show", "list") for noun in ("flights", "fares") for place in "abcdefgh"]
 
@@ -383,3 +385,18 @@ def test_auto_content_is_for_learned_codebooks(kind: type[Mechanism], expected: 
     assert for_mechanism(TrainingConfig(), kind).content.kind == expected
     asked = TrainingConfig(content=ContentConfig(kind="topics"))
     assert for_mechanism(asked, kind).content.kind == "topics"
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_a_model_for_l1_has_neither_codec_nor_codebooks_and_estimates_from_public_text_alone(
+    tmp_path: Path, public: bool
+) -> None:
+    config = tiny_config(tmp_path / "run", clip="l1", epochs=1)
+    config.training_data.public = public
+    train.run(config)
+    files = {path.name for path in (tmp_path / "run" / "model").iterdir()}
+    assert files == {"config.json", "model.safetensors", "tokenizer.json", "README.md"}
+    rewriter = Rewriter.from_pretrained(tmp_path / "run", mechanism=L1Laplace(epsilon=8.0), accept_private_model=True)
+    assert rewriter.model.codec is None
+    assert (expectation(rewriter) is not None) is public
+    assert expectation(rewriter, TEXTS) is not None
