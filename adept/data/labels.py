@@ -15,14 +15,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adept.data.column_names import missing_column
-from adept.data.files import Record, file_format, read_records
-from adept.data.formats import is_gzip_name
+from adept.data.files import Record, read_records
 from adept.data.texts import is_missing as is_absent
 from adept.data.values import plain_text
 from adept.errors import ConfigurationError, DataError
 
 FROM_FILE = "@"  # before the name of a file with a label on each line
-INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what every reader takes for a whole number and writes in the same way
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
 
 
 def label_of(record: Record, column: str, *, number: int) -> str:
@@ -100,22 +99,3 @@ def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
     if not lines:
         raise ConfigurationError(f"label_set must hold labels, got none in {location}: write one on each line")
     return tuple(lines)
-
-
-def are_integers(labels: Iterable[str]) -> bool:
-    """Return True if every label of a set is a whole number, so that it can be written as one."""
-    return all(INTEGER.fullmatch(label) for label in labels)
-
-
-def is_integer_column(location: str, column: str, given: str | None = None) -> bool:
-    """Return True if a Parquet file's schema says that a column holds whole numbers: no other format can say so."""
-    if file_format(location, given) != "parquet" or is_gzip_name(location):
-        return False
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        kind = parquet.read_schema(location).field(column).type
-    except (pyarrow.ArrowException, OSError, KeyError, ValueError):
-        return False  # reading says what is wrong
-    return bool(pyarrow.types.is_integer(kind.value_type if pyarrow.types.is_dictionary(kind) else kind))

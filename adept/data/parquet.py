@@ -297,7 +297,7 @@ def write_parquet(stream: IO[bytes], columns: Sequence[str], types: Types | None
 
 
 def _array(values: Sequence[Any], kind: Any) -> Any:
-    """Return values as an Arrow array, cells without a detour through Python; whole numbers may be given as their digits."""
+    """Return values as an Arrow array, cells without a detour through Python."""
     import pyarrow
     from pyarrow import types
 
@@ -306,8 +306,6 @@ def _array(values: Sequence[Any], kind: Any) -> Any:
         whole = pyarrow.concat_arrays([_retyped(part, plain) for part in _slices(values)])
         # A dictionary that is built again holds the values of these rows alone.
         return whole.dictionary_encode().cast(kind) if types.is_dictionary(kind) else whole
-    if types.is_integer(kind):
-        values = [int(value) if isinstance(value, str) else value for value in values]
     return pyarrow.array(values, kind)
 
 

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -79,7 +79,8 @@ def rewrite_frame(
 
     Returns:
         The same kind with the columns text, label, kept ones and ``sample`` (for samples > 1) alone, and a new index. Labels are
-        text. Kept columns have their types; of a frame's categories those that occur.
+        whole numbers if the type of their column and the label set say so, else text. Kept columns have their types; of categories
+        those that occur, and class labels of a data set become their names.
 
     Raises:
         AdeptError: as the command; a column is missing, or ``frame`` is something else.
@@ -91,7 +92,9 @@ def rewrite_frame(
     used = _checked_columns(table, request)
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
-    plan, read = plan_release(rewriter, _Held(("frame",), held=table.records(used)), OUTPUT, asked)
+    plan, read = plan_release(
+        rewriter, _Held(("frame",), held=table.records(used), types=table.integer_types(used)), OUTPUT, asked
+    )
     plan = replace(plan, kept=Kept())  # a frame holds what no file can
     groups = Groups(plan.label_column, asked)
     records = list(groups.counted(plan.checked(read)))
@@ -99,8 +102,10 @@ def rewrite_frame(
     choice = LedgerChoice(request.ledger, request.again, request.key, request.ledger_limit, request.record_columns)
     held = claimed(records, stated, choice, name=place.statement, text_column=text, person_column=person)
     with _reserved(place), held:
-        rows = list(_drawn(plan, records))
-        private: Frame = table.built(rows, plan.columns, text=text, keep=asked.keep_columns, samples=asked.samples)
+        rows = plan.typed(list(_drawn(plan, records)))
+        private: Frame = table.built(
+            rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, samples=asked.samples
+        )
         _publish(place, replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds")))
     return private
 
@@ -110,6 +115,7 @@ class _Held(Inputs):
     """Records that are in memory."""
 
     held: Sequence[Record] = ()
+    types: Mapping[str, Any] = field(default_factory=dict)
 
     def records(
         self,
@@ -120,6 +126,10 @@ class _Held(Inputs):
     ) -> Iterator[Record]:
         """Yield them."""
         return iter(self.held)
+
+    def schemas(self, first: Record) -> list[dict[str, Any]]:
+        """Return the Arrow types of columns of whole numbers."""
+        return [dict(self.types)]
 
 
 def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequest:

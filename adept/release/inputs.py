@@ -6,12 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from adept.data.column_names import RequiredColumns
-from adept.data.files import STANDARD_STREAM, Record, file_format, read_records
+from adept.data.files import STANDARD_STREAM, Record, file_format, parquet_types, read_records
 from adept.data.formats import ReadingOptions, format_of_name, is_gzip_name
 from adept.data.input_records import declared_columns
 from adept.data.opening import directory_format, is_directory, mismatch, part_files
+from adept.data.parquet import Row, bare_type, long_indices
 from adept.errors import DataError
 
 CHUNK = 2**20
@@ -103,6 +105,22 @@ class Inputs:
         with suppress(DataError):  # whoever releases them says what is wrong
             found.extend(islice(self.records(), most if self.repeatable else 0))
         return found
+
+    @property
+    def formats(self) -> set[str]:
+        """The formats that the locations are read as."""
+        return {file_format(name, self.options.format) for name in self.locations}
+
+    def schemas(self, first: Record) -> list[dict[str, Any]]:
+        """Return the Arrow types of the columns of each file, if all are parquet; a stream has those of its first row."""
+        if self.formats != {"parquet"}:
+            return []
+        if self.repeatable:
+            return [parquet_types(location) for location in self.locations]
+        if not isinstance(first, Row):
+            return []
+        schema = first.batch.schema
+        return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
     def check_columns(self, required: RequiredColumns) -> None:
         """Check the columns that each file declares before any record is read; a pipe is checked when it is read.

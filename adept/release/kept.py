@@ -1,4 +1,4 @@
-"""Kept columns: the types they have in the output, decided before anything is drawn, and the check of every value.
+"""Kept columns and labels: the types they have in the output, decided before anything is drawn, and the check of kept values.
 
 *Claim*: every kept value stands in the output as it was, but for what ``docs/operation.md`` says is spelled as text, or the release
 is refused before the record's batch is drawn; where the input can be read twice, before the first draw. *Proof*. From Parquet to
@@ -7,12 +7,13 @@ other value is turned into its written form when it is read, and for Parquet als
 input that can be read twice is read and checked once before. QED.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from adept.data.files import Record, file_format, parquet_types
+from adept.data.files import Record
 from adept.data.inference import Shape, UnfitValues, fits, read_schema
+from adept.data.labels import INTEGER
 from adept.data.parquet import Row, bare_type, can_hold, long_indices
 from adept.data.writing import NOT_JSON, check_value
 from adept.errors import ConfigurationError, DataError
@@ -77,10 +78,7 @@ def _is_readable_as(found: Any, kind: Any) -> bool:
     """Return True if a column of a file can be written under the type that was decided."""
     from pyarrow import types
 
-    def plain(one: Any) -> Any:
-        return one.value_type if types.is_dictionary(one) else one
-
-    return types.is_null(found) or bool(plain(bare_type(found)).equals(plain(kind)))
+    return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
 
 
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> Kept:
@@ -97,13 +95,13 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         DataError: a column has no type that holds its values.
     """
     columns = tuple(options.keep_columns)
-    if options.schema and (output_format != "parquet" or not columns or "parquet" in _formats(inputs)):
+    if options.schema and (output_format != "parquet" or not columns or "parquet" in inputs.formats):
         raise ConfigurationError(
             "schema= is for kept columns from text files in a parquet output: leave it out, as types are known or not written here"
         )
     if not columns or output_format != "parquet":
         return Kept(columns, output_format)
-    formats = _formats(inputs)
+    formats = inputs.formats
     if formats == {"parquet"}:
         return Kept(columns, output_format, _copied_types(inputs, columns, first), copied=True)
     if "parquet" in formats:
@@ -150,48 +148,53 @@ def _found(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
 
 def _copied_types(inputs: Inputs, columns: tuple[str, ...], first: Record) -> dict[str, Any]:
     """Unite the types of parquet files; those of standard input are known from its first row."""
-    schemas = _schemas(inputs, first)
+    schemas = inputs.schemas(first)
     types = {column: _united(column, schemas) for column in columns}
     _check_writable(types)
     return types
 
 
-def _schemas(inputs: Inputs, first: Record) -> list[dict[str, Any]]:
-    """Return the types of all columns of each parquet file."""
-    if inputs.repeatable:
-        return [parquet_types(location) for location in inputs.locations]
-    if not isinstance(first, Row):
-        return []
-    schema = first.batch.schema
-    return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
+def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
+    """Return the type of whole numbers that labels are written as, in every format of the output; None if they are text.
 
+    *Claim*: the choice tells nothing of a record, and every label that is written has the type. *Proof*. It is a function of the
+    schemas and of ``drawn``, which are public. A label that is copied comes from a column whose type the chosen one includes;
+    any other is in ``drawn``, and is checked here. QED.
 
-def find_label_type(inputs: Inputs, options: ReleaseOptions, label_column: str | None, first: Record) -> Any:
-    """Return the type of the label's column in a parquet output.
-
-    Labels are text. They are written as whole numbers only if the schema of every input file says that the whole column is, and if
-    only such labels can be drawn.
+    Args:
+        inputs: where records come from.
+        column: of the labels.
+        drawn: the public labels that may be written in place of a record's own.
+        first: the first record.
     """
+    from pyarrow import types
+
+    if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
+        return None
+    found = {_plain(schema[column]) for schema in inputs.schemas(first) if column in schema}
+    kind = _widest({one for one in found if not types.is_null(one)})
+    return kind if kind and all(fits(int(label), kind) for label in drawn) else None
+
+
+def _widest(kinds: set[Any]) -> Any:
+    """Return a type that holds all values of some types of whole numbers; None if there is none, or one is another type."""
     import pyarrow
     from pyarrow import types
 
-    response = options.response
-    public = response.labels if response else ()
-    if _formats(inputs) != {"parquet"} or options.labels == "joint" or not all(map(_is_whole, public)):
-        return pyarrow.string()
-    found = {schema.get(label_column or "", pyarrow.string()) for schema in _schemas(inputs, first)}
-    if not found or not all(map(types.is_integer, found)):
-        return pyarrow.string()
-    return found.pop() if len(found) == 1 else pyarrow.int64()
+    if not kinds or not all(map(types.is_integer, kinds)):
+        return None
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    if all(map(types.is_unsigned_integer, kinds)):
+        return pyarrow.uint64()
+    return None if pyarrow.uint64() in kinds else pyarrow.int64()
 
 
-def _is_whole(label: str) -> bool:
-    digits = label.removeprefix("-")
-    return digits.isascii() and digits.isdigit()
+def _plain(kind: Any) -> Any:
+    """Return the type of a dictionary's values, or else the type itself."""
+    from pyarrow import types
 
-
-def _formats(inputs: Inputs) -> set[str]:
-    return {file_format(name, inputs.options.format) for name in inputs.locations}
+    return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def _united(column: str, schemas: list[dict[str, Any]]) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 
 from adept.data.files import Record
 from adept.data.formats import written_format
-from adept.data.labels import are_integers, is_integer_column
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import cluster, facts
 from adept.release.batches import Batches, PlainBatches, ShuffledBatches
@@ -39,7 +38,7 @@ class Plan:
         format: of the output.
         label_column: the label's column in the output; None where it has none.
         kept: the kept columns.
-        label_type: the label's type in a parquet output.
+        label_type: the type of whole numbers that labels are written as; None: text.
     """
 
     rewriter: Rewriter
@@ -52,9 +51,7 @@ class Plan:
 
     @property
     def types(self) -> dict[str, Any]:
-        """The types of the columns of a parquet output, but for text."""
-        if self.format != "parquet":
-            return {}
+        """The Arrow types of the columns, but for text."""
         import pyarrow
 
         label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
@@ -77,26 +74,10 @@ class Plan:
             return cluster.drawn(batches, parts, workers=self.options.workers)
         return ((part, batches.draw(part[0])) for part in parts)
 
-    @cached_property
-    def has_integer_labels(self) -> bool:
-        """Are labels written as whole numbers: those of the input are such by its schema, and so is every one that may be drawn.
-
-        Schema and label set are public, so that the type of the output's column tells nothing of a record.
-        """
-        column, inputs = self.label_column, self.inputs
-        if column is None or not (
-            inputs.repeatable
-            and all(is_integer_column(name, column, inputs.options.format) for name in inputs.locations)
-        ):
-            return False
-        response = self.options.response
-        drawn = self.rewriter.tokenizer.labels if self.options.labels == "joint" else ()
-        return are_integers(response.labels if response else drawn)
-
     def typed(self, rows: list[Record]) -> list[Record]:
         """Return rows with their labels in the type that is written."""
         column = self.label_column or ""
-        return [row | {column: int(row[column])} for row in rows] if self.has_integer_labels else rows
+        return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
 
     @cached_property
     def codebook(self) -> dict[str, Any]:
@@ -236,7 +217,10 @@ def plan_release(
         )
     output_columns(label_column, options)  # refuses names that stand twice
     kept = decide_kept(inputs, options, written, first)
-    label_type = find_label_type(inputs, options, label_column, first) if written == "parquet" else None
+    drawn = (
+        rewriter.tokenizer.labels if options.labels == "joint" else options.response.labels if options.response else ()
+    )
+    label_type = find_label_type(inputs, label_column, drawn, first)
     plan = Plan(rewriter, inputs, options, written, label_column, kept, label_type)
     if kept.columns and inputs.repeatable:
         for _ in plan.checked(plan.records()):  # refuse what cannot be written before anything is drawn

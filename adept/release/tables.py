@@ -5,7 +5,7 @@ Neither library is imported: who has such a table has imported it.
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -46,21 +46,36 @@ class Table(ABC, Generic[Frame]):
         columns = [self.values(name) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
+    def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the Arrow types of those columns whose type says that they hold whole numbers."""
+        types = {name: self._integer_type(name) for name in names}
+        return {name: kind for name, kind in types.items() if kind is not None}
+
     def built(
-        self, rows: Sequence[Record], columns: Sequence[str], *, text: str, keep: Sequence[str], samples: int
+        self,
+        rows: Sequence[Record],
+        columns: Sequence[str],
+        types: Mapping[str, Any],
+        *,
+        text: str,
+        keep: Sequence[str],
+        samples: int,
     ) -> Frame:
         """Return a new table of the same kind.
 
         Args:
             rows: what was released, ``samples`` for each record; with kept columns in the order of the records.
             columns: the names.
+            types: the Arrow types of columns that are no text.
             text: the text's.
             keep: those that are copied from this table, with their types.
             samples: rows of each record.
         """
         places = np.repeat(np.arange(len(self)), samples)
         made = {
-            name: self._kept(name, places) if name in keep else self._made(name, [row[name] for row in rows], text=text)
+            name: self._kept(name, places)
+            if name in keep
+            else self._made(name, [row[name] for row in rows], types.get(name), text=text)
             for name in columns
         }
         return cast(Frame, self._table(made))
@@ -70,8 +85,12 @@ class Table(ABC, Generic[Frame]):
         """Return a column's values at some places, with their type."""
 
     @abstractmethod
-    def _made(self, name: str, values: list[Any], *, text: str) -> Any:
-        """Return a new column."""
+    def _integer_type(self, name: str) -> Any:
+        """Return the Arrow type of a column of whole numbers; None for any other."""
+
+    @abstractmethod
+    def _made(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+        """Return a new column of an Arrow type; None: text."""
 
     @abstractmethod
     def _table(self, columns: dict[str, Any]) -> Any:
@@ -88,10 +107,23 @@ class _Pandas(Table[Any]):
 
     def _kept(self, name: str, places: Any) -> Any:
         column = self.frame[name].iloc[places].reset_index(drop=True)
-        return column.cat.remove_unused_categories() if hasattr(column, "cat") else column
+        if hasattr(column, "cat"):
+            return column.cat.remove_unused_categories()
+        if str(column.dtype).startswith("dictionary<"):  # of Arrow, whose values that no row has stay behind
+            kind = column.dtype.pyarrow_dtype
+            plain = column.array.__arrow_array__().combine_chunks().cast(kind.value_type)
+            return type(column)(type(column.array)(plain.dictionary_encode().cast(kind)))
+        return column
 
-    def _made(self, name: str, values: list[Any], *, text: str) -> Any:
-        return values
+    def _integer_type(self, name: str) -> Any:
+        import pyarrow
+
+        kind = self.frame[name].dtype
+        kind = getattr(getattr(kind, "categories", None), "dtype", kind)
+        return pyarrow.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
+
+    def _made(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+        return values if kind is None else np.array(values, kind.to_pandas_dtype())
 
     def _table(self, columns: dict[str, Any]) -> Any:
         return sys.modules["pandas"].DataFrame(columns)
@@ -111,13 +143,28 @@ class _DataSet(Table[Any]):
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _kept(self, name: str, places: Any) -> Any:
-        return self._arrow(name).take(places), self.frame.features[name]
+        """Return values and their feature; names of class labels that do not occur stay behind."""
+        import pyarrow as pa
 
-    def _made(self, name: str, values: list[Any], *, text: str) -> Any:
+        library, feature = sys.modules["datasets"], self.frame.features[name]
+        if getattr(feature, "names", None):
+            return pa.array(self.values(name), "string").take(places), library.Value("string")
+        values = self._arrow(name).take(places)
+        if _holds_names(feature):
+            feature = library.Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
+        return values, feature
+
+    def _integer_type(self, name: str) -> Any:
+        import pyarrow as pa
+
+        kind = self.frame.features.arrow_schema.field(name).type
+        return kind if pa.types.is_integer(kind) and not _holds_names(self.frame.features[name]) else None
+
+    def _made(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         import pyarrow as pa
 
         given = getattr(self.frame.features[name], "dtype", None) if name == text else None
-        kind = given if given in STRINGS else "int64" if set(map(type, values)) == {int} else "string"
+        kind = str(kind or (given if given in STRINGS else "string"))
         return pa.array(values, kind), sys.modules["datasets"].Value(kind)
 
     def _table(self, columns: dict[str, Any]) -> Any:
@@ -127,6 +174,15 @@ class _DataSet(Table[Any]):
         features = library.Features({name: feature for name, (_, feature) in columns.items()})
         arrow = pa.table({name: values for name, (values, _) in columns.items()})
         return library.Dataset(library.table.InMemoryTable(arrow), info=library.DatasetInfo(features=features))
+
+
+def _holds_names(feature: Any) -> bool:
+    """Return True for a feature of class labels, or one with such a feature inside."""
+    if isinstance(feature, Mapping | list):
+        return any(map(_holds_names, feature.values() if isinstance(feature, Mapping) else feature))
+    return instance_of(feature, [("datasets", "ClassLabel")]) is not None or (
+        hasattr(feature, "feature") and _holds_names(feature.feature)
+    )
 
 
 def table_of(frame: Any) -> Table[Any]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adept.data.corpus import read_corpus
-from adept.data.labels import is_integer_column, label_of, label_set_of, read_label_set
+from adept.data.labels import label_of, label_set_of, read_label_set
 from adept.data.values import plain_text
 from adept.errors import AdeptError, ConfigurationError, DataError
 
@@ -125,15 +125,3 @@ def test_a_corpus_holds_labels_as_text_and_needs_none_where_they_are_not_read(tm
     assert read_corpus(str(file), labelled=False).labels is None
     with pytest.raises(DataError, match="record 2 has no label"):
         read_corpus(str(file))
-
-
-@pytest.mark.parametrize(("kind", "integer"), [("int8", True), ("uint64", True), ("float64", False), ("string", False)])
-def test_a_parquet_schema_alone_says_that_labels_are_integers(tmp_path: Path, kind: str, integer: bool) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    column = pyarrow.array(["1"] if kind == "string" else [1], type=kind)
-    parquet.write_table(pyarrow.table({"label": column}), tmp_path / "in.parquet")
-    assert is_integer_column(f"{tmp_path}/in.parquet", "label") is integer
-    assert not is_integer_column(f"{tmp_path}/in.parquet", "other")
-    assert not is_integer_column(f"{tmp_path}/in.jsonl", "label")

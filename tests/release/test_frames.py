@@ -7,6 +7,7 @@ from typing import Any
 import datasets
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 
 import adept
@@ -158,3 +159,48 @@ def test_the_statement_overwrites_nothing_and_must_be_writable_before_anything_i
             adept.rewrite_frame(pd.DataFrame(RECORDS), text="utterance", epsilon=8, model_dir=tiny_run, mechanism="sqrt_n",
                                 statement=place)  # fmt: skip
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("taken", "mine")]
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint8", "Int32", "category"])
+def test_labels_of_a_frame_are_integers_where_its_type_says_that_the_whole_column_is(
+    tmp_path: Path, tiny_run: Path, kind: str
+) -> None:
+    given = pd.DataFrame({"utterance": RECORDS["utterance"], "category": pd.Series([0, 1, 2] * 4).astype(kind)})
+    found, _ = released(tmp_path, tiny_run, given, label="category")
+    assert found["category"].tolist() == [0, 1, 2] * 4
+    assert found["category"].dtype == ("int64" if kind == "category" else kind.lower())
+
+
+def test_labels_of_a_frame_are_text_where_its_type_holds_more_than_integers(tmp_path: Path, tiny_run: Path) -> None:
+    given = pd.DataFrame({"utterance": RECORDS["utterance"], "category": [0.0, 1.0, 2.0] * 4})
+    assert released(tmp_path, tiny_run, given, label="category")[0]["category"].tolist() == ["0", "1", "2"] * 4
+
+
+def test_labels_of_a_data_set_are_integers_of_its_type(tmp_path: Path, tiny_run: Path) -> None:
+    given = datasets.Dataset.from_dict({"utterance": RECORDS["utterance"], "category": [0, 1, 2] * 4})
+    given = given.cast_column("category", datasets.Value("int16"))
+    found, _ = released(tmp_path, tiny_run, given, label="category")
+    assert list(found["category"]) == [0, 1, 2] * 4
+    assert found.features["category"] == datasets.Value("int16")
+
+
+def test_names_of_kept_class_labels_that_no_row_has_stay_behind(tmp_path: Path, tiny_run: Path) -> None:
+    names = datasets.ClassLabel(names=["xylophone", "b", "a"])
+    features = datasets.Features(
+        {"utterance": datasets.Value("string"), "kind": names, "kinds": datasets.List(names), "both": {"one": names}}
+    )
+    columns = {"kind": [1, 2] * 6, "kinds": [[1], []] * 6, "both": [{"one": 2}] * 12}
+    given = datasets.Dataset.from_dict({"utterance": RECORDS["utterance"], **columns}, features=features)
+    found, _ = released(tmp_path, tiny_run, given, keep_columns=list(columns))
+    assert list(found["kind"]) == ["b", "a"] * 6
+    assert (list(found["kinds"]), list(found["both"])) == (columns["kinds"], columns["both"])
+    assert "xylophone" not in f"{found.features}{found.data.schema}"
+
+
+def test_values_of_an_arrow_dictionary_that_no_row_has_stay_behind(tmp_path: Path, tiny_run: Path) -> None:
+    array = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 2] * 6, "int8"), ["xylophone", "a", "b"])
+    given = pd.DataFrame({"utterance": RECORDS["utterance"], "kind": pd.arrays.ArrowExtensionArray(array)})
+    found, _ = released(tmp_path, tiny_run, given, keep_columns=["kind"])
+    assert found["kind"].tolist() == ["a", "b"] * 6
+    assert found["kind"].dtype == given["kind"].dtype
+    assert "xylophone" not in str(found["kind"].array.__arrow_array__())

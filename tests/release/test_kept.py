@@ -352,14 +352,55 @@ def test_cells_of_csv_stay_text(tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "out.parquet")["c"].to_pylist() == ["007", "", "1.5"]
 
 
-def test_labels_are_whole_numbers_only_if_the_schema_says_so(tmp_path: Path) -> None:
-    parquet.write_table(pa.table({"text": ["t"], "i": pa.array([1], pa.int32()), "f": [1.0]}), tmp_path / "in.parquet")
-    inputs = Inputs.of(str(tmp_path / "in.parquet"), ReadingOptions())
-    found = {name: find_label_type(inputs, ReleaseOptions(), name, {}) for name in ("i", "f")}
-    assert found == {"i": pa.int32(), "f": pa.string()}
-    with record_writer(str(tmp_path / "o.parquet"), format="parquet", columns=["i"], types=found) as write:
-        write([{"i": "7"}, {"i": "-1"}])
-    assert parquet.read_table(tmp_path / "o.parquet")["i"].to_pylist() == [7, -1]
+def label_type(directory: Path, kinds: list[Any], drawn: tuple[str, ...] = ()) -> Any:
+    """Return what labels are written as whose column has these types, a file each."""
+    directory.mkdir()
+    for number, kind in enumerate(kinds):
+        column = pa.array([1]).cast(kind.value_type if pa.types.is_dictionary(kind) else kind)
+        column = column.dictionary_encode() if pa.types.is_dictionary(kind) else column
+        parquet.write_table(pa.table({"text": ["t"], "i": column}), directory / f"{number}.parquet")
+    return find_label_type(Inputs.of(str(directory), ReadingOptions()), "i", drawn, {})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "written"),
+    [
+        ([pa.int32()], pa.int32()),
+        ([pa.uint8()], pa.uint8()),
+        ([pa.dictionary(pa.int8(), pa.int16())], pa.int16()),
+        ([pa.int32(), pa.int64()], pa.int64()),
+        ([pa.int32(), pa.uint8()], pa.int64()),
+        ([pa.uint8(), pa.uint64()], pa.uint64()),
+        ([pa.int32(), pa.uint64()], None),
+        ([pa.int32(), pa.string()], None),
+        ([pa.float64()], None),
+        ([pa.bool_()], None),
+        ([pa.decimal128(9, 0)], None),
+    ],
+)
+def test_labels_are_whole_numbers_only_if_all_schemas_say_so(tmp_path: Path, kinds: list[Any], written: Any) -> None:
+    assert label_type(tmp_path / "parts", kinds) == written
+
+
+@pytest.mark.parametrize(
+    ("kind", "drawn", "written"),
+    [
+        (pa.int8(), ("1", "-128", "127"), True),
+        (pa.int8(), ("1", "300"), False),
+        (pa.uint64(), ("1", "-3"), False),
+        (pa.uint64(), (str(2**64 - 1),), True),
+        (pa.int64(), (str(2**63),), False),
+        (pa.int64(), ("1", "007"), False),
+        (pa.int64(), ("1", "-0"), False),
+        (pa.int64(), ("1", "٣"), False),
+        (pa.int64(), ("1", "9" * 5000), False),
+        (pa.int64(), ("1", "other"), False),
+    ],
+)
+def test_labels_are_whole_numbers_only_if_every_public_label_is_the_digits_of_one_that_fits(
+    tmp_path: Path, kind: Any, drawn: tuple[str, ...], written: bool
+) -> None:
+    assert label_type(tmp_path / "parts", [kind], drawn) == (kind if written else None)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from adept.release.central import preview_central
 from adept.release.central_plan import CentralOptions, Known
 from adept.release.columns import ReleaseOptions
 from adept.release.file import preview_file, release_file
+from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.service import Budget, label_response, open_rewriter
 from adept.rewriting.loading import load_model
@@ -153,3 +154,43 @@ def test_drawn_labels_are_integers_where_schema_and_label_set_say_so(rewriter: R
         out = tmp_path / f"{kind.__name__}.parquet"
         release_file(rewriter, f"{tmp_path}/in.parquet", str(out), options=options)
         assert {type(row["intent"]) for row in written(out)} == {kind}
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.jsonl"])
+@pytest.mark.parametrize(
+    ("kind", "public", "written_as"),
+    [
+        ("int8", ["1", "2", "300"], str),
+        ("uint64", ["1", "2", "-3"], str),
+        ("int64", ["1", "2", "007"], str),
+        ("int8", ["1", "2"], int),
+    ],
+)
+def test_a_public_label_that_the_column_cannot_hold_makes_all_labels_text(
+    rewriter: Rewriter, tmp_path: Path, kind: str, public: list[str], written_as: type, output: str
+) -> None:
+    """Decided before anything is drawn, and alike in every format, so that no label that is drawn ends the release."""
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({"text": ["a"] * 40, "intent": pyarrow.array([1, 2] * 20, kind)})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    response = label_response(Budget(label_epsilon=0.1), public)
+    options = ReleaseOptions(labels="randomized_response", label_response=response)
+    release_file(rewriter, f"{tmp_path}/in.parquet", f"{tmp_path}/{output}", options=options)
+    found = [row["intent"] for row in written(tmp_path / output)]
+    assert {type(label) for label in found} == {written_as}
+    assert {str(label) for label in found} <= set(public)
+
+
+@pytest.mark.parametrize("output", ["out.parquet", "out.jsonl"])
+def test_labels_from_a_pipe_are_integers_as_those_of_a_file(
+    rewriter: Rewriter, tmp_path: Path, output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"text": ["a", "b"], "intent": [1, 2]}), tmp_path / "in.parquet")
+    monkeypatch.setattr(Inputs, "repeatable", False)
+    release_file(rewriter, f"{tmp_path}/in.parquet", f"{tmp_path}/{output}", options=ReleaseOptions())
+    assert [row["intent"] for row in written(tmp_path / output)] == [1, 2]
