@@ -16,6 +16,8 @@ ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv"}
 SPREADSHEETS = ("xls", "xlsx", "xlsm", "xlsb", "ods")
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
+COMPRESSED = ("bz2", "xz", "zst", "zip", "7z")
+COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
 
 
 @dataclass(kw_only=True)
@@ -71,10 +73,12 @@ def format_of_name(location: str) -> str | None:
     """Return the format that a file's name tells, in upper or lower case, a trailing ``.gz`` aside; None if it tells none.
 
     Raises:
-        DataError: it is the name of a spreadsheet.
+        DataError: it is the name of a spreadsheet, or of a file that is compressed in another way.
     """
     if _ending(location) in SPREADSHEETS:
         raise DataError(f"{location} is {SPREADSHEET_ADVICE}")
+    if _ending(location) in COMPRESSED:
+        raise DataError(f"{location} is {COMPRESSED_ADVICE}")
     return ENDINGS.get(_ending(location))
 
 

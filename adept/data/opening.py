@@ -4,12 +4,14 @@ import errno
 import gzip
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from adept.data.formats import (
+    COMPRESSED_ADVICE,
     SPREADSHEET_ADVICE,
     STANDARD_STREAM,
     ReadingOptions,
@@ -21,13 +23,12 @@ from adept.data.records import UnfitFile
 from adept.errors import DataError
 
 GZIP = b"\x1f\x8b"
-SPREADSHEET_BYTES = (
-    b"PK\x03\x04",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-)  # new and old; a zip archive begins like the new one
+ZIP = b"PK\x03\x04"  # as a new spreadsheet begins
+OLD_SPREADSHEET = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+COMPRESSED_BYTES = re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PARQUET = b"PAR1"
-HEAD = 8  # bytes that tell what a file is
+HEAD = 10  # bytes that tell what a file is
 
 
 class _File(io.FileIO):
@@ -72,7 +73,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
     A tolerant reader opens gzip where the name ends with .gz. Any other looks at the first bytes.
 
     Raises:
-        UnfitFile: it is a spreadsheet, or UTF-16; not for a tolerant reader, which does not look.
+        UnfitFile: it is a spreadsheet, compressed in another way, or UTF-16; not for a tolerant reader, which does not look.
         OSError: the file cannot be opened.
     """
     with ExitStack() as stack:
@@ -107,8 +108,12 @@ def _looked_at(raw: io.RawIOBase) -> tuple[bytes, io.RawIOBase]:
 
 
 def _check_head(head: bytes) -> None:
-    if head.startswith(SPREADSHEET_BYTES):
+    if head.startswith(ZIP):
+        raise UnfitFile(f"is {SPREADSHEET_ADVICE}, or a zip archive: unpack it")
+    if head.startswith(OLD_SPREADSHEET):
         raise UnfitFile(f"is {SPREADSHEET_ADVICE}")
+    if COMPRESSED_BYTES.match(head):
+        raise UnfitFile(f"is {COMPRESSED_ADVICE}")
     if head.startswith(UTF_16):
         raise UnfitFile("is UTF-16: save it as UTF-8")
     if head.startswith(PARQUET):

@@ -115,7 +115,9 @@ def _parsed(line: str) -> Record:
         if "\\ud" in line.lower():
             record = json.loads(_without_surrogates(record), object_pairs_hook=_object)
     except (ValueError, RecursionError):
-        raise DamagedRecord("no valid JSON") from None
+        opened = line.strip() == "{"
+        several = "an object over several lines, which must stand on one line, or in an array"
+        raise DamagedRecord(several if opened else "no valid JSON") from None
     if not isinstance(record, dict):
         raise DamagedRecord("not a JSON object")
     if line.count("[") + line.count("{") > DEEPEST and _is_deep(record):
@@ -171,6 +173,8 @@ def read_csv(
         names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
     except DamagedRecord as error:
         raise DamagedFile(f"header: {error}") from None
+    if not names and not tolerant:
+        return  # there is nothing in the file
     check_columns(names)
     on_header(names)
     for cells in parsed:

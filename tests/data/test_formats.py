@@ -1,6 +1,8 @@
 """Files as people have them: any name, any delimiter, arrays, compressed files, directories of parts, and messages that help."""
 
+import bz2
 import gzip
+import lzma
 import os
 import threading
 from pathlib import Path
@@ -110,6 +112,15 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.xlsx", b"PK\x03\x04secret", "is a spreadsheet, .*save it as csv"),
         ("a.XLS", b"secret", "is a spreadsheet, .*save it as csv"),
         ("a.csv", "text,intent\nsecret,x\n".encode("utf-16"), "is UTF-16: save it as UTF-8"),
+        ("a.csv", b"PK\x03\x04secret", "zip archive: unpack it"),
+        ("a.csv", bz2.compress(b"secret"), "compressed .*: unpack it, or compress it with gzip"),
+        ("a.jsonl", lzma.compress(b"secret"), "compressed .*: unpack it, or compress it with gzip"),
+        ("a.txt", b"\x28\xb5\x2f\xfdsecret", "compressed .*: unpack it, or compress it with gzip"),
+        ("a.csv.bz2", b"secret", "compressed .*: unpack it, or compress it with gzip"),
+        ("a.zip", b"secret", "compressed .*: unpack it, or compress it with gzip"),
+        ("a.csv", b"", "has no records"),
+        ("a.csv", b"\xef\xbb\xbf", "has no records"),
+        ("a.json", b'{\n"text": "secret"\n}', "over several lines, which must stand on one line, or in an array"),
         ("a.txt", b"PAR1secret", "add format=parquet"),
         ("a.log", b"secret", "or give format="),
         ("a.json", b'[{"text": "secret"}', "ends before its array does"),
