@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record
@@ -29,7 +31,7 @@ from adept.release.publication import PARTIAL, Publication
 from adept.release.request import ReleaseRequest, open_release
 from adept.release.shuffling import Groups
 from adept.release.statement import PrivacyStatement
-from adept.release.tables import Table, table_of
+from adept.release.tables import PlacedRecord, Table, table_of
 
 Frame = TypeVar("Frame")
 OUTPUT = "frame.jsonl"  # stands for the output, whose rows have columns; no such file is written
@@ -98,14 +100,13 @@ def rewrite_frame(
     plan = replace(plan, kept=Kept())  # a frame holds what no file can
     groups = Groups(plan.label_column, asked)
     records = list(groups.counted(plan.checked(read)))
+    places = np.repeat([cast(PlacedRecord, record).place for record in records], asked.samples).tolist()
     stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
     choice = LedgerChoice(request.ledger, request.again, request.key, request.ledger_limit, request.record_columns)
     held = claimed(records, stated, choice, name=place.statement, text_column=text, person_column=person)
     with _reserved(place), held:
         rows = plan.typed(list(_drawn(plan, records)))
-        private: Frame = table.built(
-            rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, samples=asked.samples
-        )
+        private: Frame = table.built(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)
         _publish(place, replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds")))
     return private
 

@@ -19,6 +19,22 @@ Frame = TypeVar("Frame")
 STRINGS = ("string", "large_string")  # Arrow's types that a text column may keep
 
 
+class PlacedRecord(Record):
+    """A record that knows its place in its table.
+
+    Attributes:
+        place: how many records come before it.
+    """
+
+    def __init__(self, values: Mapping[str, Any], place: int) -> None:
+        super().__init__(values)
+        self.place = place
+
+    def __or__(self, other: Any) -> "PlacedRecord":  # type: ignore[override]
+        """Return the record with other values at the same place."""
+        return PlacedRecord({**self, **other}, self.place)
+
+
 @dataclass(frozen=True)
 class Table(ABC, Generic[Frame]):
     """Columns of equal length.
@@ -41,10 +57,11 @@ class Table(ABC, Generic[Frame]):
     def __len__(self) -> int:
         return len(self.frame)
 
-    def records(self, names: Sequence[str]) -> list[Record]:
+    def records(self, names: Sequence[str]) -> list[PlacedRecord]:
         """Return some columns as records."""
         columns = [self.values(name) for name in names]
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        rows = enumerate(zip(*columns, strict=True))
+        return [PlacedRecord(dict(zip(names, row, strict=True)), place) for place, row in rows]
 
     def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the Arrow types of those columns whose type says that they hold whole numbers."""
@@ -59,19 +76,18 @@ class Table(ABC, Generic[Frame]):
         *,
         text: str,
         keep: Sequence[str],
-        samples: int,
+        places: Sequence[int],
     ) -> Frame:
         """Return a new table of the same kind.
 
         Args:
-            rows: what was released, ``samples`` for each record; with kept columns in the order of the records.
+            rows: what was released.
             columns: the names.
             types: the Arrow types of columns that are no text.
             text: the text's.
             keep: those that are copied from this table, with their types.
-            samples: rows of each record.
+            places: of each row's record in this table, where columns are kept.
         """
-        places = np.repeat(np.arange(len(self)), samples)
         made = {
             name: self._kept(name, places)
             if name in keep

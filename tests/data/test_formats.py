@@ -256,3 +256,9 @@ def test_a_central_release_is_told_usual_names_alone() -> None:
         required.check("a.csv", ["secret", "utterance", "texts"], header=True)
     assert "secret" not in str(caught.value)
     assert "texts" not in str(caught.value)
+
+
+def test_a_csv_without_a_byte_has_no_records_rather_than_no_columns(tmp_path: Path) -> None:
+    required = RequiredColumns((("text_column", "text"),))
+    with pytest.raises(DataError, match="has no records"):
+        list(read_records(placed(tmp_path, "a.csv", b""), required=required))

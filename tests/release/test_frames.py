@@ -204,3 +204,16 @@ def test_values_of_an_arrow_dictionary_that_no_row_has_stay_behind(tmp_path: Pat
     assert found["kind"].tolist() == ["a", "b"] * 6
     assert found["kind"].dtype == given["kind"].dtype
     assert "xylophone" not in str(found["kind"].array.__arrow_array__())
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+@pytest.mark.parametrize("label", [None, "category"])
+@pytest.mark.parametrize("samples", [1, 2])
+def test_columns_are_kept_of_the_very_records_that_are_left_of_a_person(
+    tmp_path: Path, tiny_run: Path, kind: Any, label: str | None, samples: int
+) -> None:
+    person: dict[str, Any] = {"person": "customer", "max_records_per_person": 1, "excess": "drop"}
+    found, _ = released(
+        tmp_path, tiny_run, kind(RECORDS), **person, keep_columns=["time"], label=label, samples=samples
+    )
+    assert list(found["time"]) == [float(i) for i in range(6) for _ in range(samples)]
