@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.files import Record, read_records
+from adept.data.formats import DELIMITERS, ReadingOptions
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.columns import ReleaseOptions
@@ -26,7 +27,7 @@ from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import expected_lines
 from adept.rewriting.rewriter import Rewriter
 
-FORMATS = ("csv", "txt", "jsonl")
+ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 LARGEST = 20 * 2**20  # bytes
 MOST_FILES, SECONDS = 8, 3600.0
 LOOKED_AT = 200  # records, for the columns and whether a column looks like labels
@@ -57,6 +58,7 @@ class Dropped:
         records: how many it has.
         columns: the names of its columns.
         labels: the columns that may be labels, as they have few values.
+        reading: how it is read.
         done: records that are released.
         finished: is the release complete.
         error: why there is none.
@@ -67,6 +69,7 @@ class Dropped:
     records: int
     columns: list[str]
     labels: list[str]
+    reading: ReadingOptions
     born: float = field(default_factory=time.monotonic)
     done: int = 0
     running: bool = False
@@ -119,8 +122,8 @@ class Files:
         """
         self._forget_old()
         ending = Path(filename).suffix.lower().lstrip(".")
-        if ending not in FORMATS:
-            raise ConfigurationError(f"the file must be one of {', '.join(FORMATS)}: save it as one of them")
+        if ending not in ENDINGS:
+            raise ConfigurationError(f"the file must be one of {', '.join(ENDINGS)}: save it as one of them")
         if len(self._files) >= MOST_FILES:
             raise ConfigurationError(f"at most {MOST_FILES} files are held at once: forget one, or wait an hour")
         key = secrets.token_urlsafe(16)
@@ -129,9 +132,9 @@ class Files:
         (folder / f"input.{ending}").write_bytes(content)
         try:
             self._files[key] = _looked_at(folder, f"input.{ending}")
-        except AdeptError:
+        except AdeptError as error:
             shutil.rmtree(folder, ignore_errors=True)
-            raise
+            raise type(error)(str(error).replace(f"{folder}/input.{ending}", "the file")) from None
         return key, self._files[key]
 
     def get(self, key: str) -> Dropped:
@@ -151,14 +154,14 @@ class Files:
 
     def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
         """Say what a release would be, as ``dry_run=true`` does: nothing is released."""
-        rewriter, options = self._release_of(choices)
+        rewriter, options = self._release_of(dropped, choices)
         statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
         packaged = is_packaged(rewriter.model, model_sha256(rewriter.model))
         return _in_words(statement) | {"expected": expected_lines(rewriter, packaged=packaged)}
 
     def release(self, dropped: Dropped, choices: Choices, progress: Callable[[int], None]) -> dict[str, Any]:
         """Release a file, with its statement and its card."""
-        rewriter, options = self._release_of(choices)
+        rewriter, options = self._release_of(dropped, choices)
         key = secret_key(None)
         ledger = Ledger(self.ledger, key=key, again=choices.again) if self.ledger else None
         try:
@@ -171,7 +174,7 @@ class Files:
                 ledger.close()
         return _in_words(statement)
 
-    def _release_of(self, choices: Choices) -> tuple[Rewriter, ReleaseOptions]:
+    def _release_of(self, dropped: Dropped, choices: Choices) -> tuple[Rewriter, ReleaseOptions]:
         joint = choices.labels == "joint_response"
         budget = Budget(epsilon=choices.epsilon, max_records_per_person=choices.max_records_per_person)
         rewriter = open_rewriter(self.model_dir, budget=budget, joint_labels=choices.label_set if joint else None)
@@ -179,6 +182,7 @@ class Files:
             text_column=choices.text_column,
             label_column=choices.label_column,
             labels=choices.labels,
+            delimiter=dropped.reading.delimiter,
             person_column=choices.person_column,
             max_records_per_person=choices.max_records_per_person,
             card=True,
@@ -193,12 +197,21 @@ class Files:
 
 
 def _looked_at(folder: Path, name: str) -> Dropped:
-    path = str(folder / name)
-    records = read_records(path)
+    reading = ReadingOptions(delimiter=_delimiter(folder / name))
+    records = read_records(str(folder / name), options=reading)
     first = list(islice(records, LOOKED_AT))
     columns = list(dict.fromkeys(column for record in first for column in record))
     count = len(first) + sum(1 for _ in records)
-    return Dropped(folder, name, count, columns, [column for column in columns if _few_values(first, column)])
+    return Dropped(folder, name, count, columns, [column for column in columns if _few_values(first, column)], reading)
+
+
+def _delimiter(file: Path) -> str | None:
+    """Return what separates the cells of a csv whose header has no comma, as the page has no option for it."""
+    with file.open("rb") as stream:
+        header = stream.readline(2**16).decode("utf-8", "replace")
+    if file.suffix != ".csv" or "," in header or header.removeprefix("\ufeff").startswith("sep="):
+        return None
+    return next((name for name, character in DELIMITERS.items() if character in header), None)
 
 
 def _few_values(records: list[Record], column: str) -> bool:

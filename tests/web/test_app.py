@@ -8,8 +8,9 @@ import pytest
 from hanging import wait_until
 from starlette.testclient import TestClient
 
+from adept.errors import DataError
 from adept.web.app import Play
-from adept.web.files import LARGEST
+from adept.web.files import LARGEST, Choices
 from adept.web.sentences import LONGEST
 
 SECRET = "zebra7 crosses the quantum river"
@@ -275,3 +276,31 @@ def test_each_how_do_we_know_leads_to_a_proof(client: TestClient, name: str) -> 
     answer = client.get(f"/proof/{name}")
     assert answer.status_code == 200
     assert "proof" in answer.text.lower() or "claim" in answer.text.lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "begins"),
+    [
+        ("x.csv", b"text;intent\na, b;x\nc;y\n", b"text\n"),
+        ("x.CSV", b"\xef\xbb\xbftext\tintent\na b\tx\nc\ty\n", b"text\n"),
+        ("x.TSV", b"text\tintent\na b\tx\nc\ty\n", b"text\n"),
+        ("x.ndjson", b'{"text": "a b", "intent": "x"}\n{"text": "c", "intent": "y"}\n', b'{"text": '),
+        ("x.json", b'[{"text": "a b", "intent": "x"}, {"text": "c", "intent": "y"}]', b'[\n{"text": '),
+    ],
+)
+def test_files_as_spreadsheets_and_programs_save_them_are_released(
+    play: Play, name: str, content: bytes, begins: bytes
+) -> None:
+    _, held = play.files.add(name, content)
+    assert (held.records, held.columns) == (2, ["text", "intent"])
+    choices = Choices(epsilon=8.0)
+    assert play.files.explain(held, choices)["records"] == 2
+    assert play.files.release(held, choices, lambda count: None)["records"] == 2
+    assert held.target.read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("content", [b"text,intent\nzebra7,a,b\n", b"PK\x03\x04zebra7", b""])
+def test_a_refusal_names_no_folder_of_the_machine(play: Play, content: bytes) -> None:
+    with pytest.raises(DataError, match=r"^the file ") as caught:
+        play.files.add("x.csv", content)
+    assert str(play.files._root) not in str(caught.value)
