@@ -238,7 +238,4 @@ def plan_release(
     kept = decide_kept(inputs, options, written, first)
     label_type = find_label_type(inputs, options, label_column, first) if written == "parquet" else None
     plan = Plan(rewriter, inputs, options, written, label_column, kept, label_type)
-    if kept.columns and inputs.repeatable:
-        for _ in plan.checked(plan.records()):  # refuse what cannot be written before anything is drawn
-            pass
     return plan, chain([first], records)

@@ -41,7 +41,7 @@ class Run(Publishing[PrivacyStatement]):
 
     def drawn(self, records: Iterator[Record]) -> PrivacyStatement:
         """Draw for every record, and write all rows under the temporary name; returns what is to be stated of them."""
-        self._claim_all()
+        self._check_and_claim_all()
         groups = Groups(self.plan.label_column, self.plan.options)
         sha256 = self._write(groups.counted(self.plan.checked(records)))
         return self.plan.statement(self.journal.records, output_sha256=sha256, smallest=groups.smallest)
@@ -58,21 +58,21 @@ class Run(Publishing[PrivacyStatement]):
             described = card(statement, Path(self.publication.target).name)
             Path(self.publication.card + PARTIAL).write_text(described, "utf-8")
 
-    def _claim_all(self) -> None:
-        """Claim every record of an input that can be read twice, before anything is drawn."""
-        if not (ledger := self._open_ledger):
+    def _check_and_claim_all(self) -> None:
+        """Check every record of an input that can be read twice, and claim it, before anything is drawn."""
+        if ledger := self._open_ledger:
+            persons = self.plan.options.person_column is not None
+            spending = Spending.of_local(self.plan.statement(0, output_sha256=None), persons=persons)
+            ledger.begin(self.journal.run, spending, self.publication.target)
+        if not self.plan.inputs.repeatable:
             return
-        persons = self.plan.options.person_column is not None
-        spending = Spending.of_local(self.plan.statement(0, output_sha256=None), persons=persons)
-        ledger.begin(self.journal.run, spending, self.publication.target)
-        if self.plan.inputs.repeatable:
-            count = 0
-            for batch in self._parts(self.plan.checked(self.plan.records())):
+        count = 0
+        for batch in self._parts(self.plan.checked(self.plan.records())):
+            if ledger := self._open_ledger:
                 ledger.collect(self._subjects(batch, count))
                 self._collected[count] = self._fingerprint(batch)
-                count += len(batch)
-                if not ledger.keeps:
-                    return
+            count += len(batch)
+        if ledger := self._open_ledger:
             ledger.claim()
 
     @property

@@ -250,4 +250,5 @@ def test_the_excerpt_in_the_docs_is_the_source() -> None:
     excerpt = page.read_text("utf-8").split("## The core")[1].split("```py\n")[1].split("```")[0]
     assert "def loss" in excerpt
     assert len(excerpt.splitlines()) <= 40
-    assert textwrap.indent(excerpt, "    ") in source.read_text("utf-8")
+    # A formatter sets two empty lines between functions that stand alone.
+    assert textwrap.indent(excerpt.replace("\n\n\n", "\n\n"), "    ") in source.read_text("utf-8")
