@@ -9,9 +9,9 @@ finds them there draws nothing and reads no record. A run that was killed before
 statement and standard output are functions of the released counts and of options. QED. What the curator should know of
 the rows goes to ``tell``, and is no part of the release.
 
-A *row* is what the file's format takes for one. In csv a quote that is never closed takes all that follows with it: let
-files be written by a program that knows the format. A parquet file, or a compressed one, is read as a whole or not at
-all.
+A *row* is what the file's format takes for one; ``adept.data.reading`` proves that a row changes its own record alone. In
+csv a quote that is never closed takes all that follows with it: let files be written by a program that knows the format.
+A parquet file, or a compressed one, is read as a whole or not at all. The names of columns in a header or schema are public.
 """
 
 from collections.abc import Callable, Iterator
