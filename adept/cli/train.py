@@ -60,6 +60,7 @@ class TrainConfig(Columns):
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.output_dir is None and self.resume_from is None:
             raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
         if self.labels not in ("drop", "joint"):

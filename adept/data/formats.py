@@ -14,6 +14,7 @@ FORMATS = ("txt", "jsonl", "json", "csv", "parquet")
 STANDARD_STREAM = "-"
 ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv"}
 SPREADSHEETS = ("xls", "xlsx", "xlsm", "xlsb", "ods")
+DOCUMENTS = ("doc", "docx", "odt", "pdf", "rtf", "html", "xml", "zip")  # no output is given such a name by mistake
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
 
@@ -71,10 +72,12 @@ def format_of_name(location: str) -> str | None:
     """Return the format that a file's name tells, in upper or lower case, a trailing ``.gz`` aside; None if it tells none.
 
     Raises:
-        DataError: it is the name of a spreadsheet.
+        DataError: it is the name of a spreadsheet or a document.
     """
     if _ending(location) in SPREADSHEETS:
         raise DataError(f"{location} is {SPREADSHEET_ADVICE}")
+    if _ending(location) in DOCUMENTS:
+        raise _unknown(location)
     return ENDINGS.get(_ending(location))
 
 
@@ -88,7 +91,11 @@ def file_format(location: str, given: str | None = None) -> str:
         return found
     if location == STANDARD_STREAM:
         raise DataError(f"format of standard input or output is unknown: give format= as one of {', '.join(FORMATS)}")
-    raise DataError(
+    raise _unknown(location)
+
+
+def _unknown(location: str) -> DataError:
+    return DataError(
         f"unknown file format {_ending(location)!r} of {location}: use one of {', '.join(FORMATS)}, or give format="
     )
 

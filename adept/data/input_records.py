@@ -1,7 +1,7 @@
 """Records of a data file, whatever its format and container, and the columns that it declares before any record is read."""
 
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -25,8 +25,8 @@ def read_records(
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
     may_be_empty: bool = False,
-) -> Iterator[Record]:
-    """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one.
+) -> Generator[Record, None, int]:
+    """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one; return their number.
 
     Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl or csv file are none.
 
@@ -51,11 +51,10 @@ def read_records(
         parts = part_files(location)
         sizes = [0] * len(parts)
     for part, size in zip(parts, sizes, strict=True):
-        for record in _file_records(part, options, size, tolerant, columns, required):
-            number += 1
-            yield record
+        number += yield from _file_records(part, options, size, tolerant, columns, required)
     if number == 0 and not (tolerant or may_be_empty):
         raise DataError(f"{location} has no records: give a file with at least one")
+    return number
 
 
 def _file_records(
@@ -65,8 +64,8 @@ def _file_records(
     tolerant: bool,
     columns: Collection[str] | None,
     required: RequiredColumns | None,
-) -> Iterator[Record]:
-    """Yield the records of one file, of which there may be none."""
+) -> Generator[Record, None, int]:
+    """Yield the records of one file, of which there may be none, and return their number."""
     kind = file_format(location, options.format)
     number = 0
 
@@ -85,6 +84,7 @@ def _file_records(
         for record in _with_schema(records, check) if kind == "parquet" else records:
             number += 1
             yield record
+    return number
 
 
 def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:

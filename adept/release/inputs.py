@@ -81,9 +81,9 @@ class Inputs:
             DataError: one cannot be read, or is shorter than it was; it may grow.
         """
         wanted = None if columns is None else (*columns, *self.also)
-        several, empty = len(self.locations) > 1, not tolerant
+        several, total = len(self.locations) > 1, 0
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
-            for record in read_records(
+            total += yield from read_records(
                 location,
                 options=self.options,
                 at_least=size,
@@ -91,10 +91,8 @@ class Inputs:
                 columns=wanted,
                 required=required,
                 may_be_empty=several,
-            ):
-                empty = False
-                yield record
-        if empty:
+            )
+        if total == 0 and not tolerant:
             raise DataError(f"{', '.join(self.locations[:3])} and others have no records: give files with at least one")
 
     def first_records(self, most: int) -> list[Record]:

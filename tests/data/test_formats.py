@@ -157,7 +157,9 @@ def test_an_output_is_written_as_its_name_says_or_else_like_the_input(
     assert written_format(target, ReadingOptions(**options), ["in.tsv"]) == expected  # type: ignore[arg-type]
 
 
-def test_an_output_is_never_a_spreadsheet() -> None:
+def test_an_output_is_never_a_spreadsheet_or_a_document() -> None:
+    with pytest.raises(DataError, match="unknown file format 'docx'"):
+        written_format("o.docx", ReadingOptions(), ["in.csv"])
     with pytest.raises(DataError, match="spreadsheet"):
         written_format("o.xlsx", ReadingOptions(), ["in.csv"])
 
