@@ -10,7 +10,7 @@ from typing import Any
 from adept.data import air_travel
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.files import FORMATS, Record, read_records
-from adept.data.formats import ReadingOptions, format_of_name
+from adept.data.formats import ReadingOptions, tells_format
 from adept.data.labels import label_of
 from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
 from adept.data.texts import text_list
@@ -214,7 +214,7 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
     splits = {}
     for split in SPLITS:
-        found = [p for p in sorted(directory.glob(f"{split}.*")) if columns.format or format_of_name(p.name)]
+        found = [p for p in sorted(directory.glob(f"{split}.*")) if columns.format or tells_format(p.name)]
         if len(found) > 1:
             raise DataError(f"{directory} has {len(found)} files for the split {split!r}: keep one of them")
         if found:

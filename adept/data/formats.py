@@ -68,6 +68,11 @@ def _ending(location: str) -> str:
     return Path(name).suffix.removeprefix(".").lower()
 
 
+def tells_format(location: str) -> bool:
+    """Return True if a name tells the format of a data file."""
+    return _ending(location) in ENDINGS
+
+
 def format_of_name(location: str) -> str | None:
     """Return the format that a file's name tells, in upper or lower case, a trailing ``.gz`` aside; None if it tells none.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record, file_format, read_records
-from adept.data.formats import ReadingOptions, format_of_name, is_gzip_name
+from adept.data.formats import ReadingOptions, is_gzip_name, tells_format
 from adept.data.input_records import declared_columns
 from adept.data.opening import directory_format, is_directory, mismatch, part_files
 from adept.errors import DataError
@@ -130,7 +130,7 @@ def _is_csv(location: str, options: ReadingOptions) -> bool:
 def _found(pattern: str) -> list[str]:
     """Return the files that a pattern finds, and the parts of directories whose names tell a format."""
     names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
-    parts = [part for name in names if name.is_dir() and format_of_name(str(name)) for part in part_files(str(name))]
+    parts = [part for name in names if name.is_dir() and tells_format(str(name)) for part in part_files(str(name))]
     found = sorted({*(str(name) for name in names if name.is_file()), *parts})
     if not found:
         raise DataError(f"cannot read {pattern}: no file has such a name")
