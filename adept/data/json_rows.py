@@ -1,10 +1,11 @@
 """Elements of a JSON array as texts, a part of the file at a time, so that its length does not matter.
 
 *Claim*: where an element ends depends on where it begins and on its own characters. *Proof*: an element ends before the
-first comma or bracket outside its own strings, lists and objects. The scan keeps a state (how many brackets are open)
-that is zero at the beginning of every element, and nothing of earlier elements. QED. Whether an element is valid JSON
-is decided once its end is known. The exception is an element whose strings or brackets do not close, which takes what
-follows with it.
+first comma outside its own strings, lists and objects. The scan keeps a state (how many brackets are open) that is zero
+at the beginning of every element, and nothing of earlier elements. To a tolerant reader a bracket that closes what the
+element did not open is one of its characters, and the array ends where the file ends. QED. Whether an element is valid
+JSON is decided once its end is known. The exception is an element whose strings or brackets do not close, which takes
+what follows with it.
 """
 
 import re
@@ -22,11 +23,11 @@ class NoArray(Exception):
     """A text that is no array, or holds something after it; the message says which."""
 
 
-def array_elements(stream: IO[str]) -> Iterator[str | None]:
+def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
     """Yield the text of each element; None for one of more than ``LONGEST`` characters.
 
     Raises:
-        NoArray: the text does not begin with a bracket, ends before the array does, or goes on after it.
+        NoArray: the text does not begin with a bracket; or, unless ``tolerant``, it ends before the array does or goes on after it.
     """
     text = _opened(stream)
     element: list[str] | None = []
@@ -43,7 +44,7 @@ def array_elements(stream: IO[str]) -> Iterator[str | None]:
                 depth += 1
             elif depth and sign in "]}":
                 depth -= 1
-            elif not depth:
+            elif not depth and (sign == "," or not tolerant):
                 length += token.start() - begin
                 if element is not None:
                     element.append(text[begin : token.start()])
@@ -60,7 +61,12 @@ def array_elements(stream: IO[str]) -> Iterator[str | None]:
             length = LONGEST + 1
         part = stream.read(max(PART, len(rest)))
         if not part:
-            raise NoArray("ends before its array does: repair it")
+            if not tolerant:
+                raise NoArray("ends before its array does: repair it")
+            if element is not None:
+                element = ["".join([*element, rest]).rstrip(SPACE).removesuffix("]")]
+            yield from _whole(element, last=True)
+            return
         text = rest + part
 
 

@@ -88,12 +88,12 @@ def read_jsonl(stream: IO[str], *, tolerant: bool = False, columns: Collection[s
 def read_json(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
     """Every element of an array is an object."""
     try:
-        for text in array_elements(stream):
+        for text in array_elements(stream, tolerant=tolerant):
             if tolerant or text is None:
                 yield _object_of(text and text.replace("\0", "\ufffd"), tolerant=tolerant)
             else:
                 yield _object_of(_checked(text), tolerant=False)
-    except NoArray as error:
+    except NoArray as error:  # to a tolerant reader the opening bracket alone, which stands before all elements, as a header does
         raise UnfitFile(str(error)) from None
 
 

@@ -204,3 +204,20 @@ def test_mixed_line_ends_end_rows_in_every_format(tmp_path: Path, kind: str) -> 
     lines = [PLAIN[kind] % number for number in range(50)]
     content = HEADER[kind] + b"".join(line.strip() + end for line, end in zip(lines, endings(1), strict=False))
     assert read(tmp_path, f"a.{kind}", content) == read(tmp_path, f"a.{kind}", HEADER[kind] + b"".join(lines))
+
+
+A, B = "[('text', 'a')]", "[('text', 'b')]"
+
+
+@pytest.mark.parametrize("damage", [b'{"text": "x"}]', b'{"text": "x"}}', b"]", b"]]}", b'{"text": ]}'])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_bracket_that_closes_too_much_damages_its_own_element_alone(
+    tmp_path: Path, damage: bytes, place: int
+) -> None:
+    elements = [b'{"text": "a"}', b'{"text": "b"}']
+    elements.insert(place, damage)
+    assert read(tmp_path, "a.json", b"[" + b",\n".join(elements) + b"]\n") == Counter([A, "[]", B])
+
+
+def test_an_array_that_does_not_end_keeps_its_elements(tmp_path: Path) -> None:
+    assert read(tmp_path, "a.json", b'[{"text": "a"},\n{"text": "b"}') == Counter([A, B])
