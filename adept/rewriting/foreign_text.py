@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from adept.data.files import Record
+from adept.data.texts import text_list
 from adept.models.tokenizer.tokenizer import UNKNOWN, Tokenizer
 
 FIRST_TEXTS = 1000  # of a file, which say enough of it
@@ -63,7 +64,7 @@ def first_texts(records: Iterator[Record], column: str) -> list[str]:
 
 def look_at(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: int) -> Foreign:
     """Count what a model of texts of at most ``max_length`` tokens cannot read or write of the first texts of a file."""
-    head, first = 1 if tokenizer.labels else 0, texts[:FIRST_TEXTS]
+    head, first = 1 if tokenizer.labels else 0, text_list(texts)[:FIRST_TEXTS]
     whole = tokenizer.encode(first, max_length=max_length + 1)
     words = [
         row[head:-1] for row in tokenizer.encode([NUMBERS.sub(" ", text) for text in first], max_length=max_length)

@@ -106,6 +106,11 @@ class Autoencoder(Adept):
         )
         return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
 
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """The weights by their names in ``model.safetensors``."""
+        return {name_in_file(name): tensor for name, tensor in self.state_dict().items()}
+
     def save_pretrained(self, directory: str | Path) -> None:
         """Write ``config.json`` and ``model.safetensors`` into a directory, making it where needed."""
         directory = Path(directory)
@@ -122,8 +127,7 @@ class Autoencoder(Adept):
             **({"held_out": self.held_out} if self.held_out else {}),
         }
         precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
-        weights = {name_in_file(name): tensor for name, tensor in self.state_dict().items()}
-        write_tensors(directory / WEIGHTS, weights, precision=precision)
+        write_tensors(directory / WEIGHTS, self.weights, precision=precision)
         if named:
             write_tensors(directory / CODEBOOKS, named, precision=precision)
         if self.codec:
@@ -141,7 +145,7 @@ class Autoencoder(Adept):
         _, description = read_json(directory / CONFIG)
         model = _described(cls, description, directory / CONFIG)
         precision = model.config.precision
-        shapes = {name_in_file(name): tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+        shapes = {name: tuple(tensor.shape) for name, tensor in model.weights.items()}
         held = read_tensors(directory / WEIGHTS, shapes, precision=precision)
         model.load_state_dict({name: held[name_in_file(name)] for name in model.state_dict()}, assign=True)
         if sizes := _codebook_sizes(description["codebooks"], directory / CONFIG):
