@@ -118,12 +118,12 @@ def guessing_game(
     """Guess from a rewrite which of two texts was rewritten (`checks.text.guessing_game`).
 
     Args:
-        rewriter: ``rewrite(texts)`` and ``mechanism`` are used.
+        rewriter: an object with ``rewrite(texts)`` and ``mechanism``.
         first: a text; choose two that should be hard to hide, say of very different length.
-        second: another.
-        trials: rewrites in all, at least 100.
-        confidence: of the verdict.
-        seed: of the coin.
+        second: the other text.
+        trials: number of rewrites in all, at least 100.
+        confidence: confidence of the verdict.
+        seed: seed of the coin.
 
     Raises:
         DataError: a text is no string.

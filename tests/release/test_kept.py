@@ -245,7 +245,7 @@ def test_any_kept_column_of_parquet_comes_back_unchanged(
         ([2**64], "more than 64 bits"),
         ([-1, 2**63], "more than 64 bits"),
         ([{}], "without keys"),
-        ([{"a": None}, {"b": 1}], "null here and missing there"),
+        ([{"a": None}, {"b": 1}], "one has a key with null and another lacks that key"),
         ([True, 1], "booleans and whole numbers"),
         ([[1], {"secret": 1}], "lists and objects"),
         ([{f"secret{number}": 1} for number in range(1001)], "1,000 different keys"),
