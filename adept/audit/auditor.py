@@ -146,7 +146,7 @@ def replay(rewriter: Any, texts: Sequence[str], *, latents: int = LATENTS) -> Au
         latents: how many releases are frozen, one after the other.
 
     Raises:
-        DataError: ``texts`` is no list, or one of them is no string.
+        DataError: ``texts`` is not a list of strings.
         ConfigurationError: there are fewer than two texts.
         NotJudged: nothing could be rewritten, or decoding samples.
     """

@@ -80,9 +80,7 @@ def _opened(stream: IO[str]) -> str:
 
 def _whole(element: list[str] | None, *, last: bool) -> Iterator[str | None]:
     text = None if element is None else "".join(element)
-    if (
-        text is None or text.strip(SPACE) or not last
-    ):  # an empty array, or a comma before the last bracket
+    if text is None or text.strip(SPACE) or not last:  # an empty array, or a comma before the last bracket
         yield text
 
 

@@ -161,9 +161,7 @@ def part_files(directory: str) -> list[str]:
     if not found:
         raise DataError(f"{directory} is a directory without data files: name another one")
     if any(path.is_dir() for path in found):
-        raise DataError(
-            f"{directory} holds directories, which are not read: name the files by a pattern such as '*/*'"
-        )
+        raise DataError(f"{directory} holds directories, which are not read: name the files by a pattern such as '*/*'")
     return [str(path) for path in found]
 
 

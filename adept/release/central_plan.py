@@ -176,7 +176,7 @@ class CentralPlan:
         """Return what must be the same for an interrupted release to be continued: options, and nothing of a record."""
         synthesizer, votes = self.synthesizer, self.synthesizer.votes
         return {
-            "output": Path(publication.target).name,  # beside the journal; without its directory, so that a run can be resumed from another one
+            "output": Path(publication.target).name,  # without a directory: a run can be resumed from another one
             "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
             "ledger": ledger,
             "format_written": self.format,

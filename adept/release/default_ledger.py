@@ -212,11 +212,11 @@ def ledger_lines(ledger: Ledger | None) -> list[str]:
         return []
     overlap = ledger.overlap
     if not overlap.records:
-        return [f"with this release a record has spent epsilon {words(overlap.epsilon)} at most in {ledger.path}"]
+        return [f"with this release a record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"]
     who = "1 record was" if overlap.records == 1 else f"{overlap.records} different records were"
     return [
-        f"{who} released before, up to {overlap.releases} time{'s' * (overlap.releases > 1)}; with this release one has spent "
-        f"epsilon {words(overlap.epsilon)} in all, as {ledger.path} knows"
+        f"{who} released before, up to {overlap.releases} time{'s' * (overlap.releases > 1)}; with this release a "
+        f"record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"
     ]
 
 

@@ -43,7 +43,10 @@ def composition(statement: Released) -> str:
         return "Nobody is protected."
     again = "Another run over the same records is another release, and budgets add up."
     if people is None:
-        return f"Each record is one release; if a person contributed m records, their epsilon and delta are m times as large. {again}"
+        return (
+            "Each record is one release; if a person contributed m records, their epsilon and delta are m times as large. "
+            f"{again}"
+        )
     return (
         f"{_checked(statement)}; by basic composition a person's epsilon is at most "
         f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. {again}"
