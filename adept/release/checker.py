@@ -2,10 +2,10 @@
 
 One file, the standard library only: ``python checker.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
-It shows three things. If outputs are drawn with the stated weights and scales, those of any two records are as likely up to a factor
-of e^epsilon, but for delta (by integers and fractions; for Gaussian noise in decimals of 700 digits). The statement was not changed
-by accident. Output and model are those that it names. Each field is computed again and compared, or named as not checked; ``adept
-verify`` compares the sentences too. A stranger may have written the statement: its strings are printed escaped, quoted and cut off.
+It shows three things. If outputs are drawn with the stated weights and scales, those of any two records are as likely up to a
+factor of e^epsilon, but for delta (by integers and fractions; for Gaussian noise in decimals of 700 digits). The statement was not
+changed by accident. Output and model are those that it names. Each field is computed again and compared, or named as not checked;
+``adept verify`` compares the sentences too. Strings of a statement may be a stranger's: they are escaped, quoted and cut off.
 """
 
 import hashlib
@@ -45,9 +45,7 @@ DERIVED = (
     "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
     "neighbours", "trust", "simulated", "output_sha256", "model_sha256", "model_files", "certificate", *SHUFFLED, *SENTENCES,
 )  # fmt: skip
-KNOWN = frozenset(
-    (*DECLARED, *DERIVED, "stands_out", "excess")
-)  # the last two: of central statements, and of all others
+KNOWN = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # the last two: central, other statements
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 BEYOND = (
     "It cannot show that this program drew the release, that the text was written from the release alone, that model and codec "
