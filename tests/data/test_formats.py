@@ -117,7 +117,7 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.json", b'[{"text": "secret"}, secret]', "in record 2 .*no valid JSON"),
     ],
 )
-def test_what_is_read_in_the_wrong_way_is_answered_with_what_to_do(
+def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
     tmp_path: Path, name: str, content: bytes, message: str
 ) -> None:
     with pytest.raises(DataError, match=message) as caught:
