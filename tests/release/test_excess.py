@@ -85,7 +85,7 @@ def test_the_statement_compares_records_of_the_same_person(rewriter: Rewriter, t
     assert described["excess"] == "drop"
     assert "which records exceed their person's bound and were left out" in described["not_hidden"]
     assert "how many records, up to 2, a person has" in described["not_hidden"]
-    assert "a record's epsilon compares records of the same person" in described["statement"]
+    assert "the epsilon of a record compares records of the same person" in described["statement"]
     refusing = ReleaseOptions(person_column="who", max_records_per_person=5)
     described = preview_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=refusing).to_json()
     assert (described["neighbours"], described["excess"]) == ("any two records", "refuse")
