@@ -431,7 +431,7 @@ def persons_of(tmp_path: Path, rewriter: Rewriter, *people: object) -> None:
 
 @pytest.mark.parametrize("other", [" 1", "1 ", "\uff11", "1\u00a0", "\u2460"])
 def test_a_person_is_the_same_however_the_name_is_written(rewriter: Rewriter, tmp_path: Path, other: str) -> None:
-    with pytest.raises(DataError, match="record 2 is one more"):
+    with pytest.raises(DataError, match="record 2 exceeds"):
         persons_of(tmp_path, rewriter, "1", other)
     persons_of(tmp_path, rewriter, "1", "2")
 
