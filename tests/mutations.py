@@ -23,7 +23,8 @@ from pathlib import Path
 import pyarrow
 from pyarrow import parquet
 
-from adept.data.files import FORMATS, file_format, read_records, record_writer
+from adept.data.files import FORMATS, Record, file_format, read_records, record_writer
+from adept.data.inference import Shape, UnfitValues
 from adept.errors import DataError
 
 NAMES = [f"a.{ending}" for ending in FORMATS] + [f"a.{ending}.gz" for ending in FORMATS] + ["pages.parquet"]
@@ -233,14 +234,24 @@ def attempt(path: Path, output: Path) -> str:
     lines = []
     for ending in FORMATS:
         try:
-            with record_writer(str(output), format=ending, columns=shared) as write:
+            types = _types(rows, shared) if ending == "parquet" else None
+            with record_writer(str(output), format=ending, columns=shared, types=types) as write:
                 write(rows)
-        except DataError as error:
+        except (DataError, UnfitValues) as error:
             lines.append(_one_line(error, path))
     return "".join(lines)
 
 
-def _one_line(error: DataError, path: Path) -> str:
+def _types(rows: list[Record], columns: list[str]) -> dict[str, object]:
+    """The types under which a release writes such columns."""
+    shapes = {column: Shape() for column in columns}
+    for row in rows:
+        for column, shape in shapes.items():
+            shape.add(row[column])
+    return {column: shape.arrow_type() for column, shape in shapes.items()}
+
+
+def _one_line(error: DataError | UnfitValues, path: Path) -> str:
     line = str(error)
     if "\n" in line or "secret" in line.replace(str(path), ""):
         raise AssertionError(f"not one line without what the file says: {line!r}")

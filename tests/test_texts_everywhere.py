@@ -29,6 +29,7 @@ from adept.release.transformer import PrivateText
 from adept.rewriting.alternatives.prompting import PromptSampling, public_logits
 from adept.rewriting.alternatives.redaction import Redaction
 from adept.rewriting.alternatives.word_by_word import WordByWord
+from adept.rewriting.foreign_text import look_at
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -112,6 +113,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad
     ),
     "rewriting.alternatives.word_by_word.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
+    "rewriting.foreign_text.look_at": lambda given, bad: look_at(given.rewriter.tokenizer, bad, max_length=4),
     "rewriting.rewriter.Rewriter.rewrite": lambda given, bad: given.rewriter.rewrite(bad),
     "rewriting.rewriter.Rewriter.rewrite_pairs": lambda given, bad: given.rewriter.rewrite_pairs(bad),
     "rewriting.rewriter.Rewriter.encode": lambda given, bad: given.rewriter.encode(bad),
@@ -130,6 +132,7 @@ WITHOUT = {
     "models.tokenizer.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.tokenizer.Tokenizer.extended": "learns from a Corpus",
     "release.batches.output_rows": "reads what was drawn",
+    "release.columns.Seen.__init__": "keeps texts that were checked",
     "release.memory.remembered": "called by PrivateText with checked texts",
     "release.tables.Table.__init__": "made by table_of",
     "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
@@ -137,6 +140,7 @@ WITHOUT = {
     "rewriting.latents.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.pairs.PairCoding.encode": "called by Rewriter with checked texts",
     "rewriting.expectation.Expectation.__init__": "counts texts",
+    "rewriting.foreign_text.Foreign.__init__": "counts texts",
     "synthesis.cells.PublicCells.__init__": "made by Synthesizer with checked texts",
     "synthesis.cells.PublicCells.vote": "called by Synthesizer with texts alone",
     "synthesis.cells.PublicCells.of": "called by Synthesizer with texts alone",
@@ -152,7 +156,7 @@ def given(topic_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Given:
 
 
 def takes_texts(package: str) -> Iterator[str]:
-    """The names of a module's public callables with a parameter for texts, and of those in the modules inside."""
+    """Return the names of public callables with a parameter for texts, of a module and of the modules inside."""
     module = importlib.import_module(f"adept.{package}")
     for found in pkgutil.iter_modules(getattr(module, "__path__", []), f"{package}."):
         yield from takes_texts(found.name)

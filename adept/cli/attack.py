@@ -70,6 +70,7 @@ class AttackConfig(Columns):
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.attack not in ATTACKS:
             raise ConfigurationError(f"attack must be one of {', '.join(ATTACKS)}, got {self.attack}")
         if self.private not in SPLITS:

@@ -53,6 +53,7 @@ class StudyConfig(Columns):
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.study not in STUDIES:
             raise ConfigurationError(f"study must be one of {', '.join(STUDIES)}, got {self.study}")
         for name in ("records", "dims", "epsilons", "mechanisms"):

@@ -79,6 +79,7 @@ class CompareConfig(Columns):
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_names("trust", [self.trust], TRUSTED)
         if self.trust != LOCAL:
             self._check_synthesizer()

@@ -10,7 +10,7 @@ from typing import Any
 from adept.data import air_travel
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.files import FORMATS, Record, read_records
-from adept.data.formats import ReadingOptions, format_of_name
+from adept.data.formats import ReadingOptions, tells_format
 from adept.data.labels import label_of
 from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
 from adept.data.texts import text_list
@@ -114,7 +114,7 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read a file's texts, labels and slots into memory; without its labels unless they are asked for."""
+    """Read a file's texts, slots and, if asked for, labels into memory."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
@@ -214,7 +214,7 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
     splits = {}
     for split in SPLITS:
-        found = [p for p in sorted(directory.glob(f"{split}.*")) if columns.format or format_of_name(p.name)]
+        found = [p for p in sorted(directory.glob(f"{split}.*")) if columns.format or tells_format(p.name)]
         if len(found) > 1:
             raise DataError(f"{directory} has {len(found)} files for the split {split!r}: keep one of them")
         if found:

@@ -1,7 +1,7 @@
 """Records of a data file, whatever its format and container, and the columns that it declares before any record is read."""
 
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -25,18 +25,18 @@ def read_records(
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
     may_be_empty: bool = False,
-) -> Iterator[Record]:
-    """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one.
+) -> Generator[Record, None, int]:
+    """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one; return their number.
 
-    Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl or csv file are none.
+    Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of jsonl and csv are skipped.
 
     Args:
         location: the file.
-        format: in place of that of the options.
-        options: None: as the file's name says.
-        at_least: bytes that a plain file must have, or as many as it has when it is opened.
-        tolerant: raise nothing because of one record: a damaged one has no columns, and a file may have none.
-        columns: that are used; a parquet file is read without the others.
+        format: replaces the format of the options.
+        options: None decides by the file's name.
+        at_least: smallest size in bytes of a plain file; it must also keep the size it had when it was opened.
+        tolerant: never raise because of one record: a damaged one has no columns, and a file may be empty.
+        columns: those that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
         may_be_empty: accept a file without records, as one of several.
 
@@ -51,11 +51,10 @@ def read_records(
         parts = part_files(location)
         sizes = [0] * len(parts)
     for part, size in zip(parts, sizes, strict=True):
-        for record in _file_records(part, options, size, tolerant, columns, required):
-            number += 1
-            yield record
+        number += yield from _file_records(part, options, size, tolerant, columns, required)
     if number == 0 and not (tolerant or may_be_empty):
         raise DataError(f"{location} has no records: give a file with at least one")
+    return number
 
 
 def _file_records(
@@ -65,8 +64,8 @@ def _file_records(
     tolerant: bool,
     columns: Collection[str] | None,
     required: RequiredColumns | None,
-) -> Iterator[Record]:
-    """Yield the records of one file, of which there may be none."""
+) -> Generator[Record, None, int]:
+    """Yield the records of one file, which may be empty, and return their number."""
     kind = file_format(location, options.format)
     number = 0
 
@@ -85,6 +84,7 @@ def _file_records(
         for record in _with_schema(records, check) if kind == "parquet" else records:
             number += 1
             yield record
+    return number
 
 
 def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
 
 
 def _with_schema(records: Iterator[Record], check: Callable[[Sequence[str]], None]) -> Iterator[Record]:
-    """Check the names of the first of some records that all have the same ones."""
+    """Yield records that share their columns, after a check of the first one's."""
     for number, record in enumerate(records):
         if number == 0:
             check(getattr(record, "names", list(record)))
@@ -113,7 +113,7 @@ def parquet_types(location: str) -> dict[str, Any]:
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
     """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None for JSON.
 
-    No record is read, so whether it says yes or no to a column depends on none.
+    No record is read, so the answer depends on no record.
 
     Raises:
         DataError: the file cannot be read, or its header is damaged.
@@ -135,7 +135,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
 
 @contextmanager
 def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
-    """Turn whatever reading a file raises into a DataError that names the record after those that were read."""
+    """Turn any error of reading a file into a DataError that names the record that could not be read."""
     try:
         yield
     except DamagedRecord as error:

@@ -82,9 +82,9 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
 
 
 def model_sha256(model: Autoencoder) -> str:
-    """The digest of the weights, as ``sha256sum model.safetensors`` gives it for the directory that they came from."""
+    """Return the digest of the weights, as ``sha256sum model.safetensors`` gives it for the directory that they came from."""
     precision = PRECISIONS[model.config.precision]
-    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
+    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.weights.items()}
     return hashlib.sha256(save(weights)).hexdigest()
 
 

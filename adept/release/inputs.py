@@ -10,7 +10,7 @@ from typing import Any
 
 from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record, file_format, parquet_types, read_records
-from adept.data.formats import ReadingOptions, format_of_name, is_gzip_name
+from adept.data.formats import ReadingOptions, is_gzip_name, tells_format
 from adept.data.input_records import declared_columns
 from adept.data.opening import directory_format, is_directory, mismatch, part_files
 from adept.data.parquet import Row, bare_type, long_indices
@@ -21,13 +21,13 @@ CHUNK = 2**20
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where records come from, in order.
+    """The sources of records, in order.
 
     Attributes:
         locations: files, or standard input alone.
-        options: how they are read.
-        sizes: of the files in bytes, when they were named; None where something is no file, and can be read once.
-        also: columns that identify a record in the ledger, which are read beside those that are used.
+        options: the options for reading them.
+        sizes: sizes of the files in bytes when they were found; None if one of them is no file and can be read only once.
+        also: columns that identify a record in the ledger, which are read besides those that are used.
     """
 
     locations: tuple[str, ...]
@@ -37,13 +37,13 @@ class Inputs:
 
     @classmethod
     def of(cls, source: str, options: ReadingOptions) -> "Inputs":
-        """Resolve a name: a file that exists wins over a pattern; what a pattern finds is read in the order of the names.
+        """Find the files of a name: a file that exists wins over a pattern; files are read in the order of their names.
 
-        A directory stands for the parts in it.
+        A directory stands for the files in it.
 
         Raises:
-            DataError: a pattern finds nothing, or a directory holds no parts.
-            ConfigurationError: options are given that none of the files has a use for.
+            DataError: a pattern finds nothing, or a directory holds no files.
+            ConfigurationError: options are given that fit none of the files.
         """
         given = options.format
         found: tuple[str, ...] = (source,)
@@ -75,17 +75,15 @@ class Inputs:
         """Yield the records of all files, one after the other.
 
         Args:
-            tolerant: as in ``read_records``.
-            columns: likewise.
-            required: likewise.
+            tolerant, columns, required: as in ``read_records``.
 
         Raises:
-            DataError: one cannot be read, or is shorter than it was; it may grow.
+            DataError: a file cannot be read, or has become shorter; it may grow.
         """
         wanted = None if columns is None else (*columns, *self.also)
-        several, empty = len(self.locations) > 1, not tolerant
+        several, total = len(self.locations) > 1, 0
         for location, size in zip(self.locations, self.sizes or [0] * len(self.locations), strict=True):
-            for record in read_records(
+            total += yield from read_records(
                 location,
                 options=self.options,
                 at_least=size,
@@ -93,16 +91,14 @@ class Inputs:
                 columns=wanted,
                 required=required,
                 may_be_empty=several,
-            ):
-                empty = False
-                yield record
-        if empty:
+            )
+        if total == 0 and not tolerant:
             raise DataError(f"{', '.join(self.locations[:3])} and others have no records: give files with at least one")
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first records as a release reads them, fewer where one is damaged, and none of what can be read once."""
+        """Return the first records; fewer if one is damaged, and none if the input can be read only once."""
         found: list[Record] = []
-        with suppress(DataError):  # whoever releases them says what is wrong
+        with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))
         return found
 
@@ -123,10 +119,10 @@ class Inputs:
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
     def check_columns(self, required: RequiredColumns) -> None:
-        """Check the columns that each file declares before any record is read; a pipe is checked when it is read.
+        """Check the columns that each file declares before any record is read; a pipe is checked later, when it is read.
 
         Raises:
-            DataError: a file cannot be read, or declares columns without one of those that are required.
+            DataError: a file cannot be read, or does not declare a required column.
         """
         for location in self.locations if self.repeatable else ():
             if (names := declared_columns(location, self.options)) is not None:
@@ -134,7 +130,7 @@ class Inputs:
 
     @property
     def mismatches(self) -> list[str]:
-        """Return sentences on files that begin like something else than they are read as."""
+        """Return sentences about files whose first bytes do not fit the format in which they are read."""
         found = [mismatch(location, self.options) for location in self.locations if self.repeatable]
         return [sentence for sentence in found if sentence]
 
@@ -148,9 +144,9 @@ def _is_csv(location: str, options: ReadingOptions) -> bool:
 
 
 def _found(pattern: str) -> list[str]:
-    """Return the files that a pattern finds, and the parts of directories whose names tell a format."""
+    """Return the files that a pattern finds, and the parts of directories whose names show a format."""
     names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
-    parts = [part for name in names if name.is_dir() and format_of_name(str(name)) for part in part_files(str(name))]
+    parts = [part for name in names if name.is_dir() and tells_format(str(name)) for part in part_files(str(name))]
     found = sorted({*(str(name) for name in names if name.is_file()), *parts})
     if not found:
         raise DataError(f"cannot read {pattern}: no file has such a name")

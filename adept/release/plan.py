@@ -32,11 +32,11 @@ class Plan:
     """A release before its first record.
 
     Attributes:
-        rewriter: what releases.
-        inputs: where records come from.
-        options: what of them reaches the output.
-        format: of the output.
-        label_column: the label's column in the output; None where it has none.
+        rewriter: the rewriter that releases.
+        inputs: the sources of records.
+        options: the options of the release.
+        format: the output's format.
+        label_column: the label's column in the output; None without labels.
         kept: the kept columns.
         label_type: the type of whole numbers that labels are written as; None: text.
     """
@@ -75,7 +75,7 @@ class Plan:
         return ((part, batches.draw(part[0])) for part in parts)
 
     def typed(self, rows: list[Record]) -> list[Record]:
-        """Return rows with their labels in the type that is written."""
+        """Return rows with labels in the type of the output."""
         column = self.label_column or ""
         return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
 
@@ -119,7 +119,7 @@ class Plan:
         )
 
     def records(self) -> Iterator[Record]:
-        """Read the records from the beginning, as often as they can be read."""
+        """Return the records from the beginning, if the input can be read again."""
         return self.inputs.records(columns=self.options.used_columns)
 
     def terms(self, publication: Publication) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Plan:
         options, rewriter = self.options, self.rewriter
         plain = {name: value for name, value in asdict(options).items() if name not in FREE and value is not None}
         return {
-            "output": Path(publication.target).name,  # beside the journal, from whichever directory it is named
+            "output": Path(publication.target).name,  # without a directory: a run can be resumed from another one
             "input_bytes": self.inputs.sizes,
             "format_written": self.format,
             "label_written": self.label_column,
@@ -222,7 +222,4 @@ def plan_release(
     )
     label_type = find_label_type(inputs, label_column, drawn, first)
     plan = Plan(rewriter, inputs, options, written, label_column, kept, label_type)
-    if kept.columns and inputs.repeatable:
-        for _ in plan.checked(plan.records()):  # refuse what cannot be written before anything is drawn
-            pass
     return plan, chain([first], records)

@@ -44,7 +44,7 @@ def test_an_adapted_model_rewrites_and_tells_its_origin(
         ("trainer.max_epochs=-1", "at least 0"),
         ("public=false", "public must be true to adapt a model, got false: the examples will stand in the model"),
         ("examples=nowhere.txt", "nowhere.txt"),
-        ("text_column=body", "column 'body' is missing"),
+        ("text_column=body", "no column named 'body'"),
         ("examples=null", "examples must be given, got nothing: add examples=FILE, or the names of labels"),
         ("label_set=[lost_card]", "model_dir must hold a model of broad text"),
         ("examples=nowhere.md", "nowhere.md cannot be read as UTF-8 text"),

@@ -144,7 +144,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("compare ++denoise=true output_dir={nowhere}", "denoise must be left out, as adept no longer has it"),
         ("compare epsilons=8 output_dir={nowhere}", "epsilons must be a list: write epsilons=[...]"),
         (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
-        (f"{REWRITE} epsilon=8 text_column=utterance", "column 'utterance' is missing"),
+        (f"{REWRITE} epsilon=8 text_column=utterance", "no column named 'utterance' in record 1"),
         (f"{REWRITE} epsilon=8 colour=red", "rewrite has no option colour: "),
         ("rewrite output={output} epsilon=8", "input must be given"),
         ("train data=atsi output_dir={nowhere}", "data must be one of air_travel, atis, files, snips, got atsi"),
