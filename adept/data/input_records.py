@@ -79,9 +79,9 @@ def _file_records(
     ):
         if kind in ("json", "jsonl") and not tolerant:
             kind = "json" if begins_array(stream) else "jsonl"
-        more = _csv_options(location, options) | {"on_header": check} if kind == "csv" else {}
-        records = READERS[kind](stream, tolerant=tolerant, columns=columns, **more)
-        for record in _with_schema(records, check) if kind == "parquet" else records:
+        more: dict[str, Any] = {"on_header": check} if kind in ("csv", "parquet") else {}
+        more |= _csv_options(location, options) if kind == "csv" else {}
+        for record in READERS[kind](stream, tolerant=tolerant, columns=columns, **more):
             number += 1
             yield record
     return number
@@ -90,14 +90,6 @@ def _file_records(
 def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
     sure, delimiter = options.delimiter is not None, delimiter_of(location, options.delimiter)
     return {"delimiter": delimiter, "sure": sure, "named": options.columns}
-
-
-def _with_schema(records: Iterator[Record], check: Callable[[Sequence[str]], None]) -> Iterator[Record]:
-    """Check the names of the first of some records that all have the same ones."""
-    for number, record in enumerate(records):
-        if number == 0:
-            check(getattr(record, "names", list(record)))
-        yield record
 
 
 def parquet_types(location: str) -> dict[str, Any]:
@@ -111,9 +103,9 @@ def parquet_types(location: str) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None for JSON.
+    """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None where nothing does.
 
-    No record is read, so whether it says yes or no to a column depends on none.
+    JSON declares none, nor does a csv file without a line. No record is read, so whether it says yes or no to a column depends on none.
 
     Raises:
         DataError: the file cannot be read, or its header is damaged.
@@ -130,7 +122,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
             return list(file_types(stream))
         names: list[str] = []
         next(read_csv(stream, tolerant=True, on_header=names.extend, **_csv_options(location, options)), None)
-        return names
+        return names or None
 
 
 @contextmanager
