@@ -3,7 +3,7 @@
 It never makes a release fail. If it cannot be kept, because there is no home, the disk is full, or another run holds it for long,
 the release goes on without it and one line says so. Only where a limit was asked for is the release refused then, since nobody
 could check it. What was claimed until then stays claimed. That a ledger has a limit is known from an empty file beside it too
-(``mark_limited``), since a ledger that cannot be read cannot tell.
+(``mark_limited``), since a ledger that is gone, or cannot be read, cannot tell.
 
 The file's name carries a keyed fingerprint of the key. So another key has another ledger, and never an error.
 """
@@ -58,7 +58,12 @@ class DefaultLedger(Ledger):
         self._tell, self._records = tell, 0
         super().__init__(path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=WAIT_SECONDS)
         with told(path):
-            self._limited = self._limit() is not None
+            self._limited, own = self._limit() is not None, self._own_limit()
+        if own is None and _mark_of(path).exists():
+            self.close()
+            raise DataError(
+                f"{path} has lost its limit, and what it knew: restore it, or set the limit again with adept ledger limit=X"
+            )
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
         """Return how records are identified; by their text where the ledger asks for what the file does not have."""

@@ -162,8 +162,12 @@ class Ledger(LedgerSums):
         return tuple((kind, name) for kind, name in json.loads(kept)) if kept else None
 
     def _limit(self) -> float | None:
+        limits = (self._own_limit(), self._asked_limit)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def _own_limit(self) -> float | None:
         (kept,) = self._database.execute("SELECT epsilon_limit FROM adept").fetchone()
-        return min((limit for limit in (kept, self._asked_limit) if limit is not None), default=None)
+        return None if kept is None else float(kept)
 
     # --- Claims
 

@@ -382,6 +382,22 @@ def test_a_ledger_by_default_with_a_limit_that_cannot_be_read_refuses(told: list
     assert not told
 
 
+@pytest.mark.parametrize("limit", [None, 99.0])
+def test_a_ledger_by_default_that_is_gone_takes_its_limit_with_it_in_no_silence(
+    told: list[str], limit: float | None
+) -> None:
+    by_default(told, "first", ["a"])
+    set_limit = ledger_command.LedgerConfig(ledger=str(default_location(KEY)), limit=9.0)
+    ledger_command.run(set_limit)
+    default_location(KEY).unlink()
+    for run in ("second", "third"):
+        with pytest.raises(ReleaseRefused, match="lost its limit"):
+            by_default(told, run, ["a"], limit=limit)
+    ledger_command.run(set_limit)
+    by_default(told, "fourth", ["a"], limit=limit)
+    assert not told
+
+
 def test_a_ledger_by_default_that_another_run_holds_ends_no_release(
     told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
