@@ -349,11 +349,12 @@ class Ledger(LedgerSums):
         return int(found[0]) if found else 0
 
     def forget(self, run: str) -> None:
-        """Give up the claims of a release of which nobody can have read anything."""
+        """Give up the claims of a release of which nobody can have read anything, and the columns that it fixed as the first."""
         with self._transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
             self._database.execute(f"DELETE FROM releases WHERE id IN {chosen}", (run,))
+            self._database.execute("UPDATE adept SET record_columns = NULL WHERE NOT EXISTS (SELECT 1 FROM releases)")
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
