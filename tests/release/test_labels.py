@@ -153,3 +153,15 @@ def test_drawn_labels_are_integers_where_schema_and_label_set_say_so(rewriter: R
         out = tmp_path / f"{kind.__name__}.parquet"
         release_file(rewriter, f"{tmp_path}/in.parquet", str(out), options=options)
         assert {type(row["intent"]) for row in written(out)} == {kind}
+
+
+def test_randomised_labels_are_never_left_out_because_the_first_record_has_none(
+    rewriter: Rewriter, tmp_path: Path
+) -> None:
+    """Whether labels are written must not depend on one record, whose label is private."""
+    (tmp_path / "in.jsonl").write_text('{"text": "a fare"}\n{"text": "a fare", "intent": "1"}\n')
+    options = ReleaseOptions(
+        labels="randomized_response", label_response=RandomizedResponse(epsilon=1.0, labels=LABELS)
+    )
+    with pytest.raises(ConfigurationError, match="needs labels in the input"):
+        release_file(rewriter, f"{tmp_path}/in.jsonl", f"{tmp_path}/out.jsonl", options=options)
