@@ -100,7 +100,9 @@ def rewrite_frame(
     held = claimed(records, stated, choice, name=place.statement, text_column=text, person_column=person)
     with _reserved(place), held:
         rows = list(_drawn(plan, records))
-        private: Frame = table.built(rows, plan.columns, text=text, keep=asked.keep_columns, samples=asked.samples)
+        private: Frame = table.built(
+            rows, plan.columns, text=text, keep=asked.keep_columns, records=records, samples=asked.samples
+        )
         _publish(place, replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds")))
     return private
 

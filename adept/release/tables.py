@@ -19,6 +19,17 @@ Frame = TypeVar("Frame")
 STRINGS = ("string", "large_string")  # Arrow's types that a text column may keep
 
 
+class Placed(Record):
+    """A record that knows its place in the table, also with other values."""
+
+    def __init__(self, values: Record, place: int) -> None:
+        super().__init__(values)
+        self.place = place
+
+    def __or__(self, other: Any) -> "Placed":  # type: ignore[override]
+        return Placed({**self, **other}, self.place)
+
+
 @dataclass(frozen=True)
 class Table(ABC, Generic[Frame]):
     """Columns of equal length.
@@ -42,12 +53,20 @@ class Table(ABC, Generic[Frame]):
         return len(self.frame)
 
     def records(self, names: Sequence[str]) -> list[Record]:
-        """Return some columns as records."""
+        """Return some columns as records, which are ``Placed``."""
         columns = [self.values(name) for name in names]
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        rows = zip(*columns, strict=True)
+        return [Placed(dict(zip(names, row, strict=True)), place) for place, row in enumerate(rows)]
 
     def built(
-        self, rows: Sequence[Record], columns: Sequence[str], *, text: str, keep: Sequence[str], samples: int
+        self,
+        rows: Sequence[Record],
+        columns: Sequence[str],
+        *,
+        text: str,
+        keep: Sequence[str],
+        records: Sequence[Record],
+        samples: int,
     ) -> Frame:
         """Return a new table of the same kind.
 
@@ -56,9 +75,11 @@ class Table(ABC, Generic[Frame]):
             columns: the names.
             text: the text's.
             keep: those that are copied from this table, with their types.
+            records: those that were released, in their order; of a person's further ones none is.
             samples: rows of each record.
         """
-        places = np.repeat(np.arange(len(self)), samples)
+        released = [record.place for record in records if isinstance(record, Placed)]
+        places = np.repeat(np.array(released, np.int64), samples)
         made = {
             name: self._kept(name, places) if name in keep else self._made(name, [row[name] for row in rows], text=text)
             for name in columns
