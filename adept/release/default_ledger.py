@@ -5,7 +5,8 @@ the release goes on without it and one line says so. Only where a limit was aske
 could check it. What was claimed until then stays claimed. That a ledger has a limit is known from an empty file beside it too
 (``mark_limited``), since a ledger that is gone, or cannot be read, cannot tell.
 
-The file's name carries a keyed fingerprint of the key. So another key has another ledger, and never an error.
+The file's name carries a keyed fingerprint of the key. So another key has another ledger, and no error, unless the ledger of some
+key has a limit: whoever lost that key must not lose the limit in silence, so that the other ledger needs a limit of its own.
 """
 
 import hashlib
@@ -59,11 +60,11 @@ class DefaultLedger(Ledger):
         super().__init__(path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=WAIT_SECONDS)
         with told(path):
             self._limited, own = self._limit() is not None, self._own_limit()
-        if own is None and _mark_of(path).exists():
+        if own is None and (marks := _marks()):
             self.close()
-            raise DataError(
-                f"{path} has lost its limit, and what it knew: restore it, or set the limit again with adept ledger limit=X"
-            )
+            lost = f"{path} has lost its limit, and what it knew: restore it"
+            other = f"{path} has none, and the ledger of another key does: give that key"
+            raise DataError(f"{lost if _mark_of(path) in marks else other}, or set one with adept ledger {path} limit=X")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
         """Return how records are identified; by their text where the ledger asks for what the file does not have."""
@@ -146,6 +147,11 @@ def _mark_of(ledger: str | Path) -> Path:
     return Path(f"{ledger}.limited")
 
 
+def _marks() -> list[Path]:
+    """Return the marks of all ledgers by default that have a limit, whatever their key."""
+    return list(state_directory().glob("ledger-*.db.limited"))
+
+
 @contextmanager
 def opened_ledger(
     choice: str | None,
@@ -195,10 +201,10 @@ def _default(
         check_limit(limit, "ledger_limit")
     limited = limit is not None
     try:
+        limited = limited or bool(_marks())
         if key is None:
             raise DataError("no key can be kept")
         location = default_location(key)
-        limited = limited or _mark_of(location).exists()
         location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return DefaultLedger(str(location), key=key, limit=limit, record_columns=record_columns, tell=tell)
     except (OSError, RuntimeError, DataError) as error:  # a RuntimeError says that there is no home
