@@ -105,7 +105,7 @@ def parquet_types(location: str) -> dict[str, Any]:
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
     """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None where nothing does.
 
-    JSON declares none, nor does a csv file without a line. No record is read, so whether it says yes or no to a column depends on none.
+    JSON declares none, nor does a csv file without a line. No record is read, so the answer depends on none.
 
     Raises:
         DataError: the file cannot be read, or its header is damaged.

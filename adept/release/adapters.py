@@ -73,6 +73,7 @@ class DatasetRewriter(TextRelease):
 
     Only the rewritten text comes back. Columns that are not removed stay in the data set as they are: they are not private.
     Without ``batched=True`` each call releases one text. Each call checks its own batch alone: call ``check`` first.
+    Never give it to ``set_transform`` or ``with_transform``, which call it whenever a row is read: each time is a release.
     """
 
     text_column: str = "text"

@@ -64,7 +64,9 @@ class DefaultLedger(Ledger):
             self.close()
             lost = f"{path} has lost its limit, and what it knew: restore it"
             other = f"{path} has none, and the ledger of another key does: give that key"
-            raise DataError(f"{lost if _mark_of(path) in marks else other}, or set one with adept ledger {path} limit=X")
+            raise DataError(
+                f"{lost if _mark_of(path) in marks else other}, or set one with adept ledger {path} limit=X"
+            )
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
         """Return how records are identified; by their text where the ledger asks for what the file does not have."""

@@ -15,7 +15,14 @@ from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import cluster, facts
 from adept.release.batches import Batches, PlainBatches, ShuffledBatches
 from adept.release.cluster import Part
-from adept.release.columns import RELEASED, ReleaseOptions, checked_records, find_label, output_columns, required_columns
+from adept.release.columns import (
+    RELEASED,
+    ReleaseOptions,
+    checked_records,
+    find_label,
+    output_columns,
+    required_columns,
+)
 from adept.release.inputs import Inputs
 from adept.release.journal import Entry
 from adept.release.kept import Kept, decide_kept, find_label_type

@@ -225,7 +225,9 @@ def test_a_schema_without_a_column_is_refused_whether_there_are_rows_or_not(tmp_
     import pyarrow
     from pyarrow import parquet
 
-    parquet.write_table(pyarrow.table({"other": pyarrow.array(["x"] * count, pyarrow.string())}), tmp_path / "a.parquet")
+    parquet.write_table(
+        pyarrow.table({"other": pyarrow.array(["x"] * count, pyarrow.string())}), tmp_path / "a.parquet"
+    )
     with pytest.raises(DataError, match="no column named 'text'"):
         list(read_records(str(tmp_path / "a.parquet"), tolerant=True, required=OPTIONS.required))
 
