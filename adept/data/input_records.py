@@ -38,7 +38,7 @@ def read_records(
         tolerant: raise nothing because of one record: a damaged one has no columns, and a file may have none.
         columns: that are used; a parquet file is read without the others.
         required: columns that a csv's header or a Parquet file's schema must name.
-        may_be_empty: accept a file without records, as one of several.
+        may_be_empty: accept a file without records, as one of several; a csv file without a line then lacks no column.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
@@ -51,7 +51,8 @@ def read_records(
         parts = part_files(location)
         sizes = [0] * len(parts)
     for part, size in zip(parts, sizes, strict=True):
-        number += yield from _file_records(part, options, size, tolerant, columns, required)
+        may_lack = may_be_empty or len(parts) > 1
+        number += yield from _file_records(part, options, size, tolerant, columns, required, may_lack)
     if number == 0 and not (tolerant or may_be_empty):
         raise DataError(f"{location} has no records: give a file with at least one")
     return number
@@ -64,13 +65,14 @@ def _file_records(
     tolerant: bool,
     columns: Collection[str] | None,
     required: RequiredColumns | None,
+    may_be_empty: bool,
 ) -> Generator[Record, None, int]:
     """Yield the records of one file, of which there may be none, and return their number."""
     kind = file_format(location, options.format)
     number = 0
 
     def check(names: Sequence[str]) -> None:
-        if required:
+        if required and (names or not may_be_empty):
             required.check(location, names, header=kind == "csv" and options.columns is None)
 
     with (

@@ -171,8 +171,6 @@ def read_csv(
         names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
     except DamagedRecord as error:
         raise DamagedFile(f"header: {error}") from None
-    if not names:
-        return  # no line, and so no header: an empty part of a data set
     check_columns(names)
     on_header(names)
     for cells in parsed:
