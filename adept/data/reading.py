@@ -93,7 +93,9 @@ def read_json(stream: IO[str], *, tolerant: bool = False, columns: Collection[st
                 yield _object_of(text and text.replace("\0", "\ufffd"), tolerant=tolerant)
             else:
                 yield _object_of(_checked(text), tolerant=False)
-    except NoArray as error:  # to a tolerant reader the opening bracket alone, which stands before all elements, as a header does
+    except (
+        NoArray
+    ) as error:  # to a tolerant reader the opening bracket alone, which stands before all elements, as a header does
         raise UnfitFile(str(error)) from None
 
 
