@@ -46,7 +46,7 @@ def _own_key(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test writes to the user's ledger, or finds what another test released."""
+    """Give each test its own state directory, so that it neither writes to the user's ledger nor sees another test's."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
 

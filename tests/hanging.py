@@ -1,4 +1,4 @@
-"""What hangs is stopped and says so; no test is decided by a clock: every bound is far beyond what a slow machine needs."""
+"""Stop code that hangs, with a sentence. No test is decided by a clock: every bound is far above a slow machine's time."""
 
 import signal
 import time
@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 PATIENCE_SECONDS = 1200.0
-"""How long a test waits for another process, at least ten times as long as any of them takes."""
+"""Time that a test waits for another process, at least ten times as long as any of them takes."""
 
 
 class Hung(BaseException):
-    """Something did not come to an end; no ``except Exception`` or ``OSError`` of the code under test hides it."""
+    """Raised if code does not end; no ``except Exception`` or ``OSError`` of the code under test hides it."""
 
 
 @contextmanager
 def limited(cpu_seconds: float) -> Iterator[None]:
-    """Raise Hung in what computes for so long; time in which the machine does something else does not count."""
+    """Raise Hung in code that computes for so long; time that the machine spends on other work does not count."""
 
     def stop(*_: object) -> None:
         raise Hung(f"computed for {cpu_seconds:.0f} s without coming to an end")

@@ -157,7 +157,7 @@ def test_a_wrong_command_line_would_be_seen(line: str) -> None:
 
 @cache
 def composes_somewhere(*options: str) -> bool:
-    """Whether some command knows these options."""
+    """Return True if some command knows these options."""
     for command in sorted(COMMANDS, key=("rewrite", "train", "compare", "study").__contains__, reverse=True):
         schema = getattr(import_module(f"adept.cli.{command}"), f"{command.capitalize()}Config")
         known = {field.name for field in fields(schema)} | {"experiment"}
@@ -200,6 +200,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     for name in ("in.jsonl", "utterances.jsonl", "test.jsonl", "train.jsonl", "validation.jsonl"):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    cells = "".join(f"{row['text']};{row['topic']};{row['user']}\n" for row in rows)
+    for name in ("tickets.csv", "new.csv"):
+        (tmp_path / name).write_text(f"utterance;category;customer\n{cells}", "utf-8")
     (tmp_path / "utterances.txt").write_text("which airlines fly to lisbon\nwhat does fare code q mean\n", "utf-8")
     (tmp_path / "examples.txt").write_text("".join(f"my {row['text']}\n" for row in rows[:30]), "utf-8")
     monkeypatch.chdir(tmp_path)
@@ -295,7 +298,7 @@ def test_every_decision_that_the_code_refers_to_is_there() -> None:
     assert [name for name in sorted(named) if f"**{name}" not in decisions] == []
 
 
-@pytest.mark.parametrize(("page", "most"), [("README.md", 80), ("docs/results.md", 150)])
+@pytest.mark.parametrize(("page", "most"), [("README.md", 120), ("docs/results.md", 150)])
 def test_a_page_that_is_to_be_short_is(page: str, most: int) -> None:
     assert len((ROOT / page).read_text("utf-8").splitlines()) <= most
 

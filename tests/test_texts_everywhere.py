@@ -156,7 +156,7 @@ def given(topic_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Given:
 
 
 def takes_texts(package: str) -> Iterator[str]:
-    """The names of a module's public callables with a parameter for texts, and of those in the modules inside."""
+    """Return the names of public callables with a parameter for texts, of a module and of the modules inside."""
     module = importlib.import_module(f"adept.{package}")
     for found in pkgutil.iter_modules(getattr(module, "__path__", []), f"{package}."):
         yield from takes_texts(found.name)

@@ -118,12 +118,12 @@ def guessing_game(
     """Guess from a rewrite which of two texts was rewritten (`checks.text.guessing_game`).
 
     Args:
-        rewriter: ``rewrite(texts)`` and ``mechanism`` are used.
+        rewriter: an object with ``rewrite(texts)`` and ``mechanism``.
         first: a text; choose two that should be hard to hide, say of very different length.
-        second: another.
-        trials: rewrites in all, at least 100.
-        confidence: of the verdict.
-        seed: of the coin.
+        second: the other text.
+        trials: number of rewrites in all, at least 100.
+        confidence: confidence of the verdict.
+        seed: seed of the coin.
 
     Raises:
         DataError: a text is no string.
@@ -146,7 +146,7 @@ def replay(rewriter: Any, texts: Sequence[str], *, latents: int = LATENTS) -> Au
         latents: how many releases are frozen, one after the other.
 
     Raises:
-        DataError: ``texts`` is no list, or one of them is no string.
+        DataError: ``texts`` is not a list of strings.
         ConfigurationError: there are fewer than two texts.
         NotJudged: nothing could be rewritten, or decoding samples.
     """

@@ -43,8 +43,8 @@ class AdaptConfig:
     examples: str | None = None
     """Public utterances of your domain, which stand in the result word for word; or names of things, or a page of help."""
     label_set: list[str] | None = None
-    """The names of your labels, [A,B] or @FILE with one on each line: sentences of the model that are about them become examples,
-    in place of your own or beside them."""
+    """The names of your labels, [A,B] or @FILE with one on each line; the model's own sentences about them become examples, beside
+    yours or without any of yours."""
     public: bool = False
     """Declare that anyone may read the examples; nothing is adapted otherwise."""
     output_dir: str = MISSING

@@ -31,7 +31,7 @@ from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
 
 KINDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}  # in plain words
-COMMA = re.compile(r"[+-]?\d+,\d+")  # a number as much of the world writes it
+COMMA = re.compile(r"[+-]?\d+,\d+")  # a number with a decimal comma
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
 
 Config = TypeVar("Config")
@@ -129,10 +129,10 @@ def _check_flags(arguments: list[str]) -> None:
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     """Quote the values of text fields, so that a file name, a column or a label is taken as it was typed.
 
-    Hydra's grammar of overrides knows no accents, brackets, commas, ``=`` or ``~`` in a plain value. Left to Hydra are values
-    that are one quoted string already, ``null``, lists with quotes in them, what is no field of text, and ``--multirun``, where
-    a comma separates. A list that is written ``@FILE`` has that one entry. ``${...}`` stays an interpolation, and ``~/`` is the
-    home directory where the shell left it standing.
+    Hydra's grammar of overrides accepts no accents, brackets, commas, ``=`` or ``~`` in a plain value. Hydra itself reads a
+    value that is already one quoted string, ``null``, a list with quotes in it, any field that is not text, and
+    ``--multirun``, where a comma separates. A list written as ``@FILE`` has this one entry. ``${...}`` stays an
+    interpolation, and a ``~/`` that the shell did not expand becomes the home directory.
     """
     if {"-m", "--multirun"} & set(arguments):
         return arguments

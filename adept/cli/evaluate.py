@@ -23,9 +23,9 @@ class EvaluateConfig(ReadingOptions):
 
     # --- Columns of both files
     text_column: str | None = None
-    """The column that holds the text; null: as the statement beside train says, else text."""
+    """The column that holds the text; null: the one that the statement beside train names, or else text."""
     label_column: str | None = None
-    """The column that holds the label; null: as the statement beside train says, else intent."""
+    """The column that holds the label; null: the one that the statement beside train names, or else intent."""
 
     # --- What is evaluated
     train: str = MISSING
@@ -85,13 +85,13 @@ def run(config: EvaluateConfig) -> EvaluateResult:
 
 
 def _stated(location: str) -> dict[str, Any]:
-    """Return the statement beside a file; nothing where there is none."""
+    """Return the statement beside a file, or an empty dict without one."""
     statement = Path(location + STATEMENT)
     return read_json(statement)[1] if statement.is_file() else {}
 
 
 def _columns(config: EvaluateConfig, stated: dict[str, Any]) -> Columns:
-    """Return the columns of both files: those that were asked for, else those of the statement, else the usual ones."""
+    """Return the columns of both files: those of the options, or else of the statement, or else the usual ones."""
     named = {name: stated[name] for name in ("text_column", "label_column") if isinstance(stated.get(name), str)}
     asked = {"text_column": config.text_column, "label_column": config.label_column}
     return Columns(**named | {name: column for name, column in asked.items() if column is not None})

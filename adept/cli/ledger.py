@@ -1,4 +1,4 @@
-"""``adept ledger``: list what was released before, at what budget, what it adds up to, and set a limit."""
+"""``adept ledger``: list earlier releases with their budgets and sums, and set a limit."""
 
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class LedgerConfig:
     """Configuration of ``adept ledger``."""
 
     ledger: str | None = None
-    """The file that adept rewrite, synthesize and play keep with ledger=FILE; its name alone will do; null: your usual ledger."""
+    """The file of a ledger, also without ledger= before it; null: the default ledger of adept rewrite and synthesize."""
     limit: float | None = None
-    """Keep this limit in the ledger: no later release may bring a record or person above this epsilon."""
+    """Store this limit in the ledger: no later release may bring a record or person above this epsilon."""
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
@@ -35,10 +35,10 @@ def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
 
 
 def _place(config: LedgerConfig) -> str:
-    """Return the ledger's file; a limit may begin a new one.
+    """Return the ledger's file; with ``limit=`` it need not exist yet.
 
     Raises:
-        DataError: there is none.
+        DataError: no ledger exists.
     """
     if config.ledger is None:
         try:
@@ -83,7 +83,7 @@ def main() -> int:
 
 
 def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -> list[tuple[str, str]]:
-    """Return the sums, and what they are sums of, by name."""
+    """Return the sums with their names, and lines that explain them."""
     spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
     rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
     named = any(entry.persons for entry in entries)
@@ -91,7 +91,7 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
         rows.append(
             (
                 "what is added up",
-                "replacing one row; a release without rows counts against every row, as often as times says",
+                "epsilon for replacing one row; a release without rows counts against every row, as often as times says",
             )
         )
     pairs = sorted({entry.neighbours for entry in entries if not entry.everywhere})
@@ -99,7 +99,7 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
         rows.append(("holds for", f"{'; and '.join(pairs)}"))
     if summed.equal > 1:
         rows.append(
-            ("equal rows in one release", f"{summed.equal}: their budgets add up as well where they are one person's")
+            ("equal rows in one release", f"{summed.equal}: if they belong to one person, their budgets add up too")
         )
     if summed.person_epsilon is not None:
         bound = words(summed.person_epsilon)

@@ -75,13 +75,13 @@ def run(config: RewriteConfig) -> PrivacyStatement:
 
 
 def _foreign_lines(rewriter: Rewriter, texts: list[str]) -> list[str]:
-    """Say how far texts are from what the model was made for."""
+    """Return lines about texts that the model was not made for."""
     found = look_at(rewriter.tokenizer, texts, max_length=rewriter.model.config.max_length)
     return [_private(line) for line in found.lines]
 
 
 def _private(line: str) -> str:
-    """Say that a line is for the curator alone."""
+    """Mark a line as one for the curator alone."""
     return f"not part of the release: {line}"
 
 

@@ -51,17 +51,17 @@ class SynthesizeConfig(CentralOptions):
 
     # --- Labels
     label_set: list[str] | None = None
-    """The public labels, [A,B] or @FILE with one on each line; rows with another one do not count."""
+    """The public labels, [A,B] or @FILE with one on each line; a row with another label does not count."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
     """Continue a release that was interrupted; where there is none, begin one."""
     ledger: str | None = None
-    """A file that lists releases; if it lists others, again=true is needed; null: one in your state directory; none: none."""
+    """A file that lists releases; if it lists another release, add again=true; null: the default ledger; none: no ledger."""
     record_columns: list[str] | None = None
-    """The columns that identify a record in the ledger, fixed by its first release; null: text, and person where one is named."""
+    """The columns that identify a record in the ledger, fixed by its first release; null: text, and person_column if given."""
     ledger_limit: float | None = None
-    """Epsilon that no record or person of the ledger may pass, whatever again says; the ledger's own limit holds too."""
+    """Refuse a release that would bring a record or person of the ledger above this epsilon, also with again=true."""
     again: bool = False
     """Release although the ledger lists other releases; their budgets add up."""
     key: str | None = None
@@ -128,7 +128,7 @@ def _tell(known: Known) -> None:
 
 
 def _tell_foreign(config: SynthesizeConfig, synthesizer: Synthesizer) -> None:
-    """Tell the curator of a dry run, which releases nothing, how far the texts are from what the model was made for."""
+    """Tell the curator of a dry run, which releases nothing, about texts that the model was not made for."""
     inputs = Inputs.of(config.input, config)
     if inputs.repeatable:
         texts = first_texts(inputs.records(tolerant=True), config.text_column)

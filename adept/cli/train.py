@@ -26,7 +26,7 @@ from adept.models.training.reconstruction import Reconstruction, reconstruction
 from adept.models.training.resuming import LAST, TrainSpec
 
 OVERRIDES = "overrides.json"
-PATHS = ("data.path", "data.broad")  # options that name something relative to where a run was begun
+PATHS = ("data.path", "data.broad")  # options with paths relative to the directory in which a run began
 
 
 @dataclass
@@ -178,7 +178,7 @@ def _keep(overrides: list[str], directory: Path) -> None:
 
 
 def _from_anywhere(override: str) -> str:
-    """Return an override that means the same from another directory: a run may be continued from there."""
+    """Return an override with an absolute path, so that a run can be resumed from another directory."""
     name, _, value = override.partition("=")
     path = value[1:-1] if value[:1] in ("'", '"') and value[-1:] == value[:1] else value
     if name.lstrip("+") not in PATHS or path in ("", "null") or path.startswith(("/", "~/", "$")):

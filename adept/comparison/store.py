@@ -157,7 +157,7 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
 
 
 def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings whose paths mean the same from another directory: a comparison may be continued from there."""
+    """Return settings with absolute paths, so that a comparison can be resumed from another directory."""
     data = dict(settings.get("data") or {})
     data |= {name: _absolute(data[name]) for name in ("path", "broad") if name in data}
     return settings | {"model_dir": _absolute(settings.get("model_dir")), "data": data}

@@ -1,8 +1,8 @@
-"""Columns that a file does not have: messages that help without printing a record.
+"""Messages about columns that a file does not have: they help without printing a record.
 
-A Parquet file's schema is public among those who have the file, so all its names are listed. The header of a csv may be its first
-record, and the keys of a JSON object may be data, so only what looks like a name is listed. A central release lists names from a
-closed list alone, since its refusals must tell nothing of a record.
+The schema of a Parquet file holds no records, so a message lists all its names. The header of a csv may be the first record, and
+the keys of a JSON object may be data, so a message lists only those that look like names. A refusal of a central release must
+reveal nothing about a record, so it lists only names from a fixed list.
 """
 
 import re
@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from adept.errors import DataError
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-MOST_NAMES = 20  # that one message lists
+MOST_NAMES = 20  # names that one message lists
 USUAL = {
     "text_column": ("text", "utterance", "query", "sentence", "question", "message", "transcript", "content", "prompt"),
     "label_column": ("intent", "label", "category", "class", "topic", "target", "tag"),
@@ -27,14 +27,14 @@ class RequiredColumns:
 
     Attributes:
         columns: pairs of an option and the column that it names.
-        central: messages list usual names alone.
+        central: True if messages may list only names from the fixed list.
     """
 
     columns: tuple[tuple[str, str], ...]
     central: bool = False
 
     def check(self, location: str, names: Sequence[str], *, header: bool) -> None:
-        """Check the names that a file declares; ``header`` if they are the first line of a csv, which may be a record.
+        """Check the names that a file declares; ``header`` means that they are the first line of a csv, which may be a record.
 
         Raises:
             DataError: a column is not among them.
@@ -47,18 +47,18 @@ class RequiredColumns:
 
 
 def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> DataError:
-    """Return the error of a record without a column, to be raised."""
+    """Return the error for a record that lacks a column."""
     return DataError(
         f"no column named {column!r} in record {number}{shown_names(names)}: {_advice(names, column, option)}"
     )
 
 
 def shown_names(names: Sequence[str], *, public: bool = False) -> str:
-    """Return a clause that lists the names of columns: all where they are public, else those that look like names."""
+    """Return a clause that lists the names of columns: all if they are public, otherwise those that look like names."""
     listed = [name for name in names if public or NAME.fullmatch(name)][:MOST_NAMES]
     others = len(names) - len(listed)
     if not listed:
-        return f"; none of its {others} columns has what looks like a name" if others else "; there are no columns"
+        return f"; none of its {others} columns looks like a name" if others else "; there are no columns"
     verb = "is" if len(names) == 1 else "are"
     more = f" and {others} more" if others else ""
     return f"; the column{'s' * (len(names) > 1)} {verb} {', '.join(map(repr, listed))}{more}"
@@ -70,7 +70,7 @@ def _usual(names: Sequence[str]) -> str:
 
 
 def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
-    """Return what to do: set the option to the nearest name, or to the usual one; ``header`` as for ``check``."""
+    """Return advice: set the option to the nearest name, or to the usual one; ``header`` as for ``check``."""
     others = {name for other, usual in USUAL.items() if other != option for name in usual}
     candidates = [name for name in names if (name in _all_usual() if central else NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)

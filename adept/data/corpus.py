@@ -114,7 +114,7 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read a file's texts, labels and slots into memory; without its labels unless they are asked for."""
+    """Read a file's texts, slots and, if asked for, labels into memory."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []

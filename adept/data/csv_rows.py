@@ -1,9 +1,9 @@
-"""Rows of a csv file: where each one ends is decided before anybody asks whether it is valid.
+"""Rows of a csv file: first the end of a row is found, then the row is checked.
 
 A row is read leniently, one character after the other. At the beginning of a cell a quote opens a quoted cell; in any
 other place of a bare cell a quote is an ordinary character. In a quoted cell two quotes are one character, and a single
-quote closes the quotes: what follows up to the delimiter is bare. *A row ends at the first CR or LF outside quotes, or
-where the file ends.* A row without a character is none, so that CRLF ends one row and not two.
+quote closes the quotes: the characters after it, up to the delimiter, are bare. *A row ends at the first CR or LF
+outside quotes, or where the file ends.* An empty line is not a row, so CRLF ends one row and not two.
 
 *Claim*: where row n ends depends on where it begins and on its own characters. *Proof*: the rule reads them in order
 with a state (cell begins, bare, quoted, quote within quotes) that is the same at the beginning of every row, keeps
@@ -11,8 +11,8 @@ nothing of earlier rows, and stops at the row's own last character. QED. So addi
 whose quotes close changes no other row: the row after it begins where it ends, in the same state. The one exception is
 a quote that is never closed, which takes what follows.
 
-For valid rows these are the rows of RFC 4180. Whether a row is valid, too long, has NUL or a wrong number of cells is
-decided once its end is known; of a row that is too long no more than ``LONGEST`` characters are kept.
+For valid rows these are the rows of RFC 4180. Only after its end is known is a row checked: is it valid, is it too long,
+does it hold NUL, does it have the right number of cells. At most ``LONGEST`` characters of a row are kept.
 """
 
 import re
@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import IO
 
-LONGEST = 2**24  # characters of a row
-PIECE = 2**20  # characters that are read together, unless a line ends before
-MARK = "\ufeff"  # the byte order mark, which is dropped at the beginning of any row: a rule that looks at one row
+LONGEST = 2**24  # most characters of a row
+PIECE = 2**20  # most characters that are read at once
+MARK = "\ufeff"  # byte order mark; dropped at the beginning of every row, so that the rule reads one row alone
 
 # A state is spelled as the beginning of a row that leads to it.
 CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
@@ -32,23 +32,23 @@ ENDS = ("\n", "\r")
 
 
 class TooLong(Exception):
-    """A row that is longer than a reader wants to know of."""
+    """A row of more than LONGEST characters."""
 
 
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of the quotes of a quoted cell up to where they close, and of all whole cells, each with its delimiter."""
+    """Return two patterns: a quoted cell up to its closing quote, and any number of whole cells with their delimiters."""
     d = re.escape(delimiter)
     quoted = '"[^"]*+(?:""[^"]*+)*+"'
     return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')
 
 
 def state_after(text: str, delimiter: str) -> str:
-    """Return the state after the characters of a row, from its beginning or from a state that stands before them."""
+    """Return the state after ``text``, which begins a row or is preceded by a state."""
     if '"' not in text:
         return CELL_BEGINS if not text or text.endswith(delimiter) else BARE
     quoted, cells = _patterns(delimiter)
-    begin = cells.match(text).end()  # type: ignore[union-attr]  # it matches nothing, too
+    begin = cells.match(text).end()  # type: ignore[union-attr]  # it also matches the empty text
     if begin == len(text):
         return CELL_BEGINS
     if text[begin] != '"':
@@ -60,12 +60,12 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """The rows of a stream that leaves line ends as they are.
+    """Iterator over the rows of a stream that keeps line ends.
 
     Args:
         stream: text, opened with ``newline=""``.
-        delimiter: between cells.
-        raises: raise ``TooLong`` at once for a row of more than LONGEST characters, which is skipped and None otherwise.
+        delimiter: the character between cells.
+        raises: raise ``TooLong`` for a row of more than LONGEST characters; otherwise skip it and yield None.
     """
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
@@ -86,7 +86,7 @@ class Rows:
                 yield row
 
     def _finished(self, line: str, state: str) -> str | None:
-        """Read a row to its end from its first piece, and the state after that."""
+        """Read a row to its end; ``line`` is its first piece, and ``state`` the state after that piece."""
         parts, length = [line], len(line)
         while state == QUOTED or line[-1:] not in ENDS:
             line = self._stream.readline(PIECE)

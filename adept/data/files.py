@@ -46,8 +46,8 @@ NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLI
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Open ``location`` and give a function that appends records with exactly ``columns``.
 
-    txt holds the first column alone; parquet gives columns their ``types``, or text. The file at ``location`` is written directly:
-    the caller chooses a temporary name.
+    A txt file holds the first column alone. In a parquet file each column has its type of ``types``, or is text. The file is
+    written in place, so the caller chooses a temporary name.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115

@@ -1,7 +1,7 @@
-"""Formats of data files: how options and a file's name, and nothing else, decide how it is read and written.
+"""Formats of data files: a file's name and the options decide how it is read and written.
 
-The container (gzip), the format, the delimiter and the header follow from the name and from ``ReadingOptions``. What a file holds
-decides none of them for a central release, whose first row would otherwise decide for all rows.
+The container (gzip), the format, the delimiter and the header follow from the name and from ``ReadingOptions``. In a central
+release the content of a file decides none of them: otherwise its first row would decide how all rows are read.
 """
 
 from collections.abc import Iterable
@@ -21,15 +21,15 @@ SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as
 
 @dataclass(kw_only=True)
 class ReadingOptions:
-    """How data files are read."""
+    """Options for reading data files."""
 
     # --- Files
     format: str | None = None
-    """Format of all input files, and of an output whose name tells none: txt | jsonl | json | csv | parquet; null: by name."""
+    """The format of all input files, and of an output whose name shows none: txt | jsonl | json | csv | parquet; null: by name."""
     delimiter: str | None = None
-    """What separates the cells of csv files: comma | semicolon | tab | pipe; null: tab for .tsv, else comma."""
+    """The separator between the cells of csv files: comma | semicolon | tab | pipe; null: tab for .tsv, else comma."""
     columns: list[str] | None = None
-    """The columns of csv files whose first line is a record and names none, such as [text,intent]."""
+    """The names of the columns of csv files without a header, such as [text,intent]."""
 
     def __post_init__(self) -> None:
         check_format(self.format)
@@ -43,7 +43,7 @@ class ReadingOptions:
             )
 
     def check_used(self, locations: Iterable[str]) -> None:
-        """Raise ConfigurationError for options of csv files where none of the files is csv."""
+        """Raise ConfigurationError if options for csv files are given and no file is csv."""
         given = [name for name in ("delimiter", "columns") if getattr(self, name) is not None]
         kinds = {file_format(location, self.format) for location in locations if given}
         if given and "csv" not in kinds:
@@ -53,7 +53,7 @@ class ReadingOptions:
 
 
 def check_format(name: str | None) -> None:
-    """Raise ConfigurationError for a format that nothing is read or written in."""
+    """Raise ConfigurationError for an unknown format."""
     if name is not None and name not in FORMATS:
         raise ConfigurationError(f"format must be one of {', '.join(FORMATS)}, got {name}")
 
@@ -74,7 +74,7 @@ def tells_format(location: str) -> bool:
 
 
 def format_of_name(location: str) -> str | None:
-    """Return the format that a file's name tells, in upper or lower case, a trailing ``.gz`` aside; None if it tells none.
+    """Return the format that a file's name shows, in upper or lower case and before a trailing ``.gz``; None if it shows none.
 
     Raises:
         DataError: it is the name of a spreadsheet or a document.
@@ -87,10 +87,10 @@ def format_of_name(location: str) -> str | None:
 
 
 def file_format(location: str, given: str | None = None) -> str:
-    """Return the format of an input file: ``given``, or else what its name tells.
+    """Return the format of an input file: ``given``, or else the one that its name shows.
 
     Raises:
-        DataError: neither tells it.
+        DataError: the format is unknown.
     """
     if found := given or format_of_name(location):
         return found
@@ -106,18 +106,18 @@ def _unknown(location: str) -> DataError:
 
 
 def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the character between the cells of a csv file: that of the option, or else what its name tells."""
+    """Return the character between the cells of a csv file: that of the option, or else of its name."""
     return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
-    """Return what an output is written as: a format, for csv with ``:semicolon``, ``:tab`` or ``:pipe`` if that separates cells.
+    """Return an output's format; for csv with ``:semicolon``, ``:tab`` or ``:pipe`` if that separates the cells.
 
-    The output's name tells it; if it does not, the option ``format`` or else the first input's name does. ``.tsv`` has tabs. Any
-    other csv output has the delimiter of the option, or else commas.
+    The output's name decides; if it shows no format, the option ``format`` decides, or else the first input's name. ``.tsv``
+    has tabs. Any other csv output has the delimiter of the option, or else commas.
 
     Raises:
-        DataError: nothing tells it.
+        DataError: the format is unknown.
     """
     named = target != STANDARD_STREAM and format_of_name(target)
     model = target if named else next(iter(sources), target)

@@ -1,8 +1,8 @@
-"""Arrow types for values that come without one, as those of jsonl: found over all values before the first is written.
+"""Arrow types for values without types, such as those of jsonl: found over all values before the first one is written.
 
-Types are widened only where every value comes back equal: whole numbers to fractions if each is exact, null to anything. An
-object becomes a struct with the keys of all objects, and a key that one of them lacks is null in its row. If a key is null in one
-object and missing in another, the two could not be told apart, so such a column is refused.
+A type is widened only if every value comes back equal: whole numbers become fractions if each is exact, and null fits any type. An
+object becomes a struct with the keys of all objects; a key that it lacks is null in its row. If a key is null in one object and
+missing in another, a reader could not tell the two apart, so such a column is refused.
 """
 
 import json
@@ -16,16 +16,16 @@ from adept.errors import ConfigurationError, DataError
 if TYPE_CHECKING:
     import pyarrow
 
-MAX_KEYS = 1000  # of all objects of a column together: more are names of things, and would be as many columns
+MAX_KEYS = 1000  # different keys in a column's objects; more are data rather than names of fields
 LARGEST_EXACT = 2**53
 
 
 class UnfitValues(Exception):
-    """Values of one column that have no common type; the message says why."""
+    """Raised if the values of a column have no common type; the message says why."""
 
 
 class Shape:
-    """What is known of the values at one place of a column: the column itself, the items of its lists, or a key of its objects."""
+    """The kinds of values seen at one place: a column, the items of its lists, or a key of its objects."""
 
     def __init__(self) -> None:
         self.count, self.nulls = 0, 0
@@ -70,10 +70,10 @@ class Shape:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
     def arrow_type(self) -> "pyarrow.DataType":
-        """Return the narrowest type that holds all values; text if there is none but null.
+        """Return the narrowest type that holds all values; text if all of them are null.
 
         Raises:
-            UnfitValues: there is no such type.
+            UnfitValues: no type holds them.
         """
         import pyarrow
 
@@ -89,7 +89,7 @@ class Shape:
             case ["fractions", "whole numbers"] if self.exact:
                 return pyarrow.float64()
             case ["fractions", "whole numbers"]:
-                raise UnfitValues("fractions and whole numbers beyond 2^53, which no column holds exactly")
+                raise UnfitValues("fractions beside whole numbers beyond 2^53, which no column holds exactly")
             case ["lists"] if self.items:
                 return pyarrow.list_(self.items.arrow_type())
             case ["objects"]:
@@ -113,12 +113,12 @@ class Shape:
             raise UnfitValues("objects without keys")
         for key, shape in self.keys.items():
             if shape.nulls and shape.count < self.objects:
-                raise UnfitValues("objects in which one key is null here and missing there")
+                raise UnfitValues("objects of which one has a key with null and another lacks that key")
             yield pyarrow.field(key, shape.arrow_type())
 
 
 def is_same(value: Any, back: Any) -> bool:
-    """Return True if a value came back from Arrow as it was; a key that an object lacks may come back as null."""
+    """Return True if a value came back from Arrow unchanged; a key that an object lacks may come back as null."""
     match value:
         case dict():
             held = isinstance(back, dict) and value.keys() <= back.keys()
@@ -132,7 +132,7 @@ def is_same(value: Any, back: Any) -> bool:
 
 
 def fits(value: Any, kind: "pyarrow.DataType") -> bool:
-    """Return True if a Python value comes back from an array of this type as it was."""
+    """Return True if a Python value comes back unchanged from an array of this type."""
     import pyarrow
 
     try:
@@ -146,7 +146,7 @@ def read_schema(location: str) -> dict[str, "pyarrow.DataType"]:
 
     Raises:
         DataError: it cannot be read.
-        ConfigurationError: it names a type that there is not.
+        ConfigurationError: it names an unknown type.
     """
     if location.endswith(".parquet"):
         return parquet_types(location)
@@ -162,6 +162,6 @@ def read_schema(location: str) -> dict[str, "pyarrow.DataType"]:
         return {str(column): pyarrow.type_for_alias(name) for column, name in content.items()}
     except (AttributeError, TypeError, ValueError):
         raise ConfigurationError(
-            f"schema {location} must be an object of columns and Arrow types such as int64, float64, bool or string: for lists and "
-            "objects give a parquet file, whose types are taken"
+            f"schema {location} must be a JSON object of columns and Arrow types (int64, float64, bool, string): for lists and "
+            "objects give a parquet file with such columns"
         ) from None

@@ -28,15 +28,15 @@ def read_records(
 ) -> Generator[Record, None, int]:
     """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one; return their number.
 
-    Every line of a txt file is a record ``{"text": line}``, empty ones too; blank lines of a jsonl or csv file are none.
+    Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of jsonl and csv are skipped.
 
     Args:
         location: the file.
-        format: in place of that of the options.
-        options: None: as the file's name says.
-        at_least: bytes that a plain file must have, or as many as it has when it is opened.
-        tolerant: raise nothing because of one record: a damaged one has no columns, and a file may have none.
-        columns: that are used; a parquet file is read without the others.
+        format: replaces the format of the options.
+        options: None decides by the file's name.
+        at_least: smallest size in bytes of a plain file; it must also keep the size it had when it was opened.
+        tolerant: never raise because of one record: a damaged one has no columns, and a file may be empty.
+        columns: those that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
         may_be_empty: accept a file without records, as one of several; a csv file without a line then lacks no column.
 
@@ -67,7 +67,7 @@ def _file_records(
     required: RequiredColumns | None,
     may_be_empty: bool,
 ) -> Generator[Record, None, int]:
-    """Yield the records of one file, of which there may be none, and return their number."""
+    """Yield the records of one file, which may be empty, and return their number."""
     kind = file_format(location, options.format)
     number = 0
 
@@ -107,7 +107,7 @@ def parquet_types(location: str) -> dict[str, Any]:
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
     """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None where nothing does.
 
-    JSON declares none, nor does a csv file without a line. No record is read, so the answer depends on none.
+    JSON declares none, nor does a csv file without a line. No record is read, so the answer depends on no record.
 
     Raises:
         DataError: the file cannot be read, or its header is damaged.
@@ -129,7 +129,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
 
 @contextmanager
 def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
-    """Turn whatever reading a file raises into a DataError that names the record after those that were read."""
+    """Turn any error of reading a file into a DataError that names the record that could not be read."""
     try:
         yield
     except DamagedRecord as error:

@@ -1,11 +1,11 @@
-"""Elements of a JSON array as texts, a part of the file at a time, so that its length does not matter.
+"""Elements of a JSON array as texts; the file is read in parts, so it may be longer than the memory.
 
 *Claim*: where an element ends depends on where it begins and on its own characters. *Proof*: an element ends before the
 first comma outside its own strings, lists and objects. The scan keeps a state (how many brackets are open) that is zero
-at the beginning of every element, and nothing of earlier elements. To a tolerant reader a bracket that closes what the
-element did not open is one of its characters, and the array ends where the file ends. QED. Whether an element is valid
-JSON is decided once its end is known. The exception is an element whose strings or brackets do not close, which takes
-what follows with it.
+at the beginning of every element, and nothing of earlier elements. A tolerant reader takes a bracket that closes more
+than the element opened for one of its characters, and the end of the file for the end of the array. QED. An element is
+parsed only after its end is known. The one exception is an element whose strings or brackets never close: it takes what
+follows with it.
 """
 
 import re
@@ -20,7 +20,7 @@ SPACE = " \t\r\n"
 
 
 class NoArray(Exception):
-    """A text that is no array, or holds something after it; the message says which."""
+    """Raised if a text is not one JSON array; the message says why."""
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
@@ -63,7 +63,7 @@ def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str |
         part = stream.read(max(PART, len(rest)))
         if not part:
             if not tolerant:
-                raise NoArray("ends before its array does: repair it")
+                raise NoArray("ends inside its array: repair it")
             if element is not None:
                 element = ["".join([*element, rest]).rstrip(SPACE).removesuffix("]")]
             yield from _whole(element, last=True)
@@ -84,9 +84,7 @@ def _opened(stream: IO[str]) -> str | None:
 
 def _whole(element: list[str] | None, *, last: bool) -> Iterator[str | None]:
     text = None if element is None else "".join(element)
-    if (
-        text is None or text.strip(SPACE) or not last
-    ):  # nothing before the last bracket is an empty array, or a comma too many
+    if text is None or text.strip(SPACE) or not last:  # an empty array, or a comma before the last bracket
         yield text
 
 

@@ -1,12 +1,12 @@
-"""Labels as text: what every command reads, compares, counts and writes for a label, and public label sets.
+"""Labels as text, in the one form that every command reads, compares, counts and writes; and public label sets.
 
 *Claim*: the label that a release reads or writes for a record is a function of that record's own value. *Proof*: ``label_of`` is
-``plain_text`` of one value, and raises where there is no text; a record's number stands in the error alone. QED. So "1", 1 and 1.0,
+``plain_text`` of one value, and raises if that has no text; the record's number appears only in the error. QED. So "1", 1 and 1.0,
 composed and decomposed letters, and labels with and without space around them are one label, in groups of shuffled records, in
-digests and in rows, and no spelling tells one record from the others.
+digests and in rows. So no record stands out by its spelling.
 
-A record without a label (an empty cell, null, NaN) is refused: an empty label would stand beside its text and tell it apart from
-all others, in one format as in the other. Whoever has such records gives them a label of their own, such as "none".
+A record without a label (an empty cell, null, NaN) is refused: an empty label in the output would make the record stand out, in
+every format. Give such records a label of their own, such as "none".
 """
 
 import os
@@ -22,14 +22,14 @@ from adept.data.values import plain_text
 from adept.errors import ConfigurationError, DataError
 
 FROM_FILE = "@"  # before the name of a file with a label on each line
-INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # what every reader takes for a whole number and writes in the same way
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")  # whole numbers that every reader and writer spells in the same way
 
 
 def label_of(record: Record, column: str, *, number: int) -> str:
     """Return the label of a record as text.
 
     Raises:
-        DataError: the column is missing, or holds nothing or what has no text; the record is named by its number alone.
+        DataError: the column is missing, or holds no value or one without a text; only the record's number is named.
     """
     if column not in record:
         raise missing_column(list(record), column, "label_column", number=number)
@@ -46,7 +46,7 @@ def label_of(record: Record, column: str, *, number: int) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Return True for what formats write where there is nothing: null, NaN, and a cell that is empty or blank."""
+    """Return True for the missing values of all formats: null, NaN, and an empty or blank cell."""
     return is_absent(value) or (isinstance(value, str) and not value.strip())
 
 
@@ -60,7 +60,7 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
     for number, label in enumerate(_listed(labels), start=1):
         if (text := plain_text(label)) is None:
             raise ConfigurationError(
-                f"label_set must hold names, whole numbers or booleans, got something else in entry {number}: correct it"
+                f"label_set must hold names, whole numbers or booleans, got another type in entry {number}: correct it"
             )
         if places.setdefault(text, number) != number:
             raise ConfigurationError(
@@ -77,7 +77,7 @@ def _listed(labels: Any) -> Iterable[Any]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the label set of an option, whose one entry ``@FILE`` stands for the lines of a file; none for none.
+    """Return the label set of an option; a single entry ``@FILE`` stands for the lines of a file.
 
     The file is UTF-8 text, a label on each line; blank lines are skipped.
 
@@ -108,7 +108,7 @@ def are_integers(labels: Iterable[str]) -> bool:
 
 
 def is_integer_column(location: str, column: str, given: str | None = None) -> bool:
-    """Return True if a Parquet file's schema says that a column holds whole numbers: no other format can say so."""
+    """Return True if a Parquet file's schema says that a column holds whole numbers; other formats have no schema."""
     if file_format(location, given) != "parquet" or is_gzip_name(location):
         return False
     import pyarrow
@@ -117,5 +117,5 @@ def is_integer_column(location: str, column: str, given: str | None = None) -> b
     try:
         kind = parquet.read_schema(location).field(column).type
     except (pyarrow.ArrowException, OSError, KeyError, ValueError):
-        return False  # reading says what is wrong
+        return False  # reading the file raises the error
     return bool(pyarrow.types.is_integer(kind.value_type if pyarrow.types.is_dictionary(kind) else kind))

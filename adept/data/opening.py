@@ -1,4 +1,4 @@
-"""Files as they lie on a disk: containers, directories of parts, and files of another kind than their name says."""
+"""Opening of files: compressed ones, directories of parts, and files whose content does not fit their name."""
 
 import errno
 import gzip
@@ -27,11 +27,11 @@ SPREADSHEET_BYTES = (
 )  # new and old; a zip archive begins like the new one
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PARQUET = b"PAR1"
-HEAD = 8  # bytes that tell what a file is
+HEAD = 8  # first bytes of a file, which show its kind
 
 
 class _File(io.FileIO):
-    """A file that is read to its end, which must not come before it was: what was cut off would be missing in silence."""
+    """A file that must not become shorter while it is read; otherwise records would be missing without an error."""
 
     def __init__(self, location: str, at_least: int) -> None:
         super().__init__(location)
@@ -45,7 +45,7 @@ class _File(io.FileIO):
 
 
 class _Joined(io.RawIOBase):
-    """The first bytes of a stream that cannot go back, and the rest of it."""
+    """A stream made of bytes that were already read, and of the rest, which cannot be rewound."""
 
     def __init__(self, head: bytes, rest: io.RawIOBase) -> None:
         self._head, self._rest = head, rest
@@ -72,7 +72,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
     A tolerant reader opens gzip where the name ends with .gz. Any other looks at the first bytes.
 
     Raises:
-        UnfitFile: it is a spreadsheet, or UTF-16; not for a tolerant reader, which does not look.
+        UnfitFile: it is a spreadsheet, or UTF-16; never for a tolerant reader.
         OSError: the file cannot be opened.
     """
     with ExitStack() as stack:
@@ -96,7 +96,7 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
 
 
 def _looked_at(raw: io.RawIOBase) -> tuple[bytes, io.RawIOBase]:
-    """Return the first bytes of a stream, and the whole stream."""
+    """Return the first bytes of a stream, and a stream that still begins with them."""
     head = b""
     while len(head) < HEAD and (part := raw.read(HEAD - len(head))):
         head += part
@@ -116,7 +116,7 @@ def _check_head(head: bytes) -> None:
 
 
 def begins_array(stream: Any) -> bool:
-    """Return True if a text that nothing was read of begins with a bracket."""
+    """Return True if an unread text stream begins with a bracket."""
     return _opens_array(stream.buffer.peek(64))
 
 
@@ -125,7 +125,7 @@ def _opens_array(head: bytes) -> bool:
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
-    """Return a sentence for the curator of a file that begins like something else than its name and the options say."""
+    """Return a sentence for the curator if a file's first bytes do not fit its name and the options."""
     kind = file_format(location, options.format)
     with open_input(location, kind="parquet", tolerant=True) as stream:
         head = stream.read(HEAD)
@@ -149,24 +149,22 @@ def is_directory(location: str) -> bool:
 def part_files(directory: str) -> list[str]:
     """Return the parts of a data set that programs such as Spark leave as a directory, in the order of their names.
 
-    Names that begin with a dot or an underscore are none of its parts.
+    Files whose names begin with a dot or an underscore are no parts.
 
     Raises:
-        DataError: it has no parts, or directories inside, whose names would hold a column.
+        DataError: it has no parts, or holds directories, whose names might stand for a column.
     """
     try:
         found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
     except OSError as error:
         raise DataError(f"cannot read {directory}: {error.strerror}") from None
     if not found:
-        raise DataError(f"{directory} is a directory without data files: name one with some")
+        raise DataError(f"{directory} is a directory without data files: name another one")
     if any(path.is_dir() for path in found):
-        raise DataError(
-            f"{directory} holds directories, whose names no column is made of: name the files by a pattern such as '*/*'"
-        )
+        raise DataError(f"{directory} holds directories, which are not read: name the files by a pattern such as '*/*'")
     return [str(path) for path in found]
 
 
 def directory_format(directory: str, given: str | None) -> str | None:
-    """Return the format of all parts in a directory: ``given``, or what its name tells; None if the name of each part tells it."""
+    """Return the format of all parts: ``given``, or that of the directory's name; None if each part's own name decides."""
     return given or format_of_name(directory.rstrip("/"))

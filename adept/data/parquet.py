@@ -1,9 +1,9 @@
-"""Parquet: rows out of a file and into one, and the types that kept columns keep.
+"""Parquet: reading rows from a file, writing them into one, and keeping the types of kept columns.
 
-A row is a ``Row``: a dict of Python values, as every other format gives them, that also knows its place in the Arrow batch from
-which it came. Columns that are copied into another Parquet file are taken from there, so nanoseconds, decimals, maps and dates
-beyond Python's calendar come back unchanged. Only values and types travel: metadata of schema and fields stay behind, and
-dictionaries are built again from the values that are written, since a categorical keeps categories that no row has.
+A row is a ``Row``: a dict of Python values, as for every other format, that also knows its place in the Arrow batch from which it
+came. Columns that go into another Parquet file are copied from that batch, so nanoseconds, decimals, maps and dates beyond
+Python's calendar come back unchanged. Only values and types are copied. Metadata of schema and fields are not, and dictionaries
+are built again from the written values, because a categorical keeps categories that no row has.
 
 *Claim*: a value of a ``Row`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is
 converted as a whole where that succeeds, which converts every value by the same function; where it fails, each value is converted
@@ -22,19 +22,19 @@ from adept.errors import DataError
 if TYPE_CHECKING:
     import pyarrow
 
-MAX_BYTES = 2**29  # of a file that comes through a pipe or compressed, and is held in memory
+MAX_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
 BATCH_ROWS = 1024
 
 Types = Mapping[str, "pyarrow.DataType"]
 
 
 class Row(Record):
-    """The values of a row in Python, and where they stand in Arrow.
+    """The values of a row in Python, and their place in Arrow.
 
     Attributes:
-        names: all columns of the file, also those that were not read.
+        names: all columns of the file, even those that were not read.
         batch: the row's batch, with the columns that were read.
-        index: of the row in its batch.
+        index: the row's place in its batch.
     """
 
     def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
@@ -42,15 +42,15 @@ class Row(Record):
         self.names, self.batch, self.index = names, batch, index
 
     def __or__(self, other: Any) -> "Row":  # type: ignore[override]
-        """Return the row with other values in Python, which still knows its place in Arrow."""
+        """Return the row with other Python values and the same place in Arrow."""
         return Row({**self, **other}, self.names, self.batch, self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to other processes without the batch."""
+        """Pickle the values without the batch."""
         return dict, (dict(self),)
 
     def cell(self, column: str) -> "Cell":
-        """Return a value as it stands in Arrow."""
+        """Return a column's value as a cell of Arrow."""
         return Cell(self.batch.column(column), self.index)
 
 
@@ -87,7 +87,7 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Rows of ``columns``, a thousand at a time; None reads all. Nanoseconds become text where Python's times cannot hold them.
+    """Yield rows with ``columns``; None reads all. Nanoseconds become text if Python's times cannot hold them.
 
     A value without a Python form is an ``UnreadableValue``, or None for a tolerant reader. A damaged page damages the file.
     ``on_header`` is called with the names of all columns, whether there are rows or not; it may raise.
@@ -118,7 +118,7 @@ def read_parquet(
 
 
 def _searchable(stream: Any) -> Any:
-    """A stream whose footer can be looked up first: a pipe cannot go back, and a compressed file only from its beginning."""
+    """Return a stream that can jump to its footer; a pipe or a compressed file is read into memory for this."""
     if stream.seekable() and not isinstance(stream, gzip.GzipFile):
         return stream
     whole = stream.read(MAX_BYTES + 1)
@@ -128,9 +128,9 @@ def _searchable(stream: Any) -> Any:
 
 
 class _WithoutDictionaries(io.RawIOBase):
-    """A Parquet file whose footer no longer says that columns were dictionaries in Arrow, so that they are read as plain values.
+    """A Parquet file whose footer hides that columns were dictionaries in Arrow, so that they are read as plain values.
 
-    Arrow checks a whole dictionary with short indices when it reads one, and refuses the file because of one text.
+    Otherwise Arrow checks a whole dictionary at once, and one damaged text makes it refuse the file.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -190,7 +190,7 @@ def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
 
 
 def _one_value(one: Any) -> list[Any]:
-    """Convert an array of one value; nanoseconds that Python's times cannot hold become text."""
+    """Convert an array of one value; nanoseconds become text if Python's times cannot hold them."""
     import pyarrow
 
     try:
@@ -216,10 +216,10 @@ def _microseconds(column: Any) -> Any:
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
     """Return the bare types of a file's columns.
 
-    Each part of a file may have a dictionary of its own, so short indices may be too short for all of its values together.
+    Each part of a file may have its own dictionary, so their values together may need longer indices.
 
     Raises:
-        DamagedFile: it is no Parquet file.
+        DamagedFile: it is not a Parquet file.
     """
     import pyarrow
     from pyarrow import parquet
@@ -234,7 +234,7 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def long_indices(kind: Any) -> Any:
-    """Return a type whose dictionary, if it is one, can have any number of values."""
+    """Return a type; if it is a dictionary, with indices long enough for any number of values."""
     import pyarrow
     from pyarrow import types
 
@@ -244,7 +244,7 @@ def long_indices(kind: Any) -> Any:
 
 
 def bare_type(kind: Any, *, inside: bool = False) -> Any:
-    """Return a type without the metadata of the fields inside it, and without dictionaries inside it."""
+    """Return a type without metadata of inner fields and without inner dictionaries."""
     import pyarrow
     from pyarrow import types
 
@@ -281,7 +281,7 @@ def can_hold(kind: Any) -> bool:
 
 @contextmanager
 def write_parquet(stream: IO[bytes], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """Batches of records as row groups; columns without a type are text."""
+    """Yield a function that writes a batch of records as a row group; columns without a type are text."""
     import pyarrow
     from pyarrow import parquet
 
@@ -303,14 +303,14 @@ def write_parquet(stream: IO[bytes], columns: Sequence[str], types: Types | None
 
 
 def _array(values: Sequence[Any], kind: Any) -> Any:
-    """Return values as an Arrow array, cells without a detour through Python; whole numbers may be given as their digits."""
+    """Return values as an Arrow array. Cells are copied within Arrow; whole numbers may be given as digits."""
     import pyarrow
     from pyarrow import types
 
     if values and isinstance(values[0], Cell):
         plain = kind.value_type if types.is_dictionary(kind) else kind
         whole = pyarrow.concat_arrays([_retyped(part, plain) for part in _slices(values)])
-        # A dictionary that is built again holds the values of these rows alone.
+        # The new dictionary holds only the values of these rows.
         return whole.dictionary_encode().cast(kind) if types.is_dictionary(kind) else whole
     if types.is_integer(kind):
         values = [int(value) if isinstance(value, str) else value for value in values]
@@ -328,6 +328,6 @@ def _slices(cells: Sequence[Cell]) -> Iterator[Any]:
 
 
 def _retyped(array: Any, kind: Any) -> Any:
-    """Give an array the type of its column, with its dictionary resolved."""
+    """Convert an array to the type of its column, without a dictionary."""
     plain = array.dictionary_decode() if hasattr(array, "dictionary_decode") else array
     return plain if plain.type.equals(kind, check_metadata=True) else plain.cast(kind)

@@ -1,6 +1,6 @@
-"""Records out of an open file, one reader a format; what a damaged or hostile file holds is read or refused, never trusted.
+"""Readers of open files, one for each format; damaged or hostile content is read or refused, never trusted.
 
-No message repeats what a record says, and no name of a column either: in a file without a header it is the first
+No message repeats the content of a record or the name of a column: in a file without a header, the names would be the first
 record.
 
 A *tolerant* reader refuses no file because of one record: a damaged one is a record without columns.
@@ -8,11 +8,11 @@ A *tolerant* reader refuses no file because of one record: a damaged one is a re
 *Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by that row's record
 alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end belongs to a longer UTF-8 sequence, and a
 sequence that is cut short becomes U+FFFD before the next row begins. (2) Where a row ends depends on where it begins
-and on its own characters: in txt and jsonl at the first CR or LF, in csv as ``adept.data.csv_rows`` proves. A row
-without a character is none, so CRLF ends one row, also where a row was removed between CR and LF. (3) A record is a
-function of its row alone, and of names that stand in a csv's header or in options. A byte order mark is dropped where
-any row begins, not only the first. QED. ``adept.data.json_rows`` proves (2) for the elements of a JSON array. What
-cannot be bounded is a csv quote, or a JSON string or bracket in an array, that is never closed.
+and on its own characters: in txt and jsonl at the first CR or LF, in csv as ``adept.data.csv_rows`` proves. An
+empty line is not a row, so CRLF ends one row, even if a row was removed between CR and LF. (3) A record is a
+function of its row alone, and of names that stand in a csv's header or in options. A byte order mark is dropped at
+the beginning of every row, not only of the first. QED. ``adept.data.json_rows`` proves (2) for the elements of a JSON array. The
+exceptions are a csv quote, and a JSON string or bracket in an array, that are never closed.
 """
 
 import csv
@@ -30,17 +30,16 @@ from adept.data.records import DamagedFile, DamagedRecord, Record, UnfitFile, ch
 
 DEEPEST = 100  # lists and objects inside each other: what is deeper could not be written again
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # the first line of a csv as some spreadsheets write it
+SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
 TOO_LONG = f"more than {LONGEST:,} characters"
 
 Header = Callable[[Sequence[str]], None]
 
 
 def _lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
-    """Yield lines with their ends; bytes that are no UTF-8 have become surrogates, so that the record with them is known.
+    """Yield lines with their ends. Bytes that are not UTF-8 have become surrogates, which show the damaged record.
 
-    A tolerant reader's stream has put U+FFFD in their place; a line that is too long is cut off, and one without a character
-    is left out.
+    The stream of a tolerant reader has U+FFFD in their place; a line that is too long is cut off, and an empty one is skipped.
     """
     while line := stream.readline(LONGEST + 1):
         if len(line) > LONGEST:
@@ -58,10 +57,10 @@ def _lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
 
 
 def _checked(text: str) -> str:
-    """Return a row's text as it is.
+    """Return a row's text unchanged.
 
     Raises:
-        DamagedRecord: it was no UTF-8.
+        DamagedRecord: it was not UTF-8.
     """
     if "\0" in text:
         raise DamagedRecord("NUL in the text, as UTF-16 has it, which can be converted to UTF-8")
@@ -74,19 +73,19 @@ def _checked(text: str) -> str:
 
 
 def read_txt(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Every line is a record, empty ones too; to a tolerant reader an empty one is none."""
+    """Yield a record for each line; a tolerant reader skips empty lines."""
     for line in _lines(stream, tolerant=tolerant):
         yield {"text": line.removesuffix("\n")}
 
 
 def read_jsonl(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Every line is an object; blank lines are none. A lone surrogate, which no file can hold, becomes U+FFFD."""
+    """Yield the object of each line; blank lines are skipped. A lone surrogate, which no file can hold, becomes U+FFFD."""
     lines = (line for line in _lines(stream, tolerant=tolerant) if line.strip())
     yield from (_object_of(line, tolerant=tolerant) for line in lines)
 
 
 def read_json(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Every element of an array is an object."""
+    """Yield the objects of an array."""
     try:
         for text in array_elements(stream, tolerant=tolerant):
             if tolerant or text is None:
@@ -100,7 +99,7 @@ def read_json(stream: IO[str], *, tolerant: bool = False, columns: Collection[st
 
 
 def _object_of(text: str | None, *, tolerant: bool) -> Record:
-    """Parse one object; to a tolerant reader one that is damaged has no columns."""
+    """Parse one object; for a tolerant reader a damaged one has no columns."""
     try:
         if text is None:
             raise DamagedRecord(TOO_LONG)
@@ -155,16 +154,16 @@ def read_csv(
     named: Sequence[str] | None = None,
     on_header: Header = lambda names: None,
 ) -> Iterator[Record]:
-    """Rows under a header; the apostrophe before what a spreadsheet would run, which our writer puts there, is taken off.
+    """Yield the rows below a header, without the apostrophe that our writer puts before formulas.
 
     Args:
         stream: text, opened with ``newline=""``.
         tolerant: as in this module's docstring.
-        delimiter: between cells.
-        sure: the user chose the delimiter, so a header of one cell is believed.
-        columns: that are used; all are read.
-        named: the columns of a file without a header. To a reader that is not tolerant a first row that holds some of these names
-            and nothing else is a header, as our outputs have one.
+        delimiter: the character between cells.
+        sure: True if the user chose the delimiter; then a header of one cell is accepted.
+        columns: unused; all columns are read.
+        named: the columns of a file without a header. Our own outputs have one, so a reader that is not tolerant takes a first
+            row that holds some of these names and nothing else for a header.
         on_header: called with the names of the columns before any record is read; it may raise.
     """
     rows = Rows(stream, delimiter, raises=not tolerant)
@@ -188,7 +187,7 @@ def read_csv(
 def _header(
     rows: Rows, parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
 ) -> tuple[Sequence[str], Iterator[list[str]]]:
-    """Return the columns, and the rows below them."""
+    """Return the columns and the rows below the header."""
     if named is not None and tolerant:
         return named, parsed
     first = next(parsed, None)
@@ -215,10 +214,9 @@ def _advice(character: str) -> str:
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
-    """Yield the cells of each row; to a tolerant reader a damaged one has none.
+    """Yield the cells of each row; for a tolerant reader a damaged row has none.
 
-    ``csv.reader`` takes one text for one row: it reads quotes as
-    ``adept.data.csv_rows`` does, until it raises, and begins anew then.
+    ``csv.reader`` gets one text for each row. It reads quotes as ``adept.data.csv_rows`` does, and begins anew after an error.
     """
     csv.field_size_limit(LONGEST)
     texts = _tolerated(rows) if tolerant else map(_checked, filter(None, rows))
@@ -240,7 +238,7 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
 
 
 def _tolerated(rows: Rows) -> Iterator[str]:
-    """Yield each row, and in the place of one that is too long or has NUL a row without cells."""
+    """Yield each row; a row that is too long or holds NUL is replaced by one without cells."""
     for text in rows:
         yield "" if text is None or "\0" in text else text
 

@@ -1,4 +1,4 @@
-"""Records, and what their readers and writers have in common."""
+"""Records, and the errors that their readers and writers share."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,15 +8,15 @@ Write = Callable[[Sequence[Record]], None]
 
 
 class DamagedFile(Exception):
-    """A file that is not what its format asks for; the message says why without repeating it."""
+    """Raised if a file breaks the rules of its format; the message repeats none of its content."""
 
 
 class UnfitFile(Exception):
-    """A file that is to be read in another way: what is wrong, a colon, and what to do."""
+    """Raised if a file must be read in another way; the message is: what is wrong, a colon, what to do."""
 
 
 class DamagedRecord(Exception):
-    """A record that does not fit its file, likewise."""
+    """Raised if a record does not fit its file; the message repeats none of its content."""
 
 
 def check_columns(names: Sequence[str]) -> None:

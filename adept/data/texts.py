@@ -1,8 +1,8 @@
-"""Lists of texts: one rule for what a caller may pass where records' texts, labels or persons are expected.
+"""Lists of texts: one rule for what a caller may pass as texts, labels or persons of records.
 
-Libraries hand over columns in their own types. ``text_list`` reads those types, and refuses everything whose elements are no
-records: the characters of a string, the names of a data frame's columns, the keys of a dict. A generator is refused too, as it
-could not be checked whole before its first text is released. No message repeats an element.
+Libraries have their own types for columns. ``text_list`` reads those types. It refuses everything whose elements are not records:
+a string has characters, a data frame has names of columns, a dict has keys. It also refuses a generator, because that could not
+be checked as a whole before its first text is released. No message repeats an element.
 """
 
 import re
@@ -14,7 +14,7 @@ import numpy as np
 from adept.errors import DataError
 
 NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
-MAX_NAMES = 20  # columns that a message names
+MAX_NAMES = 20  # most columns that a message names
 ADVICE = "give a list, an array or a column"
 COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pandas", "Series"): lambda column: column.tolist(),
@@ -40,11 +40,11 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
     Args:
         texts: a list, tuple or other sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an Arrow
             array; a column of ``datasets``; or a data frame, table or data set of one column.
-        name: of the argument, for messages.
-        first: the position of the first text, for a caller who reads a part of them.
+        name: the argument's name in messages.
+        first: the position of the first text, for a caller who passes a part of the texts.
 
     Raises:
-        DataError: they are something else, or one of them is no string, with its position; the first is 1.
+        DataError: ``texts`` is something else, or one element is not a string; the message gives its position, from 1 on.
     """
     values = _elements(texts, name)
     if set(map(type, values)) <= {str}:
@@ -58,15 +58,15 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
-    """Return a value for each of ``count`` records, such as labels or persons: plain strings, None for a missing one.
+    """Return one value for each of ``count`` records, such as labels or persons: plain strings, or None if missing.
 
     Args:
-        values: as ``texts`` of ``text_list``, with elements of any type.
+        values: as ``texts`` in ``text_list``, but with elements of any type.
         count: the number of records.
-        name: of the argument, for messages.
+        name: the argument's name in messages.
 
     Raises:
-        DataError: they are something else, or not as many.
+        DataError: ``values`` is something else, or of another length.
     """
     found = _elements(values, name, "a list")
     if len(found) != count:
@@ -75,7 +75,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 
 
 def shown_names(names: Iterable[object]) -> str:
-    """Return names of columns for a message; one that does not look like a name may be a record's text, and is left out."""
+    """Return names of columns for a message; any that does not look like a name is left out, as it may be a record's text."""
     known = list(names)
     plain = [f"{name!r}" for name in known[:MAX_NAMES] if isinstance(name, str) and NAME.fullmatch(name)]
     hidden = len(known) - len(plain)
@@ -83,7 +83,7 @@ def shown_names(names: Iterable[object]) -> str:
 
 
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the first of some (library, class) that a value is an instance of; nothing is imported for it."""
+    """Return the first pair (library, class) that a value is an instance of, without importing the library."""
     own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
     return next((kind for kind in kinds if kind in own), None)
 
@@ -111,7 +111,7 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
 
 
 def _of_array(values: Any, name: str) -> list[Any]:
-    """Return the elements of a NumPy array (N,) or (N, 1); what is masked becomes None."""
+    """Return the elements of a NumPy array (N,) or (N, 1); masked ones become None."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -122,7 +122,7 @@ def _of_array(values: Any, name: str) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as Python's own type; None where it is missing."""
+    """Return a value in Python's own type; None if it is missing."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, np.generic):
@@ -131,12 +131,12 @@ def _plain(value: Any) -> Any:
 
 
 def is_missing(value: object) -> bool:
-    """Return True for None, NaN, and what pandas has in their place."""
+    """Return True for None, NaN and the missing values of pandas."""
     if value is None or instance_of(value, [("pandas", "NAType"), ("pandas", "NaTType")]):
         return True
     return isinstance(value, float) and value != value  # NaN differs from itself
 
 
 def _kind(value: object) -> str:
-    """Return the kind of a value in words, which tell nothing of its content."""
+    """Return the kind of a value in words that reveal nothing of its content."""
     return "a missing value" if is_missing(value) else f"a value of type {type(value).__name__}"

@@ -1,7 +1,7 @@
 """Values of a record as text: one rule for labels, for persons, and for the columns that identify a record in a ledger.
 
-Formats spell one value differently. A csv holds "1", jsonl and Parquet hold the number 1, and pandas makes 1.0 of it where other
-rows are empty, which its csv holds as "1.0". macOS decomposes "é", and spreadsheets leave spaces behind. ``plain_text`` maps all
+Formats spell one value differently. A csv holds "1", jsonl and Parquet hold the number 1, and pandas turns it into 1.0 if other
+rows are empty; its csv then holds "1.0". macOS decomposes "é", and spreadsheets leave spaces behind. ``plain_text`` maps all
 these spellings to one text.
 
 *Claim*: the text of a value depends on that value alone: not on other rows, not on its column's type, not on the file's format.
@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 LARGEST_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
-WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")  # how a csv spells a whole number of a column with gaps
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")  # a whole number in a csv column that pandas wrote with gaps
 
 
 def plain_text(value: Any) -> str | None:
@@ -24,8 +24,7 @@ def plain_text(value: Any) -> str | None:
 
     Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their digits, also 1.0, "1.0" and
     Decimal("1.00").
-    Booleans become "true" and "false". None, NaN, other fractions, bytes, dates and containers have no text, and nor has a
-    string that is empty once stripped.
+    Booleans become "true" and "false". None, NaN, other fractions, bytes, dates, containers and blank strings have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()

@@ -29,20 +29,20 @@ def check_value(value: Any, format: str) -> None:
 
 @contextmanager
 def write_txt(stream: IO[str], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """The first column alone, a line each."""
+    """Yield a function that writes the first column, one line for each record."""
     yield lambda records: stream.writelines(f"{record[columns[0]]}\n" for record in records)
 
 
 @contextmanager
 def write_jsonl(stream: IO[str], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """An object a line; NaN, which JSON does not have, is null."""
+    """Yield a function that writes an object on each line; NaN, which JSON does not have, becomes null."""
     yield lambda records: stream.writelines(
         _json({column: record[column] for column in columns}) + "\n" for record in records
     )
 
 
 def _null(value: Any) -> Any:
-    """Put None in the place of NaN, at any depth."""
+    """Replace NaN by None, at any depth."""
     if isinstance(value, dict):
         return {name: _null(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -71,7 +71,7 @@ def _spelled(value: Any) -> str:
 def write_csv(
     stream: IO[str], columns: Sequence[str], types: Types | None = None, delimiter: str = ","
 ) -> Iterator[Write]:
-    """Rows under a header, in which no cell is run by a spreadsheet: an apostrophe stands before what would be.
+    """Yield a function that writes rows below a header, with an apostrophe before cells that a spreadsheet would run.
 
     Its own line end is CRLF, so that both characters are quoted in a cell; what is written ends lines with LF.
     """
@@ -96,7 +96,7 @@ def _cell(value: Any) -> Any:
 
 @contextmanager
 def write_json(stream: IO[str], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """An array with an object a line."""
+    """Yield a function that writes an array, one object on each line."""
     begins = "[\n"
 
     def write(records: Sequence[Record]) -> None:

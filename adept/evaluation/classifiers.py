@@ -110,7 +110,7 @@ def predict(
     """Train a classifier on labelled records and return its labels for ``texts``.
 
     Raises:
-        DataError: ``texts`` is no list, or one of them is no string.
+        DataError: ``texts`` is not a list of strings.
         ConfigurationError: the classifier is unknown.
     """
     texts = text_list(texts)

@@ -1,6 +1,6 @@
 r"""Central differential privacy by counting: every record votes for one public cell, and every count gets exact noise.
 
-The other mechanisms of this package randomise a record before anybody sees it. This one is for a *curator* who holds the records
+The other mechanisms of this package randomise a record before anybody sees it. This one is for a *curator*, who holds the records
 and releases counts of them once. A public rule v sends a record to one of M public cells, or to none; h(D) holds the number of
 votes of each cell. Released is y = h(D) + X, X of M independent discrete Laplace numbers, P(x) proportional to exp(-|x| / b).
 
@@ -17,22 +17,22 @@ count, and under ``add_or_remove`` one of the two collections has none of them. 
 exp(sum_z (|y_z - h'_z| - |y_z - h_z|) / b) <= exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps, by the triangle inequality. (3) What is
 computed from y is a function of y and of coins that do not depend on D. QED.
 
-*Claim for one row of a person*, where the m votes are those of the person's first m rows that have one: adding or removing one row
+*Claim for one row of a person*, if a person's m votes are those of their first m rows with a vote: adding or removing one row
 changes h by at most 2 in l1 norm, and replacing one row by any other, of the same person or not, by at most 4, for every m. So the
 epsilon of one row is at most 2 / s and 4 / s times eps: 2 and 4 times it for m = 1 and ``add_or_remove``.
 
 *Proof*. Let a person's votes in order be v_1, .., v_n, of which the first m count. Removing one beyond the first m, or a row
-without a vote, changes nothing. Removing v_i, i <= m, leaves the other counted ones counted, as each of them moves forward or
-stays; one place becomes free, and v_(m+1) takes it where there is one: one count falls by one, and at most one rises by one.
+without a vote, changes nothing. If v_i, i <= m, is removed, the other counted votes still count, because each stays or moves
+forward. One place becomes free, and v_(m+1) takes it if it exists: one count falls by one, and at most one rises by one.
 Adding is the converse. Replacing is removing one row and adding one, perhaps of another person: 2 + 2. By (2) the ratio is at most
-e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED. For m = 1 all are attained: a person's first vote falls
-away, and the second one, for another cell, counts in its place. Without persons one row is one record, and (1) holds with m = 1.
+e^(2 / b) or e^(4 / b), and 1 / b <= eps / s. QED. For m = 1 all bounds are attained: if a person's first vote is
+removed, the second one, for another cell, counts instead. Without persons one row is one record, and (1) holds with m = 1.
 
-The rule v, the cells, m, eps and the relation must be fixed without a look at the records: the number of cells too. Under
+The rule v, the cells and their number, m, eps and the relation must be fixed without a look at the records. Under
 ``add_or_remove`` the number of records is protected like everything else: sum(y) is the only thing that tells about it.
 
-The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets it, whether anybody voted for it or not: cells
-without votes that were left out would tell, by not being there, that nobody had voted.
+The noise is exact (``adept.mechanisms.discrete_laplace``) and *every* cell gets it, with or without votes: if a
+cell without votes were left out, its absence would reveal that nobody had voted for it.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data analysis", section 3.1
 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally utility-maximizing privacy mechanisms" (the noise).
@@ -132,10 +132,10 @@ class Votes:
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return what one release of one histogram guarantees.
+        """Return the guarantee of one release of one histogram.
 
         Args:
-            persons: True if a column says who contributed each record; None if that is not known yet.
+            persons: True if a column names each record's person; None if that is not known yet.
         """
         return Guarantee.pure(
             epsilon=self.epsilon,

@@ -25,21 +25,21 @@ from adept.models.tokenizer.pipeline import END, PAD, START, UNKNOWN  # 3, 0, 2 
 if TYPE_CHECKING:
     from pytorch_lightning import LightningModule
 
-ROWS = 64  # of every matrix product at release, where rows without a record are filled up
-WIDTH = 16  # floats of a vector register
+ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
+WIDTH = 16  # floats in a vector register
 State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each
-Choice = Callable[[Tensor, int], Tensor]  # the next words (B,), of their logits (B, V) and their position
+Choice = Callable[[Tensor, int], Tensor]  # chooses the next words (B,) from their logits (B, V) and position
 
 
 class Adept(nn.Module):
-    """An autoencoder with a bounded latent; the decoder sees the latent and the words that it wrote.
+    """An autoencoder with a bounded latent; its decoder sees only the latent and the words written so far.
 
     Args:
         vocabulary_size: V.
-        clip, clip_norm: the ball that latents are clipped to ("l1", "l2"), or "sphere", and its radius C.
-        dropout: share of embeddings and of the decoder's outputs that is left out in training.
-        word_dropout: share of the decoder's input words that are hidden in training, so that it uses the latent.
-        encoder: False leaves the encoder to a subclass, which overrides ``read`` and ``read_rows``.
+        clip, clip_norm: the ball to which latents are clipped ("l1", "l2"), or "sphere", and its radius C.
+        dropout: share of embeddings and of the decoder's outputs that is dropped in training.
+        word_dropout: share of the decoder's input words that are hidden in training, which teaches it to use the latent.
+        encoder: False if a subclass has its own encoder and overrides ``read`` and ``read_rows``.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Adept(nn.Module):
         super().__init__()
         self.latent_dim, self.clip, self.clip_norm, self.word_dropout = latent_dim, clip, clip_norm, word_dropout
         weights = torch.empty(vocabulary_size, embedding_dim)
-        if not weights.is_meta:  # on the "meta" device a normal draw would import a compiler: seconds, 100 MB
+        if not weights.is_meta:  # on "meta" a normal draw would import a compiler (seconds, 100 MB)
             nn.init.zeros_(weights.normal_()[PAD])
         self.embedding = nn.Embedding(vocabulary_size, embedding_dim, padding_idx=PAD, _weight=weights)
         self.dropout = nn.Dropout(dropout)
@@ -80,7 +80,7 @@ class Adept(nn.Module):
 
         Args:
             tokens: padded records.
-            randomise: what happens to clipped latents (B, n) before the decoder, for a decoder that learns from noisy ones.
+            randomise: applied to clipped latents (B, n) before the decoder, so that it learns from noisy ones.
         """
         latents = self.encode(tokens)
         logits = self(randomise(latents) if randomise else latents, tokens)
@@ -92,7 +92,7 @@ class Adept(nn.Module):
         if self.training:
             hidden = torch.rand(inputs.shape, device=inputs.device) < self.word_dropout
             inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
-        beside = self.scaled(latents)[:, None].expand(-1, inputs.shape[1], -1)  # the latent again at every position
+        beside = self.scaled(latents)[:, None].expand(-1, inputs.shape[1], -1)  # the latent at every position
         words = torch.cat([self.dropout(self.embedding(inputs)), beside], dim=2)  # (B, T, E + n)
         with self.autocast():
             outputs, _ = run(self.decoder, words, self.initial_state(latents))  # (B, T, H)
@@ -100,7 +100,7 @@ class Adept(nn.Module):
         return logits.float()
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return latents r (B, n) before the clip: the LSTM's last states in both directions, through one linear layer."""
+        """Return latents r (B, n) before the clip: a linear map of the LSTM's last states in both directions."""
         lengths = (tokens != PAD).sum(dim=1)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
@@ -116,7 +116,7 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context in which training multiplies in bfloat16 where the processor has units for it (AMX): twice as fast."""
+        """Return a context in which training multiplies in bfloat16 if the processor has AMX units: twice as fast."""
         fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
         return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
@@ -126,7 +126,7 @@ class Adept(nn.Module):
         return hidden.contiguous(), cell.contiguous()
 
     def scaled(self, latents: Tensor) -> Tensor:
-        """Scale latents by a public constant, so that coordinates are of order one for any n and C, as networks like it."""
+        """Scale latents by a public constant, so that coordinates are of order one for any n and C."""
         return latents * ((self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm)
 
     # --- Release: one word at a time through the same weights, always ROWS rows
@@ -136,14 +136,14 @@ class Adept(nn.Module):
         """Return clipped latents (B, n) of records, token ids closed by END; each depends on its own record alone.
 
         Claim: to the last bit, a latent does not depend on the other records, their number, their lengths or its place.
-        Proof: row i of every product, gate and sum is computed from row i of its input. How it is rounded is a matter of the order
-        of additions, which a kernel chooses by shapes, threads and processor, never by values. All shapes here are constant: ROWS
+        Proof: row i of every product, gate and sum is computed from row i of its input. Its rounding depends on the order of
+        additions, which a kernel chooses by shapes, threads and processor, never by values. All shapes here are constant: ROWS
         rows, whatever the batch, and one word at a time, whatever the lengths. A row that has ended keeps its state, bit for bit,
-        while longer ones go on. One step is not proved but tested bit for bit (``tests/models/test_adept.py``): that a kernel
+        until the longest one ends. One step is not proved but tested bit for bit (``tests/models/test_adept.py``): that a kernel
         adds in the same order in each of its ROWS rows.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
-        order = sorted(range(len(records)), key=lambda place: len(records[place]))  # like lengths: less to wait for
+        order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
         for start in range(0, len(order), ROWS):
             places = order[start : start + ROWS]
             rows = [records[place] for place in places] + [[END]] * (ROWS - len(places))
@@ -152,7 +152,7 @@ class Adept(nn.Module):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip, of ROWS records."""
+        """Return latents (ROWS, n) of ROWS records before the clip."""
         ends = []
         for suffix, direction in (("", rows), ("_reverse", [row[::-1] for row in rows])):
             tokens = pad_sequence([torch.tensor(row) for row in direction], padding_value=PAD)  # (T, ROWS)
@@ -166,7 +166,7 @@ class Adept(nn.Module):
 
     @torch.inference_mode()
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
-        """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, unless ``choose`` draws the words.
+        """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, or as ``choose`` picks the words.
 
         Rows end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
         ``encode_records``. Writing stops when all rows have ended: released latents decide that, so it is post-processing.
@@ -177,7 +177,7 @@ class Adept(nn.Module):
         return torch.cat(filled) if filled else torch.empty((0, 0), dtype=torch.int64)
 
     def _write_rows(self, latents: Tensor, max_length: int, choose: Choice) -> Tensor:
-        """Write from at most ROWS latents."""
+        """Write token ids from at most ROWS latents."""
         count = len(latents)
         latents = nn.functional.pad(latents, (0, 0, 0, ROWS - count))
         going = torch.arange(ROWS, device=latents.device) < count
@@ -198,7 +198,7 @@ class Adept(nn.Module):
 
 
 def run(lstm: nn.LSTM, words: Tensor, state: State | None = None, *, suffix: str = "") -> tuple[Tensor, State]:
-    """Return an LSTM's outputs (B, T, H) and last state for inputs (B, T, I), by the weights whose names end with ``suffix``."""
+    """Return an LSTM's outputs (B, T, H) and last state for inputs (B, T, I); ``suffix`` picks the weights by their names' ends."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     weights: list[Tensor] = [lstm.get_parameter(name + suffix) for name in names]
     hidden, cell = state or (words.new_zeros(len(words), lstm.hidden_size),) * 2
@@ -214,9 +214,9 @@ def step(lstm: nn.LSTM, words: Tensor, state: State, *, suffix: str = "") -> Sta
 
 
 def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
-    """Return a linear layer's output, where rows (B, I) are filled up with zeros to whole registers.
+    """Return a linear layer's output for rows (B, I), which are filled up with zeros to whole registers.
 
-    Rows of another width begin at different places in a register, and a small product rounds them by where they begin.
+    Otherwise rows would begin at different places in a register, and a small product would round them differently.
     """
     missing = -rows.shape[1] % WIDTH
     if not missing:
@@ -231,7 +231,7 @@ def choose_likeliest(logits: Tensor, position: int) -> Tensor:
 
 
 def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: float) -> Callable[[Tensor], Tensor]:
-    """Return noise-aware training's noise: a mechanism's, simulated at an epsilon drawn log-uniformly between two budgets."""
+    """Return a function that adds a mechanism's noise in training, at epsilons drawn log-uniformly between two budgets."""
 
     def randomise(latents: Tensor) -> Tensor:
         share = torch.rand(()).item()
@@ -247,11 +247,11 @@ def lightning_module(
     weight_decay: float = 0.0,
     randomise: Callable[[Tensor], Tensor] | None = None,
 ) -> "LightningModule":
-    """Return the LightningModule that trains a model in place; a release never waits the two seconds for Lightning's import."""
+    """Return the LightningModule that trains a model in place; Lightning is imported here, as it takes two seconds."""
     from pytorch_lightning import LightningModule
 
     class Training(LightningModule):
-        """Minimises the reconstruction loss by AdamW, whose learning rate falls linearly to zero over the epochs."""
+        """Minimises the reconstruction loss by AdamW; the learning rate falls linearly to zero over the epochs."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -261,7 +261,7 @@ def lightning_module(
             return self._logged(tokens, "train_loss")
 
         def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
-            """Take the same draws in every epoch: the best epoch is not the one that drew the least noise."""
+            """Use the same random draws in every epoch, so that no epoch seems best because it drew less noise."""
             with torch.random.fork_rng():
                 torch.manual_seed(batch_idx)
                 self._logged(tokens, "validation_loss")

@@ -1,8 +1,8 @@
-"""Rewriting inside other people's pipelines: a callable for ``datasets.Dataset.map``, and what scikit-learn's transformer calls.
+"""Rewriting inside other libraries' pipelines: a callable for ``datasets.Dataset.map``, and the base of scikit-learn's step.
 
-Every call is a release: its noise is new, and rows that go through twice are released twice. ``Dataset.map`` keeps the results
-of a data set that lies in files and reads them again, which costs nothing; of one in memory (``from_dict``) it releases again.
-With ``ledger=`` such a second release is refused, and counted where it is wanted (``again=True``).
+Every call is a release: it draws new noise, so rows that pass twice are released twice. If a data set lies in files,
+``Dataset.map`` caches its results and reads them again, which costs nothing. If it lies in memory (``from_dict``), ``map``
+releases it again. With ``ledger=`` a second release is refused, or counted if it is wanted (``again=True``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from adept.release.plan import Plan
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
-CHECKED_TOGETHER = 1000  # records that ``check`` has in memory
+CHECKED_TOGETHER = 1000  # records that ``check`` holds in memory
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class TextRelease:
     """Releases lists of texts; it can be copied and pickled, as pipelines do.
 
     Attributes:
-        rewriter: what releases.
-        ledger: where released texts are known from; None for none.
-        again: release texts of the ledger again.
+        rewriter: the rewriter that releases.
+        ledger: the ledger's file; None keeps no ledger.
+        again: True releases texts again that are in the ledger.
         key: the file with the key of the ledger's digests; None stands for the usual one.
-        name: what the ledger lists as the output.
-        ledger_limit: epsilon that no text of the ledger may pass; the ledger's own limit holds too.
+        name: the name of the output in the ledger.
+        ledger_limit: epsilon that no text of the ledger may exceed; the ledger's own limit holds too.
     """
 
     rewriter: Rewriter
@@ -47,7 +47,7 @@ class TextRelease:
 
     @property
     def statement(self) -> PrivacyStatement:
-        """The statement of a release of texts alone."""
+        """Statement of a release of texts alone."""
         options = ReleaseOptions(labels="drop")
         return Plan(self.rewriter, Inputs(("-",)), options, "txt", None).statement(0, output_sha256=None)
 
@@ -55,8 +55,8 @@ class TextRelease:
         """Return one rewrite of each text.
 
         Raises:
-            DataError: ``texts`` is no list, or one of them is no string.
-            ReleaseRefused: texts are in the ledger.
+            DataError: ``texts`` is not a list of strings.
+            ReleaseRefused: some texts are in the ledger.
         """
         given = text_list(texts)
         if self.ledger is None and self.ledger_limit is None:
@@ -69,17 +69,17 @@ class TextRelease:
 
 @dataclass(frozen=True)
 class DatasetRewriter(TextRelease):
-    """For ``dataset.map(DatasetRewriter(rewriter), batched=True, remove_columns=dataset.column_names)``.
+    """Function for ``dataset.map(DatasetRewriter(rewriter), batched=True, remove_columns=dataset.column_names)``.
 
-    Only the rewritten text comes back. Columns that are not removed stay in the data set as they are: they are not private.
-    Without ``batched=True`` each call releases one text. Each call checks its own batch alone: call ``check`` first.
-    Never give it to ``set_transform`` or ``with_transform``, which call it whenever a row is read: each time is a release.
+    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set unchanged and are not private.
+    Without ``batched=True`` each call releases one text. A call checks its own batch alone, so call ``check`` first.
+    Never give it to ``set_transform`` or ``with_transform``: they call it whenever a row is read, and each call is a release.
     """
 
     text_column: str = "text"
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the rewritten text column of a batch of columns, or the one rewrite of one record."""
+        """Return the rewritten text column of a batch, or the rewrite of a single record."""
         self._check_column(list(batch))
         texts = batch[self.text_column]
         if isinstance(texts, str):
@@ -93,8 +93,8 @@ class DatasetRewriter(TextRelease):
             dataset: a ``datasets.Dataset`` or ``IterableDataset``, which is read a part at a time.
 
         Raises:
-            ConfigurationError: it has no such column.
-            DataError: it is no data set, or a text is no string, with its position.
+            ConfigurationError: the data set has no text column of this name.
+            DataError: ``dataset`` is no data set, or a text is not a string; the message gives its position.
         """
         if not instance_of(dataset, (("datasets", "Dataset"), ("datasets", "IterableDataset"))):
             raise DataError(f"dataset must be a datasets.Dataset, got a {type(dataset).__name__}: check each split")

@@ -24,7 +24,7 @@ JOINT = ("joint", "joint_response")  # treatments that put the label into the re
 
 
 class PlainBatches:
-    """Each record is written from its own release; kept columns are ``copied`` within Arrow, or written from Python."""
+    """Writes each record from its own release; kept columns are ``copied`` within Arrow, or written from Python."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -128,7 +128,7 @@ def output_rows(
     *,
     copied: bool = False,
 ) -> Iterator[Record]:
-    """The output rows of texts and labels, ``samples`` for each record; of a record only its kept columns are read."""
+    """Yield the output rows of texts and labels, ``samples`` for each record; only its kept columns are read."""
     for i, text in enumerate(texts):
         number, sample = divmod(i, options.samples)
         record = records[number] if options.keep_columns else {}

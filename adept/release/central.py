@@ -1,17 +1,18 @@
-"""The release of a whole file as synthetic records, under a central guarantee: counted once, and written from the released counts.
+"""The release of a whole file as synthetic records, under a central guarantee: rows are counted once, with noise.
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or replacing a person's
-rows (``adept.mechanisms.votes``), however often a run is killed and resumed. *Proof*. (1) All that a run remembers of
-rows is their votes, counted by ``adept.synthesis.tally``, whose proof bounds what a person changes. Nothing that one
-row holds raises: a damaged one has no vote, a file may be empty, and the ledger refuses by what it lists, never by what
-it knows of a counted row. (2) Counts are released once, and stand in the journal before anything is visible; a run that
+rows (``adept.mechanisms.votes``), however often a run is killed and resumed. *Proof*. (1) A run keeps only the votes
+of rows, counted by ``adept.synthesis.tally``, whose proof bounds the change that a person makes. No content of a row
+raises an error: a damaged row has no vote, a file may be empty, and the ledger refuses because of other releases, never
+because of a row. (2) Counts are released once, and stand in the journal before anything is visible; a run that
 finds them there draws nothing and reads no record. A run that was killed before has released nothing. (3) Rows,
-statement and standard output are functions of the released counts and of options. QED. What the curator should know of
-the rows goes to ``tell``, and is no part of the release.
+statement and standard output are functions of the released counts and of options. QED. Notes for the curator go to
+``tell`` and are no part of the release.
 
-A *row* is what the file's format takes for one; ``adept.data.reading`` proves that a row changes its own record alone. In
-csv a quote that is never closed takes all that follows with it: let files be written by a program that knows the format.
-A parquet file, or a compressed one, is read as a whole or not at all. The names of columns in a header or schema are public.
+The file's format says what a *row* is; ``adept.data.reading`` proves that a row changes its own record alone. In a csv, a
+quote that is never closed takes all that follows into its row, so let a program that knows the format write such files.
+A parquet file or a compressed one is read as a whole or not at all. The names of columns in a header or schema are
+public.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +42,7 @@ SAME = (
 
 
 def _begun(records: Iterator[Record]) -> Iterator[Record]:
-    """Read up to the first record of a pipe, so that a header that lacks a column is refused before anything is claimed."""
+    """Read up to the first record of a pipe, so that a header without a needed column is refused before any claim."""
     return chain(list(islice(records, 1)), records)
 
 
@@ -96,13 +97,13 @@ class CentralRun(Publishing[CentralStatement]):
         return release
 
     def _counted(self, records: Iterator[Record]) -> Tally:
-        """Count all records, and tell the curator of them."""
+        """Count all records, and tell the curator about them."""
         tally = self.plan.counted(self._watched(records))
         self.tell(Known(tally))
         return tally
 
     def _claim(self) -> None:
-        """Note the release in the ledger, which is told nothing of any record, before one is read."""
+        """Note the release in the ledger before any record is read; the ledger learns nothing about records."""
         if self.ledger:
             options = self.plan.options
             self.ledger.identity(text_column=options.text_column, person_column=options.person_column)
@@ -137,16 +138,15 @@ def synthesize_file(
     """Write synthetic records from ``source`` into ``target``, and the statement beside them.
 
     Args:
-        synthesizer: what counts, releases and writes; its votes of a person are those of the options.
+        synthesizer: counts, releases and writes; it counts as many votes of a person as the options say.
         source: a file, a pattern of files, or ``-``.
         target: a file, or ``-``.
-        options: what is read, and how many records are written.
+        options: how the source is read, and how many records are written.
         statement_path: None stands for ``TARGET.privacy.json``.
-        resume: continue a release that was interrupted; where there is none, begin one. What was drawn is written without a look
-            at the input.
-        ledger: where the release is noted; one that lists other releases needs ``again``.
-        progress: called with how many records were read; its ``last_step`` is as for ``release_file``.
-        tell: called with what the curator should know of the rows: exact numbers, no part of the release.
+        resume: continue an interrupted release, or begin one. Counts that were drawn are written without reading the input.
+        ledger: the ledger in which the release is noted; if it lists other releases, it needs ``again``.
+        progress: called with the number of records read; its ``last_step`` is as for ``release_file``.
+        tell: called with notes for the curator, which are exact numbers and no part of the release.
 
     Raises:
         DataError: a file cannot be read or written, an output exists, or a run was interrupted.

@@ -70,7 +70,7 @@ class CentralOptions(Columns):
 
     @property
     def used_columns(self) -> list[str]:
-        """The columns that are read."""
+        """Columns that are read."""
         label = self.label if self.labels == "vote" else None
         return [column for column in (self.text_column, self.person_column, label) if column is not None]
 
@@ -81,7 +81,7 @@ class CentralOptions(Columns):
 
     @property
     def required(self) -> RequiredColumns:
-        """The columns without which no row could count: public facts refuse a file that does not declare them."""
+        """Columns that a file must declare, because without them no row could count."""
         named = [("text_column", self.text_column), ("person_column", self.person_column)]
         labels = [("label_column", self.label)] if self.labels == "vote" else []
         return RequiredColumns(tuple((option, name) for option, name in [*named, *labels] if name), central=True)
@@ -89,11 +89,11 @@ class CentralOptions(Columns):
 
 @dataclass(frozen=True)
 class Known:
-    """What the curator should know of the rows, and nobody else.
+    """Notes on the rows for the curator alone.
 
     Attributes:
-        tally: the counts without noise, with notes of rows that have no vote.
-        mismatches: sentences on files that begin like something else than they are read as.
+        tally: the counts without noise, and notes on rows without a vote.
+        mismatches: sentences on files whose first bytes do not fit the format in which they are read.
     """
 
     tally: Tally
@@ -107,7 +107,7 @@ class Known:
             (notes.no_text, "have no text (text_column= names its column)"),
             (notes.outside, "have a label outside label_set, or none (label_column= names its column)"),
             (notes.nobody, "name no person"),
-            (notes.excess, "are one too many of their person"),
+            (notes.excess, "exceed their person's bound"),
         ]
         missing = "; ".join(f"{count} {what}" for count, what in parts if count)
         counted = f"{notes.rows} rows read, {int(self.tally.counts.sum())} counted{': ' if missing else ''}{missing}"
@@ -176,7 +176,7 @@ class CentralPlan:
         """Return what must be the same for an interrupted release to be continued: options, and nothing of a record."""
         synthesizer, votes = self.synthesizer, self.synthesizer.votes
         return {
-            "output": Path(publication.target).name,  # beside the journal, from whichever directory it is named
+            "output": Path(publication.target).name,  # without a directory: a run can be resumed from another one
             "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
             "ledger": ledger,
             "format_written": self.format,
@@ -227,7 +227,7 @@ class CentralPlan:
 
 
 def plan_central(synthesizer: Synthesizer, inputs: Inputs, target: str, options: CentralOptions) -> CentralPlan:
-    """Decide what a release is going to be, without a look at any record.
+    """Plan a release without reading any record.
 
     Raises:
         DataError: the format of input or output is unknown, or a header or schema does not name a column.

@@ -18,7 +18,7 @@ NOT_HIDDEN = (
     "that a file was read and this was written from it",
     "what the model learned from its training text",
     "how long a run takes, for whoever watches it",
-    "what one value can do to a whole file: a quote in a csv file that is never closed hides what follows it, and a damaged page "
+    "a value that damages the whole file: a quote in a csv file that is never closed hides the rows after it, and a damaged page "
     "of a parquet file, a damaged compressed file or a value too large for the memory ends the run",
 )
 NOTHING = (
@@ -34,24 +34,24 @@ LOCAL = (
 
 @dataclass(frozen=True, kw_only=True)
 class CentralStatement:
-    """What was released of a whole file.
+    """A central release of a whole file.
 
     Attributes:
-        votes: what released it.
-        records: synthetic records that were written; None before they are.
-        label_set: public labels; None where labels were left out.
-        persons: did a column say who contributed each record.
-        cells: K, codewords.
-        cells_sha256: what each of them means.
-        training_data: where the model's text comes from.
-        model_sha256: of the weights.
-        model_files: digests of the model directory's files; None for a model that came from none.
-        versions: of what drew and wrote it.
+        votes: the mechanism that released the counts.
+        records: number of synthetic records; None before they are written.
+        label_set: public labels; None if labels were left out.
+        persons: True if a column names each record's person.
+        cells: number K of codewords.
+        cells_sha256: digest of the codewords.
+        training_data: origin of the model's text.
+        model_sha256: digest of the weights.
+        model_files: digests of the model directory's files; None for a model without files.
+        versions: versions of the programs that drew and wrote the records.
         date: the day on which the run began.
-        output_sha256: of the output.
-        stands_out: does any released count say more than noise would.
-        text_column: of the output.
-        label_column: of the output; None where labels were left out.
+        output_sha256: digest of the output.
+        stands_out: True if any released count exceeds what noise alone would give.
+        text_column: the text's column in the output.
+        label_column: the label's column in the output; None if labels were left out.
     """
 
     votes: Votes
@@ -97,10 +97,10 @@ class CentralStatement:
 
     @property
     def counted(self) -> int:
-        """Return how many times epsilon counts at most, for a record that is replaced by another and for a person.
+        """Return how many times epsilon counts at most, for replacing one record and for replacing a person.
 
-        Replacing is removing and adding. Of a person's records the next one counts where one is removed: up to 4 counts move
-        (``adept.mechanisms.votes``), of the ``sensitivity`` that one epsilon covers.
+        Replacing is removing and adding. If a person's record is removed, their next one counts: up to 4 counts change
+        (``adept.mechanisms.votes``), and one epsilon covers a change of ``sensitivity``.
         """
         person = 2 // MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
@@ -131,28 +131,28 @@ class CentralStatement:
         )
 
     def _who(self) -> str:
-        """Whose records count as one person's, and how many of them."""
+        """Return whom the guarantee protects, and how many records of a person were counted."""
         most = self.votes.votes_per_person
         if not self.persons:
             return (
-                "The guarantee is for one record: whoever contributed m records is protected with m times this epsilon."
+                "The guarantee is for one record: if a person contributed m records, their epsilon is m times as large."
             )
         return (
-            f"The guarantee is for one person, which is one name in a column that the curator chose: at most {most} of a person's "
-            "records were counted, and all others left out. If one record of a person is taken away, another one of theirs may "
-            "count in its place: "
+            "The guarantee is for one person, that is, one name in a column that the curator chose. At most "
+            f"{most} of a person's records {'was' if most == 1 else 'were'} counted, and all others were left out. If one record "
+            "of a person is removed, another of their records may count instead. So "
             f"the epsilon of one record alone is {words(self.votes.record_epsilon(2))} for adding or removing it, and "
             f"{words(self.votes.record_epsilon(4))} for replacing it by any other."
         )
 
     @property
     def composition(self) -> str:
-        """What several releases of the same records come to."""
+        """The total budget of several releases of the same records."""
         both = (
-            f"for a local release of epsilon e of the same records, beside this one: e + {words(self.counted * self.epsilon)} "
-            "for replacing one record, where the number of records is public"
+            "Together with a local release of the same records at epsilon e, the budget is e + "
+            f"{words(self.counted * self.epsilon)} for replacing one record, if the number of records is public"
         )
-        return f"Budgets of central releases of the same records add up, for the same neighbours; {both}."
+        return f"Budgets of central releases of the same records add up, for the same neighbours. {both}."
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values, and the certificate with their digest."""

@@ -1,11 +1,11 @@
-"""Check a statement: does its certificate imply what it states of privacy, and are output and model the ones meant.
+"""Check a statement: its certificate must imply its guarantee, and output and model must be those that it names.
 
 One file, the standard library only: ``python checker.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
-What it shows: any two records' outputs are as likely up to a factor of e^epsilon, but for delta, if they are drawn with the stated
-weights and scales (by integers and fractions; for Gaussian noise in decimals of 700 digits); that the statement was not changed by
-accident; that output and model are those that it names. Each field is derived again and compared, or named as not checked;
-``adept verify`` compares the sentences too. Strings of a statement are a stranger's: they are printed escaped, quoted and cut off.
+It shows three things. If outputs are drawn with the stated weights and scales, those of any two records are as likely up to a
+factor of e^epsilon, but for delta (by integers and fractions; for Gaussian noise in decimals of 700 digits). The statement was not
+changed by accident. Output and model are those that it names. Each field is computed again and compared, or named as not checked;
+``adept verify`` compares the sentences too. Strings of a statement may be a stranger's: they are escaped, quoted and cut off.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 Name = str | None
 
 STATEMENT_VERSION = 1
-"""Of the fields of a statement: goes up by one when a field is added, left out or given another meaning."""
+"""Version of the fields of a statement; it goes up by one when a field is added, removed or redefined."""
 
 ENDING, WEIGHTS = ".privacy.json", "model.safetensors"
 MODEL_FILES = (
@@ -31,21 +31,21 @@ MODEL_FILES = (
 """The files of a model's directory on which a release depends."""
 
 GRID_BITS, SERIES_BITS, MOST_TERMS = 20, 128, 10**4
-DECIMALS, FARTHEST = 700, 100  # of Gaussian tails, of about 10^-360; those beyond so many deviations are below 10^-2000
-LONGEST_SHOWN = 60  # characters of a stranger's string
+DECIMALS, FARTHEST = 700, 100  # digits for Gaussian tails, about 10^-360; beyond 100 deviations they are below 10^-2000
+LONGEST_SHOWN = 60  # most characters of a string that are printed
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
 DECLARED = (
     "mechanism", "mechanism_options", "claimed_epsilon", "max_records_per_person", "labels", "label_set", "kept_columns",
     "codebook_sha256", "records", "samples", "training_data", "date", "versions", "text_column", "label_column",
 )  # fmt: skip
-"""Fields that no certificate can show: what they imply for the other fields is checked, they themselves are not."""
+"""Fields that no certificate can show; other fields are checked against them, they themselves are not."""
 DERIVED = (
     "statement_version", "epsilon", "text_epsilon", "label_epsilon", "delta", "person_epsilon", "person_delta", "holds", "exact",
     "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
     "neighbours", "trust", "simulated", "output_sha256", "model_sha256", "model_files", "certificate", *SHUFFLED, *SENTENCES,
 )  # fmt: skip
-KNOWN = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # of central statements, and of all others
+KNOWN = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # the last two: central, other statements
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 BEYOND = (
     "It cannot show that this program drew the release, that the text was written from the release alone, that model and codec "
@@ -54,16 +54,16 @@ BEYOND = (
 
 
 class Refused(Exception):
-    """What is wrong, in a sentence."""
+    """Raised with a sentence that says what is wrong."""
 
 
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
-    """Return what was shown, in sentences, of OUTPUT.privacy.json, the output (by default the file beside it) and the model.
+    """Check OUTPUT.privacy.json, the output (by default the file beside it) and the model; return sentences with the results.
 
-    ``restate`` takes a statement and returns fields as adept writes them, sentences among them, or None if it cannot tell.
+    ``restate`` takes a statement and returns fields as adept writes them, with sentences, or None for another version.
 
     Raises:
-        Refused: what is wrong. (OSError: a file cannot be read.)
+        Refused: something does not agree. (OSError: a file cannot be read.)
     """
     try:
         said = _read(statement)
@@ -87,7 +87,7 @@ def check(statement: str, output: Name = None, model_dir: Name = None, *, restat
 
 
 def _read(statement: str) -> Json:
-    """Return a statement that has a certificate and, where it is of our version, all fields and no others."""
+    """Return a statement, which must have a certificate and, if it is of our version, all fields and no others."""
     content = Path(statement).read_bytes()
     said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=Decimal)
     none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
@@ -109,13 +109,13 @@ def _once(pairs: list[tuple[str, Any]]) -> Json:
 
 
 def statement_sha256(said: Json) -> str:
-    """Return the digest of everything that a statement says, but for the digest itself."""
+    """Return the digest of a statement without the digest itself."""
     rest = {key: value for key, value in said.items() if key != "certificate"} | {"": said["certificate"]["parts"]}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
-    """Check that parts and declared facts imply the other fields; return what they imply, and the fields that nothing shows."""
+    """Check the other fields against parts and declared facts; return a sentence, and the fields that were not checked."""
     central = _check_kind(said, [part["of"] for part in parts])
     whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole)
@@ -135,7 +135,7 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
 
 
 def _check_kind(said: Json, of: list[str]) -> bool:
-    """Check that draws of such things belong to such labels and such a release; return True if it is central."""
+    """Check that the draws belong to the stated kind of release; return True if it is central."""
     labels, texts = said["labels"], of[:-1] if of[-1:] == ["label"] else of
     kinds = {"counts": ("vote", "drop"), "text and label": ("joint_response",), "text": ("copy", "drop", "joint", None)}
     allowed = ("randomized_response",) if texts is not of else kinds[of[0]]
@@ -152,7 +152,7 @@ def _check_kind(said: Json, of: list[str]) -> bool:
 
 
 def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction]) -> None:
-    """Check all epsilons and deltas, floats that were rounded up once; ``last`` is the epsilon of the last draw."""
+    """Check all epsilons and deltas, which were rounded up once; ``last`` is the epsilon of the last draw."""
     people, labels = said["max_records_per_person"], said["labels"]
     label, stated = last if labels == "randomized_response" else None, dict[str, Any](whole)
     if labels != "joint_response":  # there ``_symbols`` compares them
@@ -173,7 +173,7 @@ def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fractio
 
 
 def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
-    """Check what is said of the draws, beside what ``_symbols``, ``_laplace`` and ``_gaussian`` compare."""
+    """Check the fields about draws that ``_symbols``, ``_laplace`` and ``_gaussian`` do not compare."""
     if symbols:
         labels = [part["labels"] or 1 for part in drawn]
         sizes = [int(_number(part["size"])) // count for part, count in zip(drawn, labels, strict=True)]
@@ -189,7 +189,7 @@ def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
 
 
 def _relation(said: Json, central: bool) -> None:
-    """Check who is told from whom: what is copied tells records apart for certain."""
+    """Check the neighbours: records that differ in a copied column can be told apart for certain."""
     kept = said["kept_columns"]
     listed = type(kept) is list and all(type(name) is str for name in kept) and not (central and kept)
     _same(listed, True, "kept_columns must be a list of names, and empty for a central release")
@@ -205,7 +205,7 @@ def _relation(said: Json, central: bool) -> None:
 
 
 def _shuffling(said: Json, symbols: bool) -> None:
-    """Check that the numbers of shuffling stand there together, or not at all, and do not contradict each other."""
+    """Check that the numbers of shuffling are all there or all missing, and do not contradict each other."""
     here, together, smallest, *_ = numbers = [said[name] for name in SHUFFLED]
     if said["trust"] == "shuffled":
         sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
@@ -319,20 +319,20 @@ def _same(found: Any, expected: Any, wrong: str) -> None:
 
 
 def _is(said: Json, name: str, value: Any) -> None:
-    """Check that a field is a value, of its type too: true is not 1."""
+    """Check that a field has a value, and its type too: true is not 1."""
     if type(said[name]) is not type(value) or said[name] != value:
         raise Refused(f"{name} is {quoted(said[name])}, which is not what certificate and declared facts imply")
 
 
 def _float(said: Json, name: str) -> float:
-    """Return a field that must be a finite number from 0 on."""
+    """Return a field, which must be a finite number from 0 on."""
     if type(said[name]) not in (int, float) or not 0 <= said[name] < 10**300:
         raise Refused(f"{name} must be a finite number from 0 on, got {quoted(said[name])}")
     return float(said[name])
 
 
 def quoted(value: Any) -> str:
-    """Return a stranger's value for a sentence: ASCII in quotes, without line ends and escapes, and cut off."""
+    """Return a value of a statement for a sentence: ASCII in quotes, without line ends and escapes, and cut off."""
     if isinstance(value, list | dict):
         value = f"a {type(value).__name__}"
     elif isinstance(value, int) and abs(value) >= 10**LONGEST_SHOWN:
@@ -342,12 +342,12 @@ def quoted(value: Any) -> str:
 
 
 def path_shown(path: str) -> str:
-    """Return the name of a file, escaped where a terminal might obey it."""
+    """Return the name of a file; characters that a terminal might obey are escaped."""
     return path if path.isascii() and path.isprintable() else ascii(path)
 
 
 def _model(said: Json, directory: str | None) -> list[str]:
-    """Compare every file of a model's directory, or of that of its run, on which a release depends."""
+    """Compare every file of a model's directory, or of its run's, on which a release depends."""
     files = said.get("model_files") or {}
     if set(files) - set(MODEL_FILES) or files.get(WEIGHTS, said["model_sha256"]) != said["model_sha256"]:
         raise Refused("model_files is no list of a model's files, or model_sha256 is not in it")
@@ -378,7 +378,7 @@ def _file(name: str, path: str | None, digest: str) -> str:
 
 
 def _sha256(path: str, line_end: bytes | None = None) -> str:
-    """Return the digest of a file, as it is or with such line ends."""
+    """Return the digest of a file, unchanged or with other line ends."""
     with Path(path).open("rb") as stream:
         if line_end is None:
             return hashlib.file_digest(stream, "sha256").hexdigest()

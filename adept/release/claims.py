@@ -1,4 +1,4 @@
-"""Claims on the records of a call: made before anything is drawn, and given up where the call returns nothing."""
+"""Claims on the records of a call: made before anything is drawn, and given up if the call fails."""
 
 import secrets
 from collections.abc import Iterator, Sequence
@@ -19,11 +19,11 @@ class LedgerChoice:
     """The ledger of a call.
 
     Attributes:
-        path: the file; None or "none" for none.
-        again: release records that the ledger knows.
+        path: the file; None or "none" keeps no ledger.
+        again: True releases records again that are in the ledger.
         key: the file with the key of the digests; None stands for the usual one.
-        limit: epsilon that no record or person may pass.
-        record_columns: the columns that identify a record; None: as the ledger says.
+        limit: epsilon that no record or person may exceed.
+        record_columns: the columns that identify a record; None: those of the ledger.
     """
 
     path: str | None = None
@@ -33,10 +33,10 @@ class LedgerChoice:
     record_columns: Sequence[str] | None = None
 
     def open(self) -> Ledger | None:
-        """Open the ledger; None where there is none.
+        """Open the ledger; return None without one.
 
         Raises:
-            ConfigurationError: a limit or identifying columns are given, and no ledger.
+            ConfigurationError: a limit or identifying columns are given without a ledger.
         """
         if self.path is None or self.path == NONE:
             if self.limit is not None or self.record_columns is not None:
@@ -61,21 +61,21 @@ def claimed(
     """Hold the claims of records in a ledger while they are released; without a ledger do nothing.
 
     *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records there. *Proof*. All records are
-    claimed in one transaction before the body begins. Its result is returned by nobody before the context ends; if anything fails
-    until then, the ledger forgets the run, of which nobody has read anything. QED.
+    claimed in one transaction before the body begins. No caller sees a result before the context ends. If anything fails
+    until then, the ledger forgets the run, and nobody has read any of its rewrites. QED.
 
     Args:
-        records: what is claimed.
-        statement: what the release spends.
+        records: the records to claim.
+        statement: gives the budget of the release.
         choice: the ledger.
-        name: what the ledger lists as the output.
+        name: the name of the output in the ledger.
         text_column: the column with the text.
-        person_column: the column that names who contributed a record; None without one.
+        person_column: the column that names each record's person; None without one.
 
     Raises:
-        ReleaseRefused: records were released before, or would pass the limit.
+        ReleaseRefused: records were released before, or would exceed the limit.
         DataError: the ledger cannot be used.
-        ConfigurationError: the identifying columns are others than the ledger's.
+        ConfigurationError: the identifying columns are not those of the ledger.
     """
     book = choice.open()
     if book is None:

@@ -36,7 +36,7 @@ class FileOptions(Columns):
     keep_columns: list[str] = field(default_factory=list)
     """Further columns that are copied as they are, and so not private; all others are dropped."""
     schema: str | None = None
-    """A parquet file, or JSON such as {"score": "float64"}, with types of kept columns; needed from standard input to parquet."""
+    """Types of kept columns: a parquet file, or JSON such as {"score": "float64"}; needed from standard input to parquet."""
 
     # --- Labels
     labels: str = "copy"
@@ -53,7 +53,7 @@ class FileOptions(Columns):
     max_records_per_person: int | None = None
     """At most so many records of one person are accepted; a person's total is this many times epsilon."""
     excess: str = "refuse"
-    """What becomes of a person's further records: refuse (the whole file) | drop (the first ones are kept, in their order)."""
+    """Treatment of records beyond max_records_per_person: refuse (the whole file) | drop (keep each person's first ones)."""
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
@@ -93,13 +93,13 @@ class FileOptions(Columns):
 
 @dataclass
 class Seen:
-    """What the curator may be told of the records that a run read, and nobody else.
+    """Notes for the curator alone on the records that a run read.
 
     Attributes:
-        texts: the first of them, at most ``limit``.
-        limit: how many texts are kept.
-        left_out: records that were left out, as their person had enough.
-        persons: whose records those are.
+        texts: the first texts, at most ``limit``.
+        limit: number of texts to keep.
+        left_out: number of records left out because they exceed their person's bound.
+        persons: number of persons with such records.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Seen:
 
     @property
     def lines(self) -> list[str]:
-        """Return the line on records that were left out, if there are any."""
+        """Return a line about records that were left out, if there are any."""
         if not self.left_out:
             return []
         return [
@@ -118,7 +118,7 @@ class Seen:
 
 
 def required_columns(options: FileOptions) -> RequiredColumns:
-    """Return the columns that options name, which a file must declare if its format declares any."""
+    """Return the columns that options name; a file whose format declares columns must have them."""
     named = [(name, getattr(options, name)) for name in ("text_column", "label_column", "person_column")]
     if options.labels == "drop":
         named.pop(1)
@@ -128,11 +128,11 @@ def required_columns(options: FileOptions) -> RequiredColumns:
 
 @dataclass(kw_only=True)
 class ReleaseOptions(FileOptions):
-    """What of a file is rewritten, and what else may reach the output.
+    """Options of a release: the columns that are rewritten, and those that reach the output otherwise.
 
     Attributes:
         label_response: the mechanism for labels=randomized_response; that of labels=joint_response comes with the rewriter.
-        seen: is filled in with what the curator may be told of the records, and is no part of the release.
+        seen: receives notes for the curator; it is no part of the release.
     """
 
     label_response: RandomizedResponse | JointResponse | None = None
@@ -149,7 +149,7 @@ class ReleaseOptions(FileOptions):
 
     @property
     def used_columns(self) -> list[str]:
-        """The columns of the input that a release may read; ``intent`` is a label if there is such a column."""
+        """Columns of the input that a release may read; a column ``intent`` holds labels."""
         named = [self.text_column, self.label_column or "intent", self.person_column, *self.keep_columns]
         return [column for column in named if column is not None]
 
@@ -209,22 +209,21 @@ def checked_records(
     labels: Collection[str] | None = None,
     seen: Seen | None = None,
 ) -> Iterator[Record]:
-    """Pass records on, after a look at every column that will be used and at how many records a person has.
+    """Yield records after checking every used column and counting each person's records.
 
-    A label that is passed on is its text (``adept.data.labels``), so that rows, digests, groups and mechanisms all use what is
-    written.
+    Labels become text (``adept.data.labels``), so that rows, digests, groups and mechanisms all use the label that is written.
 
-    *Claim*: with excess=drop, whether a record is passed on depends on how often its own person was named in the input up to it,
-    and on nothing else. *Proof*: ``_Persons`` counts each name by itself, and nothing else of a record is looked at before. QED. So
-    changing what a person's records say, but not who they are of, changes no other record's place in the output; and a run that is
-    resumed with the same records passes on the same ones.
+    *Claim*: with excess=drop, it depends only on the number of earlier records of the same person if a record is passed on.
+    *Proof*: ``_Persons`` counts each name by itself, and looks at nothing else of a record before. QED. So if the content of a
+    person's records changes, but not their person, every other record keeps its place in the output; and a resumed run with the
+    same records passes on the same ones.
 
     Args:
-        records: as they are read.
-        label_column: of the output.
-        options: of the release.
+        records: the records as they are read.
+        label_column: the label's column in the output.
+        options: the options of the release.
         labels: the public labels that a record may have; None: any.
-        seen: what is filled in for the curator.
+        seen: receives notes for the curator.
 
     Raises:
         ConfigurationError: a label is not public; it is not repeated.
@@ -258,7 +257,7 @@ def checked_records(
 
 
 class _Persons:
-    """How many records each person has, by a digest, which is small whatever a name is."""
+    """Counts of each person's records by a digest of the name, which is short for any name."""
 
     def __init__(self, options: ReleaseOptions) -> None:
         self.column, self.most = options.person_column or "", options.max_records_per_person or 0
@@ -267,10 +266,10 @@ class _Persons:
         self.left_out, self.exceeded = 0, set[bytes]()
 
     def admits(self, record: Record, number: int) -> bool:
-        """Count one record of its person, as ``person_name`` writes the name; return False for one that is left out.
+        """Count a record of its person, named by ``person_name``; return False if it is left out.
 
         Raises:
-            DataError: nobody is named, or a person who has too many records.
+            DataError: the record names no person, or the person has too many records.
         """
         name = person_name(record.get(self.column))
         if name is None:
@@ -283,8 +282,8 @@ class _Persons:
             return True
         if not self.drops:
             raise DataError(
-                f"record {number} is one more than max_records_per_person={self.most} of its person: add excess=drop, which "
-                "keeps each person's first records, or raise the bound, which costs budget"
+                f"record {number} exceeds max_records_per_person={self.most} of its person: add excess=drop, which keeps each "
+                "person's first records, or raise the bound, which costs budget"
             )
         self.left_out += 1
         self.exceeded.add(digest)

@@ -1,12 +1,13 @@
-"""The ledger that is kept unless ``ledger=none``: in the user's state directory, refusing nothing but what passes its limit.
+"""The default ledger: kept in the user's state directory unless ``ledger=none``; it refuses only releases above its limit.
 
-It never makes a release fail. If it cannot be kept, because there is no home, the disk is full, or another run holds it for long,
-the release goes on without it and one line says so. Only where a limit was asked for is the release refused then, since nobody
-could check it. What was claimed until then stays claimed. That a ledger has a limit is known from an empty file beside it too
-(``mark_limited``), since a ledger that is gone, or cannot be read, cannot tell.
+It makes no other release fail. If it cannot be kept (without a home, on a full disk, or if another run holds it for long), the
+release goes on without it, and one line says so. Earlier claims stay claimed. If there is a limit, the release is refused instead,
+because nobody could check the limit. An empty file beside a ledger marks that it has a limit (``mark_limited``), so that this is
+known even if the ledger is gone or cannot be read.
 
-The file's name carries a keyed fingerprint of the key. So another key has another ledger, and no error, unless the ledger of some
-key has a limit: whoever lost that key must not lose the limit in silence, so that the other ledger needs a limit of its own.
+The file's name carries a keyed fingerprint of the key. So another key has another ledger, and causes no error,
+unless the ledger of some key has a limit: if that key is lost, the limit must not be lost in silence, so the other ledger needs a
+limit of its own.
 """
 
 import hashlib
@@ -24,19 +25,19 @@ from adept.release.ledger_file import told
 from adept.release.secret import secret_key
 from adept.release.spending import Spending, check_limit
 
-NONE = "none"  # the value of ledger= that keeps none
-MOST_RECORDS = 1_000_000  # of a file, unless there is a limit
-WAIT_SECONDS = 3.0  # for another run that holds the ledger
+NONE = "none"  # the value of ledger= that turns ledgers off
+MOST_RECORDS = 1_000_000  # most records of a file, unless there is a limit
+WAIT_SECONDS = 3.0  # time to wait for another run that holds the ledger
 
 Tell = Callable[[str], None]
 Answer = TypeVar("Answer")
 
 
 def state_directory() -> Path:
-    """Return where state lies: ``$XDG_STATE_HOME/adept``, or else ``~/.local/state/adept``.
+    """Return the directory for state: ``$XDG_STATE_HOME/adept``, or else ``~/.local/state/adept``.
 
     Raises:
-        RuntimeError: there is no home.
+        RuntimeError: the user has no home directory.
     """
     given = os.environ.get("XDG_STATE_HOME")
     return (Path(given) if given else Path("~").expanduser() / ".local" / "state") / "adept"
@@ -49,7 +50,7 @@ def default_location(key: bytes) -> Path:
 
 
 class DefaultLedger(Ledger):
-    """An open ledger by default, which gives itself up instead of making a release fail."""
+    """An open default ledger; an error makes it give up, not the release."""
 
     required = False
 
@@ -69,7 +70,7 @@ class DefaultLedger(Ledger):
             )
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return how records are identified; by their text where the ledger asks for what the file does not have."""
+        """Return the identity of records; by their text if the file lacks a column that the ledger needs."""
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -91,7 +92,7 @@ class DefaultLedger(Ledger):
     def _collect(self, subjects: list[tuple[bytes, int]]) -> None:
         self._records += sum(kind == ROW_KIND for _, kind in subjects)
         if self._records > MOST_RECORDS and not self._limited:
-            raise DataError(f"it has more than {MOST_RECORDS:,} records")
+            raise DataError(f"the input has more than {MOST_RECORDS:,} records")
         super().collect(subjects)
 
     def claim(self) -> None:
@@ -110,7 +111,7 @@ class DefaultLedger(Ledger):
         self._unless_lost(lambda: super(DefaultLedger, self).finish(run), None)
 
     def _unless_lost(self, action: Callable[[], Answer], otherwise: Answer) -> Answer:
-        """Do what a ledger does, or nothing once it was given up."""
+        """Run an action of the ledger, or return ``otherwise`` once the ledger was given up."""
         if not self.keeps:
             return otherwise
         try:
@@ -120,7 +121,7 @@ class DefaultLedger(Ledger):
             return otherwise
 
     def _lose(self, reason: str) -> None:
-        """Go on without the ledger.
+        """Give the ledger up and go on without it.
 
         Raises:
             ReleaseRefused: it has a limit, which nobody could check.
@@ -131,12 +132,12 @@ class DefaultLedger(Ledger):
         if self._limited:
             raise ReleaseRefused(f"the ledger's limit cannot be checked ({reason}): give ledger=FILE")
         self._tell(
-            f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none says that none is wanted"
+            f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none turns this line off"
         )
 
 
 def mark_limited(ledger: str) -> None:
-    """Note beside a ledger by default that it has a limit; do nothing for another ledger."""
+    """Mark beside a default ledger that it has a limit; do nothing for other ledgers."""
     try:
         is_default = Path(ledger).resolve().parent == state_directory().resolve()
     except RuntimeError:
@@ -164,18 +165,18 @@ def opened_ledger(
     record_columns: Sequence[str] | None = None,
     tell: Tell,
 ) -> Iterator[Ledger | None]:
-    """Open the ledger of a command, and close it in the end.
+    """Open the ledger of a command for the duration of the context.
 
     Args:
-        choice: a file, "none", or None for the ledger by default.
-        key: of the digests; None where none can be kept.
-        again: release records of the ledger again.
-        limit: as ``ledger_limit`` says.
+        choice: a file, "none", or None for the default ledger.
+        key: the key of the digests; None if no key can be kept.
+        again: True releases records again that are in the ledger.
+        limit: the value of ``ledger_limit``.
         record_columns: the columns that identify a record.
-        tell: called with a line where no ledger is kept by default.
+        tell: called with one line if the default ledger cannot be kept.
 
     Raises:
-        ConfigurationError: there is a limit, or columns are named, and no ledger.
+        ConfigurationError: a limit or columns are given with ``ledger=none``.
         DataError: the file cannot be used.
     """
     if choice == NONE:
@@ -198,7 +199,7 @@ def opened_ledger(
 def _default(
     key: bytes | None, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
 ) -> DefaultLedger | None:
-    """Open the ledger by default; None where it cannot be kept."""
+    """Open the default ledger; return None if it cannot be kept."""
     if limit is not None:
         check_limit(limit, "ledger_limit")
     limited = limit is not None
@@ -209,32 +210,32 @@ def _default(
         location = default_location(key)
         location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return DefaultLedger(str(location), key=key, limit=limit, record_columns=record_columns, tell=tell)
-    except (OSError, RuntimeError, DataError) as error:  # a RuntimeError says that there is no home
+    except (OSError, RuntimeError, DataError) as error:  # RuntimeError: the user has no home directory
         reason = str(error)
     if limited:
         raise ReleaseRefused(
             f"the limit cannot be checked, as no ledger can be kept ({reason}): mend that, or give ledger=FILE"
         )
-    tell(f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none says that none is wanted")
+    tell(f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none turns this line off")
     return None
 
 
 def ledger_lines(ledger: Ledger | None) -> list[str]:
-    """Return what the curator should know after a release: how often its records were released, and what they have spent."""
+    """Return lines for the curator: how often the records of a release were released, and what they have spent."""
     if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
         return []
     overlap = ledger.overlap
     if not overlap.records:
-        return [f"with this release a record has spent epsilon {words(overlap.epsilon)} at most in {ledger.path}"]
+        return [f"with this release a record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"]
     who = "1 record was" if overlap.records == 1 else f"{overlap.records} different records were"
     return [
-        f"{who} released before, up to {overlap.releases} time{'s' * (overlap.releases > 1)}; with this release one has spent "
-        f"epsilon {words(overlap.epsilon)} in all, as {ledger.path} knows"
+        f"{who} released before, up to {overlap.releases} time{'s' * (overlap.releases > 1)}; with this release a "
+        f"record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"
     ]
 
 
 def usual_key(path: str | None, *, needed: bool) -> bytes | None:
-    """Return the key of digests; None where none can be kept and none is needed."""
+    """Return the key of digests; None if none can be kept and none is needed."""
     try:
         return secret_key(path)
     except AdeptError:

@@ -1,6 +1,6 @@
-"""The release of a pandas data frame or a data set in memory: what ``adept rewrite`` does for a file, without a file of records.
+"""The release of a pandas data frame or a data set in memory, as ``adept rewrite`` releases a file.
 
-Plan, checks, batches, ledger and statement are the command's. The only file that is written is the statement.
+Plan, checks, batches, ledger and statement are those of the command. The statement is the only file that is written.
 """
 
 import json
@@ -32,7 +32,7 @@ from adept.release.statement import PrivacyStatement
 from adept.release.tables import Table, table_of
 
 Frame = TypeVar("Frame")
-OUTPUT = "frame.jsonl"  # stands for the output, whose rows have columns; no such file is written
+OUTPUT = "frame.jsonl"  # stands for the output in the plan, so that rows have columns; no such file is written
 OF_FILES = {
     "text_column",
     "label_column",
@@ -46,7 +46,7 @@ OF_FILES = {
     "flush_every",
 }
 OPTIONS = {option.name for option in fields(ReleaseRequest)} - OF_FILES
-UNNAMED = "intent"  # the column that files' labels are looked for in; here labels must be named
+UNNAMED = "intent"  # the label column that files have by default; a frame's label column must be named
 
 
 def rewrite_frame(
@@ -62,27 +62,27 @@ def rewrite_frame(
     """Rewrite the records of a data frame, and write the privacy statement of the release.
 
     *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records and options are checked, and
-    the statement's name is taken, before records are claimed; ``claimed`` gives the claims up if anything fails until the statement
-    has its final name, which is the last step. QED.
+    the statement's name is taken, before records are claimed; ``claimed`` gives the claims up if anything fails before the
+    statement has its final name, which is the last step. QED.
 
     Args:
         frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
         text: the column with the texts.
-        statement: the file that states what is guaranteed; nothing is overwritten.
+        statement: the file for the statement, which must not exist.
         epsilon: the budget of each record.
         label: the column with the labels; None: none are written, unless ``labels="joint"`` lets the model write them.
-        person: the column that says who contributed a record; needs ``max_records_per_person``. It is not returned.
+        person: the column that names each record's person; needs ``max_records_per_person``. It is not returned.
         options: those of ``adept rewrite``: labels, label_set, label_epsilon, keep_columns, max_records_per_person, excess,
             epsilon_per, samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding,
             batch_size, ledger (none unless given), record_columns, ledger_limit, again, key, accept_broken_claim,
             accept_inexact, accept_private_model.
 
     Returns:
-        The same kind with the columns text, label, kept ones and ``sample`` (for samples > 1) alone, and a new index. Labels are
-        text. Kept columns have their types; of a frame's categories those that occur.
+        A table of the same kind with a new index and the columns for text, label, ``keep_columns`` and ``sample`` (if samples > 1).
+        Labels are text. Kept columns have their types; a categorical column has only the categories that occur.
 
     Raises:
-        AdeptError: as the command; a column is missing, or ``frame`` is something else.
+        AdeptError: as for the command; or a column is missing, or ``frame`` is something else.
     """
     table = table_of(frame)
     request = _request(
@@ -92,7 +92,7 @@ def rewrite_frame(
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
     plan, read = plan_release(rewriter, _Held(("frame",), held=table.records(used)), OUTPUT, asked)
-    plan = replace(plan, kept=Kept())  # a frame holds what no file can
+    plan = replace(plan, kept=Kept())  # a frame may hold values that no file can
     groups = Groups(plan.label_column, asked)
     records = list(groups.counted(plan.checked(read)))
     stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
@@ -109,7 +109,7 @@ def rewrite_frame(
 
 @dataclass(frozen=True)
 class _Held(Inputs):
-    """Records that are in memory."""
+    """Records in memory, as inputs of a release."""
 
     held: Sequence[Record] = ()
 
@@ -125,10 +125,10 @@ class _Held(Inputs):
 
 
 def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequest:
-    """Return what is asked, with Python's values as the command has them.
+    """Return the request for a release, with values as the command has them.
 
     Raises:
-        ConfigurationError: there is no such option, or options contradict each other.
+        ConfigurationError: an option is unknown, or options contradict each other.
     """
     if unknown := options.keys() - OPTIONS:
         raise ConfigurationError(
@@ -161,10 +161,10 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
-    """Return the columns that are read: those that are used, and with a ledger all others, by which it knows a record.
+    """Return the columns to read: those that are used; with a ledger all, since any may identify a record.
 
     Raises:
-        DataError: there are no records, or a column is missing or stands twice.
+        DataError: there are no records, or a column is missing or occurs twice.
     """
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
@@ -187,7 +187,7 @@ def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
 
 
 def _free(statement: str, request: ReleaseRequest) -> Publication:
-    """Return where the statement goes; refuse a name that is taken."""
+    """Return the place of the statement; refuse a file that exists."""
     others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name is not None)
     place = Publication.of(STANDARD_STREAM, statement, card=False, others=others)
     place.check_names()
@@ -197,7 +197,7 @@ def _free(statement: str, request: ReleaseRequest) -> Publication:
 
 @contextmanager
 def _reserved(place: Publication) -> Iterator[None]:
-    """Hold the statement's temporary file, made before anything is drawn and gone afterwards.
+    """Make the statement's temporary file before anything is drawn, and remove it afterwards.
 
     Raises:
         DataError: it cannot be written.
@@ -213,7 +213,7 @@ def _reserved(place: Publication) -> Iterator[None]:
 
 
 def _drawn(plan: Plan, records: Sequence[Record]) -> Iterator[Record]:
-    """Yield the rows of all records, each drawn once."""
+    """Yield the rows of all records; each record is drawn once."""
     batches, left = plan.batches, iter(records)
     while batch := list(islice(left, plan.batch_size)):
         yield from batches.rows(batch, batches.draw(batch))

@@ -1,8 +1,8 @@
-"""What a record is to a ledger, and who a person: keyed digests of the columns that identify them.
+"""Identity of records and persons in a ledger: keyed digests of the columns that identify them.
 
-A ledger fixes once which columns identify a record. They are stored as *roles*: the text, the person, or a column of a name. So
-files whose columns have other names match, and so do lists of texts. Two records with the same values in these columns are one
-record, whatever else stands in them: "yes" on two days is one record unless an id or a day is among the columns.
+A ledger fixes once which columns identify a record. It stores them as *roles*: the text, the person, or a column with a name. So
+files with other names of columns match, and so do lists of texts. Two records with the same values in these columns are one
+record, even if their other columns differ: "yes" on two days is one record unless an id or a day is among the columns.
 
 *Claim*: the digest of a record depends on its identifying values alone, not on the file's format. *Proof*: each value becomes text
 by ``identity_text``, a function of that value alone, which maps the spellings of different formats ("1", 1, 1.0) to one text.
@@ -29,15 +29,15 @@ TEXT, PERSON = ("role", "text"), ("role", "person")
 ROW_KIND, PERSON_KIND = 0, 1
 DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 FRACTION = re.compile(r"(-?\d+\.\d*[1-9])0+", re.ASCII)
-UNWRITTEN = "a value that cannot be written down"  # the text of all such values: they count as equal
+UNWRITTEN = "a value that cannot be written down"  # stands for all such values, so they count as equal
 
 
 def identity_text(value: Any) -> str | None:
     """Return the text by which a value identifies its record; None for a missing value.
 
-    It is ``plain_text`` where that has one. Other fractions are written as Python writes a float, dates in ISO 8601, bytes as the
-    text that they encode, and nested values as JSON with sorted keys. A text that spells a date, a boolean or a fraction, as csv
-    files do, is that of the value.
+    It is the value's ``plain_text``, if there is one. Otherwise fractions are written as Python writes a float, dates in ISO 8601,
+    bytes as the text that they encode, and nested values as JSON with sorted keys. A text that spells a date,
+    a boolean or a fraction, as csv files do, is that of the value.
     """
     if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
         return text and _spelled(text)
@@ -79,9 +79,9 @@ class Identity:
     """The columns of one file that identify its records, and the key of their digests.
 
     Attributes:
-        key: of the digests.
-        columns: each role with the column that plays it, sorted.
-        person_column: the column that names who contributed a record; None without one.
+        key: the key of the digests.
+        columns: pairs of a role and its column, sorted.
+        person_column: the column that names each record's person; None without one.
     """
 
     key: bytes
@@ -89,7 +89,7 @@ class Identity:
     person_column: str | None = None
 
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digest of a record, and that of its person where persons are named, each with its kind.
+        """Yield the digest of a record and, if persons are named, that of its person, each with its kind.
 
         Raises:
             DataError: an identifying column is missing.
@@ -116,7 +116,7 @@ class Identity:
 def chosen_roles(
     columns: Sequence[str] | None, *, text_column: str, person_column: str | None
 ) -> tuple[Role, ...] | None:
-    """Return the roles that ``record_columns`` asks for, sorted; None where it asks for none.
+    """Return the roles of ``record_columns``, sorted; None without this option.
 
     Raises:
         ConfigurationError: the list is empty, or names a column twice.
@@ -130,10 +130,10 @@ def chosen_roles(
 
 
 def identity(key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> Identity:
-    """Return how the records of a file are identified.
+    """Return the identity of a file's records.
 
     Raises:
-        ConfigurationError: the ledger identifies records by their person, and none is named.
+        ConfigurationError: the ledger identifies records by their person, and there is no ``person_column``.
     """
     if PERSON in roles and person_column is None:
         raise ConfigurationError(
@@ -145,7 +145,7 @@ def identity(key: bytes, roles: Sequence[Role], *, text_column: str, person_colu
 
 
 def described_roles(roles: Sequence[Role]) -> str:
-    """Return the roles for a sentence."""
+    """Return the roles in words."""
     return ", ".join({TEXT: "the text", PERSON: "the person"}.get(role, f"column {role[1]!r}") for role in roles)
 
 

@@ -19,13 +19,13 @@ CHUNK = 2**20
 
 @dataclass(frozen=True)
 class Inputs:
-    """Where records come from, in order.
+    """The sources of records, in order.
 
     Attributes:
         locations: files, or standard input alone.
-        options: how they are read.
-        sizes: of the files in bytes, when they were named; None where something is no file, and can be read once.
-        also: columns that identify a record in the ledger, which are read beside those that are used.
+        options: the options for reading them.
+        sizes: sizes of the files in bytes when they were found; None if one of them is no file and can be read only once.
+        also: columns that identify a record in the ledger, which are read besides those that are used.
     """
 
     locations: tuple[str, ...]
@@ -35,13 +35,13 @@ class Inputs:
 
     @classmethod
     def of(cls, source: str, options: ReadingOptions) -> "Inputs":
-        """Resolve a name: a file that exists wins over a pattern; what a pattern finds is read in the order of the names.
+        """Find the files of a name: a file that exists wins over a pattern; files are read in the order of their names.
 
-        A directory stands for the parts in it.
+        A directory stands for the files in it.
 
         Raises:
-            DataError: a pattern finds nothing, or a directory holds no parts.
-            ConfigurationError: options are given that none of the files has a use for.
+            DataError: a pattern finds nothing, or a directory holds no files.
+            ConfigurationError: options are given that fit none of the files.
         """
         given = options.format
         found: tuple[str, ...] = (source,)
@@ -73,12 +73,10 @@ class Inputs:
         """Yield the records of all files, one after the other.
 
         Args:
-            tolerant: as in ``read_records``.
-            columns: likewise.
-            required: likewise.
+            tolerant, columns, required: as in ``read_records``.
 
         Raises:
-            DataError: one cannot be read, or is shorter than it was; it may grow.
+            DataError: a file cannot be read, or has become shorter; it may grow.
         """
         wanted = None if columns is None else (*columns, *self.also)
         several, total = len(self.locations) > 1, 0
@@ -96,17 +94,17 @@ class Inputs:
             raise DataError(f"{', '.join(self.locations[:3])} and others have no records: give files with at least one")
 
     def first_records(self, most: int) -> list[Record]:
-        """Return the first records as a release reads them, fewer where one is damaged, and none of what can be read once."""
+        """Return the first records; fewer if one is damaged, and none if the input can be read only once."""
         found: list[Record] = []
-        with suppress(DataError):  # whoever releases them says what is wrong
+        with suppress(DataError):  # the release itself reports errors
             found.extend(islice(self.records(), most if self.repeatable else 0))
         return found
 
     def check_columns(self, required: RequiredColumns) -> None:
-        """Check the columns that each file declares before any record is read; a pipe is checked when it is read.
+        """Check the columns that each file declares before any record is read; a pipe is checked later, when it is read.
 
         Raises:
-            DataError: a file cannot be read, or declares columns without one of those that are required.
+            DataError: a file cannot be read, or does not declare a required column.
         """
         for location in self.locations if self.repeatable else ():
             if (names := declared_columns(location, self.options)) is not None:
@@ -114,7 +112,7 @@ class Inputs:
 
     @property
     def mismatches(self) -> list[str]:
-        """Return sentences on files that begin like something else than they are read as."""
+        """Return sentences about files whose first bytes do not fit the format in which they are read."""
         found = [mismatch(location, self.options) for location in self.locations if self.repeatable]
         return [sentence for sentence in found if sentence]
 
@@ -128,7 +126,7 @@ def _is_csv(location: str, options: ReadingOptions) -> bool:
 
 
 def _found(pattern: str) -> list[str]:
-    """Return the files that a pattern finds, and the parts of directories whose names tell a format."""
+    """Return the files that a pattern finds, and the parts of directories whose names show a format."""
     names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     parts = [part for name in names if name.is_dir() and tells_format(str(name)) for part in part_files(str(name))]
     found = sorted({*(str(name) for name in names if name.is_file()), *parts})

@@ -1,10 +1,10 @@
-"""Kept columns: the types they have in the output, decided before anything is drawn, and the check of every value.
+"""Kept columns: their types in the output, which are decided before anything is drawn, and the check of every value.
 
-*Claim*: every kept value stands in the output as it was, but for what ``docs/operation.md`` says is spelled as text, or the release
-is refused before the record's batch is drawn; where the input can be read twice, before the first draw. *Proof*. From Parquet to
+*Claim*: every kept value is unchanged in the output (or becomes text, if ``docs/operation.md`` says so), or the release is refused
+before the record's batch is drawn; if the input can be read twice, before the first draw. *Proof*. From Parquet to
 Parquet a value is copied within Arrow, under the type of its column, and a file with another type is refused by its schema. Any
-other value is turned into its written form when it is read, and for Parquet also back; batches are read before they are drawn. An
-input that can be read twice is read and checked once before. QED.
+other value is converted to its written form when it is read, and for Parquet also back; batches are read before they are drawn.
+An input that can be read twice is read and checked once before the first draw. QED.
 """
 
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ ADVICE = "leave it out of keep_columns, or write jsonl"
 
 @dataclass(frozen=True)
 class Kept:
-    """Kept columns.
+    """Kept columns and their types.
 
     Attributes:
-        columns: their names.
-        format: of the output.
-        types: of the columns, in a parquet output.
-        copied: True if they are copied within Arrow.
+        columns: the names.
+        format: the output's format.
+        types: the types of the columns in a parquet output.
+        copied: True if values are copied within Arrow.
     """
 
     columns: tuple[str, ...] = ()
@@ -39,10 +39,10 @@ class Kept:
     copied: bool = False
 
     def checked(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Pass records on, after a look at every kept value that is there.
+        """Yield records after checking every kept value.
 
         Raises:
-            DataError: a value cannot be written as it is; only column and record are named.
+            DataError: a value cannot be written unchanged; only column and record are named.
         """
         for number, record in enumerate(records, start=1):
             for column in record.keys() & self.columns:
@@ -74,7 +74,7 @@ def _check_type(record: Record, column: str, kind: Any, number: int) -> None:
 
 
 def _is_readable_as(found: Any, kind: Any) -> bool:
-    """Return True if a column of a file can be written under the type that was decided."""
+    """Return True if a file's column can be written in the decided type."""
     from pyarrow import types
 
     def plain(one: Any) -> Any:
@@ -87,9 +87,9 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
     """Decide the types of the kept columns.
 
     Args:
-        inputs: where records come from; read once more if the types are to be found.
-        options: of the release.
-        output_format: of the output.
+        inputs: the sources of records; read once more if types must be found.
+        options: the options of the release.
+        output_format: the output's format.
         first: the first record.
 
     Raises:
@@ -99,7 +99,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
     columns = tuple(options.keep_columns)
     if options.schema and (output_format != "parquet" or not columns or "parquet" in _formats(inputs)):
         raise ConfigurationError(
-            "schema= is for kept columns from text files in a parquet output: leave it out, as types are known or not written here"
+            "schema= is for kept columns from text files in a parquet output, and here types are known or not written: leave it out"
         )
     if not columns or output_format != "parquet":
         return Kept(columns, output_format)
@@ -108,7 +108,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         return Kept(columns, output_format, _copied_types(inputs, columns, first), copied=True)
     if "parquet" in formats:
         raise ConfigurationError(
-            "input must not mix parquet with other formats where keep_columns go into parquet: release them one by one"
+            "input must not mix parquet with other formats if a parquet output has keep_columns: release the files one by one"
         )
     return Kept(
         columns, output_format, _declared(options.schema, columns) if options.schema else _found(inputs, columns)
@@ -118,14 +118,16 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
 def _declared(location: str, columns: tuple[str, ...]) -> dict[str, Any]:
     schema = read_schema(location)
     if missing := [column for column in columns if column not in schema]:
-        raise ConfigurationError(f"schema {location} has no column {missing[0]!r}, which is kept: add its type")
+        raise ConfigurationError(
+            f"schema {location} has no column {missing[0]!r}, which is in keep_columns: add its type"
+        )
     chosen = {column: schema[column] for column in columns}
     _check_writable(chosen)
     return chosen
 
 
 def _found(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
-    """Find types by a look at all records."""
+    """Find the types by reading all records."""
     if not inputs.repeatable:
         raise ConfigurationError(
             "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
@@ -142,14 +144,14 @@ def _found(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
             types[column] = shape.arrow_type()
     except UnfitValues as error:
         raise DataError(
-            f"column {column!r} holds {error}: parquet needs one type, so make it one, or {ADVICE}"
+            f"column {column!r} holds {error}, and parquet needs one type: convert the values, or {ADVICE}"
         ) from None
     _check_writable(types)
     return types
 
 
 def _copied_types(inputs: Inputs, columns: tuple[str, ...], first: Record) -> dict[str, Any]:
-    """Unite the types of parquet files; those of standard input are known from its first row."""
+    """Unite the types of parquet files; standard input shows them in its first row."""
     schemas = _schemas(inputs, first)
     types = {column: _united(column, schemas) for column in columns}
     _check_writable(types)
@@ -169,7 +171,7 @@ def _schemas(inputs: Inputs, first: Record) -> list[dict[str, Any]]:
 def find_label_type(inputs: Inputs, options: ReleaseOptions, label_column: str | None, first: Record) -> Any:
     """Return the type of the label's column in a parquet output.
 
-    Labels are text. They are written as whole numbers only if the schema of every input file says that the whole column is, and if
+    Labels are text. They are written as whole numbers only if the column has that type in the schema of every input file, and if
     only such labels can be drawn.
     """
     import pyarrow
@@ -195,9 +197,9 @@ def _formats(inputs: Inputs) -> set[str]:
 
 
 def _united(column: str, schemas: list[dict[str, Any]]) -> Any:
-    """Return the one type that a column has in all files, null aside.
+    """Return the one type that a column has in all files, apart from null.
 
-    A dictionary of short indices gets longer ones if several files, or several parts of one, may have more values than it counts.
+    Short indices of a dictionary become longer, because several files or parts may have more values together.
     """
     import pyarrow
     from pyarrow import types
@@ -208,7 +210,9 @@ def _united(column: str, schemas: list[dict[str, Any]]) -> Any:
     if not found:
         return pyarrow.null()
     if not all(_is_readable_as(kind, found[0]) for kind in found):
-        raise DataError(f"column {column!r} has different types in the files of the input: make them one, or {ADVICE}")
+        raise DataError(
+            f"column {column!r} has different types in the files of the input: convert the files to one type, or {ADVICE}"
+        )
     kind = found[0]
     return long_indices(kind) if len(schemas) > 1 else kind
 

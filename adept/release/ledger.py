@@ -1,34 +1,34 @@
-"""The ledger: which records were released before, at what budget, so that nobody spends a budget twice without knowing.
+"""The ledger: a list of released records and their budgets, so that nobody spends a budget twice without knowing.
 
 It holds a line for each release (when, with what mechanism, model, epsilon and delta) and, of local releases, a keyed
 digest of each record and of each person (``adept.release.identity``). The key lies elsewhere
 (``adept.release.secret``), so that no guess at a record can be tested against the ledger alone.
 ``adept.release.ledger_file`` keeps the file.
 
-A record is *claimed* before it is released: a run that was killed has spent what it claimed. A claim is checked and
-written in one transaction, so two runs at once cannot both believe that they are the first, or both fit below a limit.
-The records of a file are claimed together before any is drawn; what is read later and was not claimed is claimed then,
-before it is drawn. How many records of a release may have been read is kept too, before they can be: no claim on them
-is given back, and no journal with fewer draws continues the release.
+A record is *claimed* before it is released, so an interrupted run has spent the budget of its claims. A claim is checked
+and written in one transaction: two runs at once cannot both be the first, or both fit below a limit. The records of a
+file are claimed together before any is drawn. Records that were read later are claimed before they are drawn. Before
+anybody can read records of a release, the ledger stores their number: no claim on them is given back, and a journal
+with fewer draws cannot resume the release.
 
-*Claim*: of two ledgers that differ in the records of central releases alone, every command gets the same answers, and
-their bytes differ in nothing that a record decides. *Proof*. A central release leaves its line alone: its options, its
-budget, the day on which it began and that it ended. No digest, no number and no duration of it is stored. It counts
-against every record and person, whether they were in it or not. QED. What the refusal of a local run tells ("this very
-record was released before") is about records of local releases, and stands in their ``not_hidden``.
+*Claim*: if two ledgers differ only in the records of central releases, every command gets the same answers from both, and
+no record decides a byte of them. *Proof*. A central release leaves one line: its options, its budget, the day on which it
+began, and that it ended. Its digests, number of records and duration are not stored. It counts against every record and
+person, in the release or not. QED. The refusal of a local run reveals that a record was released before. It speaks of
+records of local releases, whose ``not_hidden`` says so.
 
 *What adds up*. A local release with epsilon e is e-DP for replacing one record in a file of a public number of rows. A
-central one of single records that is e-DP for adding or removing one is 2 e-DP for that: the record goes, the other one
-comes. With a ``person_column`` the unit is a person, and replacing one record changes the rows of two persons, the old
+central one of single records that is e-DP for adding or removing one is 2 e-DP for this: one record is removed, the other
+added. With a ``person_column`` the unit is a person, and replacing one record changes the rows of two persons, the old
 one's and the new one's. Each is a change of one person's rows: e under ``replace``, and under ``add_or_remove`` 2 e, as
-all the person's rows go and the changed ones come. So such a release counts 2 e or 4 e. For a person whose rows are all
+all the person's rows are removed and the changed ones added. So such a release counts 2 e or 4 e. For a person whose rows are all
 replaced, a local release counts e for each of their records, and a central one with persons e (``replace``) or 2 e
-(``add_or_remove``). A release that named no persons may hold any number of a person's records, so that no total of a
-person is bounded beside it. Equal records of one run are records of their own, each released once; equal records of
-different runs may be the same one, and add up. Sums are exact, and rounded up.
+(``add_or_remove``). A release that named no persons may hold any number of a person's records, so beside it no
+total of a person is bounded. Equal records of one run are different records, each released once; equal records of
+different runs may be the same record, and their budgets add up. Sums are exact, and rounded up.
 
-*Limit*. With a limit no claim is written that would bring a record above it, nor a person where persons are named.
-Whether persons are named must then be the same for all releases.
+*Limit*. With a limit, a claim is refused if it would bring a record above the limit, or a person if persons are named. Then
+either all releases name persons or none does.
 """
 
 import json
@@ -80,7 +80,7 @@ ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 
 @dataclass
 class Overlap:
-    """How many records of a run other releases had claimed, the most releases of one, and the largest total with this run."""
+    """Records of a run that other releases had claimed: their number, the most releases of one, and the largest total."""
 
     records: int = 0
     releases: int = 0
@@ -91,20 +91,20 @@ class Ledger(LedgerSums):
     """An open ledger.
 
     Args:
-        path: the file, made where there is none.
-        key: of the digests; a ledger must always be given the same one. None: to read the list alone.
-        again: release records that were released before, all the same.
-        limit: epsilon that no record or person may pass; the ledger's own limit holds too.
-        record_columns: the columns that identify a record; None: as the ledger says.
-        seconds: to wait for other runs.
+        path: the file; it is made if it does not exist.
+        key: the key of the digests, always the same for a ledger. None reads the list alone.
+        again: True releases records again that were released before.
+        limit: epsilon that no record or person may exceed; the ledger's own limit holds too.
+        record_columns: the columns that identify a record; None: those of the ledger.
+        seconds: time to wait for other runs.
 
     Raises:
-        DataError: the file is none of ours, others can read it, or its digests have another key.
-        ConfigurationError: the limit is no positive number.
+        DataError: the file is no ledger, other users can read it, or its digests have another key.
+        ConfigurationError: the limit is not a positive number.
     """
 
-    keeps = True  # False once a ledger by default was given up (``adept.release.default_ledger``)
-    required = True  # must a release that was begun with it be continued with it
+    keeps = True  # False once a default ledger was given up (``adept.release.default_ledger``)
+    required = True  # True if a release that began with this ledger must be resumed with it
 
     def __init__(
         self,
@@ -128,20 +128,20 @@ class Ledger(LedgerSums):
 
     @property
     def limit(self) -> float | None:
-        """The limit that holds: the ledger's own or the run's, whichever is smaller."""
+        """Smaller one of the ledger's own limit and the run's."""
         with told(self.path):
             return self._limit()
 
     def set_limit(self, limit: float) -> None:
-        """Keep a limit for all later releases."""
+        """Store a limit for all later releases."""
         with self._transaction():
             self._database.execute("UPDATE adept SET epsilon_limit = ?", (check_limit(limit, "limit"),))
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return how records of a file are identified: as this ledger says, or the run where it says nothing yet.
+        """Return the identity of a file's records, by this ledger or, if it has no releases yet, by the run.
 
         Raises:
-            ConfigurationError: the run asks for other columns than the ledger's, or cannot supply them.
+            ConfigurationError: the run names other columns than the ledger, or lacks one of them.
         """
         asked = chosen_roles(self.record_columns, text_column=text_column, person_column=person_column)
         with told(self.path):
@@ -172,23 +172,23 @@ class Ledger(LedgerSums):
     # --- Claims
 
     def begin(self, run: str, spending: Spending, output: str) -> None:
-        """Take up a release, whose records are collected from the first one on; ``claim`` writes it down."""
+        """Begin a release, whose records are collected from the first one on; ``claim`` writes it down."""
         self._run, self._spending = run, spending
-        self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a name need not be text
+        self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
         with self._transaction():
             self._database.execute("DELETE FROM asked")
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
-        """Take digests of records and persons up that are to be claimed."""
+        """Collect digests of records and persons for the next claim."""
         with self._transaction_of_this_process():
             self._database.executemany(COLLECT, subjects)
 
     def claim(self) -> None:
-        """Claim what was collected and not claimed yet; one that resumes claims the same.
+        """Claim the digests that were collected and are not claimed yet; a resumed run claims the same ones.
 
         Raises:
-            ReleaseRefused: records were released before, with how many, and the total that it would come to; a central release
-                counts against all. Or a record or person would pass the limit.
+            ReleaseRefused: records were released before (the message gives their number and the total), or a record or person
+                would exceed the limit.
         """
         with told(self.path):
             due = self._database.execute(f"SELECT EXISTS {DUE}").fetchone()[0]
@@ -202,7 +202,7 @@ class Ledger(LedgerSums):
             self._write()
 
     def _found(self) -> Counter[Asked]:
-        """Group what is due by which other releases claimed it."""
+        """Count the digests that are due, grouped by the other releases that claimed them."""
         release = self._release_id() or 0
         known = [self._database.execute(KNOWN.format(tree), (release,)).fetchone()[0] for tree in TREES]
         if known == [0, 0]:
@@ -213,7 +213,7 @@ class Ledger(LedgerSums):
         return found
 
     def _check_again(self, found: Counter[Asked]) -> None:
-        """Refuse a run of records that were released before, unless it may release them again."""
+        """Refuse a run with records that were released before, unless ``again`` allows it."""
         if self.again:
             return
         spending, before = self._begun(), self._everywhere(ROW_KIND)
@@ -226,8 +226,8 @@ class Ledger(LedgerSums):
                 "" if spending.central else f" {'that counts' if listed == 1 else 'that count'} against every record"
             )
             raise ReleaseRefused(
-                f"{self.path} lists {listed} other release{'s' * (listed > 1)}{whose}, and no answer may tell if they were of "
-                "these records; their budgets may add up to this one's: add again=true, or keep a ledger for each file"
+                f"{self.path} lists {listed} other release{'s' * (listed > 1)}{whose}, and no answer may reveal if they were of "
+                "these records, so their budgets may add up: add again=true, or keep a ledger for each file"
             )
         known = {asked: count for asked, count in found.items() if asked[0] == ROW_KIND and asked[3]}
         if known:
@@ -246,9 +246,8 @@ class Ledger(LedgerSums):
         others = self._database.execute("SELECT DISTINCT persons FROM releases WHERE run != ?", (self._run,)).fetchall()
         if any(bool(named) != spending.persons for (named,) in others):
             raise ReleaseRefused(
-                f"{self.path} has a limit and lists releases {'without' if spending.persons else 'with'} persons, so that no "
-                "total of a person is known: give person_column= in all releases or in none, or keep another ledger with "
-                "ledger=FILE"
+                f"{self.path} has a limit and lists releases {'without' if spending.persons else 'with'} persons, so no total "
+                "of a person is known: give person_column= in all releases or in none, or keep another ledger with ledger=FILE"
             )
         for kind, who in ((ROW_KIND, "record"), (PERSON_KIND, "person")):
             if kind == PERSON_KIND and not spending.persons:
@@ -263,13 +262,13 @@ class Ledger(LedgerSums):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Fraction | float]:
-        """Return how many records, or persons, would have spent each total after the run."""
+        """Count the records, or persons, by the total that they would have spent after the run."""
         spending, spent, everywhere = self._begun(), self._spent(), self._everywhere(kind)
         counts: Counter[Fraction | float] = Counter()
         if spending.central:
             everywhere += exact(spending.epsilon) * (spending.per_row if kind == ROW_KIND else spending.per_person)
             found = grouped(self._database.execute(ALL_FOUND).fetchall())
-            counts[everywhere] = 1  # one that the ledger has never seen
+            counts[everywhere] = 1  # a record that the ledger has never seen
         for (asked, _, times, claims), count in found.items():
             if asked == kind:
                 now = 0 if spending.central else times
@@ -277,7 +276,7 @@ class Ledger(LedgerSums):
         return counts or Counter([everywhere])
 
     def _write(self) -> None:
-        """Write the release down, and what is due; a central release leaves its line alone."""
+        """Write down the release and the digests that are due; a central release leaves one line alone."""
         spending = self._begun()
         scope, now = (EVERYWHERE, _today()) if spending.central else (ROWS, _now())
         fields = (
@@ -290,14 +289,14 @@ class Ledger(LedgerSums):
         if self._roles and self._kept_roles() is None:
             self._database.execute("UPDATE adept SET record_columns = ?", (json.dumps(self._roles),))
         elif self._roles and self._kept_roles() != tuple(self._roles):
-            raise ConfigurationError(f"{self.path} was given other record_columns meanwhile: run again")
+            raise ConfigurationError(f"another run has meanwhile given {self.path} other record_columns: run again")
         (found,) = self._database.execute("SELECT scope FROM releases WHERE run = ?", (self._run,)).fetchone()
         if found == ROWS:
             self._database.execute(WRITE, (self._release_id(),))
         self._database.execute("UPDATE asked SET claimed = times WHERE times > claimed")
 
     def _note(self, found: Counter[Asked]) -> None:
-        """Remember for the curator what other releases had claimed."""
+        """Remember for the curator which records other releases had claimed."""
         spent, spending = self._spent(), self._begun()
         if spending.central and self._database.execute(OTHERS, (self._run,)).fetchone()[0]:
             self.overlap.epsilon = rounded_up(max(self._after(found, ROW_KIND)))
@@ -315,7 +314,7 @@ class Ledger(LedgerSums):
 
     @contextmanager
     def _transaction_of_this_process(self) -> Iterator[None]:
-        """Change the tables of this process, which lock nobody out, all or nothing."""
+        """Change this process's own tables, all or nothing, without a lock on the file."""
         with told(self.path):
             self._database.execute("BEGIN")
             try:
@@ -330,26 +329,26 @@ class Ledger(LedgerSums):
         found = self._database.execute("SELECT id FROM releases WHERE run = ?", (self._run,)).fetchone()
         return int(found[0]) if found else None
 
-    # --- What may have been read
+    # --- Records that somebody may have read
 
     def others(self, run: str) -> int:
-        """Return how many releases there are but one: a number that no record has a part in."""
+        """Return the number of releases other than one; no record influences it."""
         with told(self.path):
             return int(self._database.execute(OTHERS, (run,)).fetchone()[0])
 
     def show(self, run: str, records: int) -> None:
-        """Note how many records of a release may have been read from now on."""
+        """Store the number of records of a release that may have been read from now on."""
         with self._transaction():
             self._database.execute("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", (records, run))
 
     def shown(self, run: str) -> int:
-        """Return how many records of a release may have been read."""
+        """Return the number of records of a release that may have been read."""
         with told(self.path):
             found = self._database.execute("SELECT shown FROM releases WHERE run = ?", (run,)).fetchone()
         return int(found[0]) if found else 0
 
     def forget(self, run: str) -> None:
-        """Give up the claims of a release of which nobody can have read anything, and the columns that it fixed as the first."""
+        """Give up the claims of a release that nobody can have read, and the columns that it fixed if it was the first."""
         with self._transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
@@ -358,7 +357,7 @@ class Ledger(LedgerSums):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Note that a release is complete; of a central one, how long it took is not kept."""
+        """Note that a release is complete; the duration of a central one is not stored."""
         with self._transaction():
             self._database.execute(
                 f"UPDATE releases SET finished = CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END WHERE run = ?",

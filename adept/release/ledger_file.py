@@ -1,11 +1,11 @@
-"""The file of a ledger: an SQLite data base of mode 0600, its tables, and what is refused as damaged.
+"""The file of a ledger: an SQLite data base of mode 0600, its tables, and the checks for damage.
 
-*Claim*: one bit that changes on the disk, or an end that is cut off, makes no record unknown and no limit larger in
-silence. *Proof*. SQLite keeps each claim in two trees, the table and the index ``claims_again``, whose pages have
-nothing in common. Claims are looked up in both, and where the answers differ the ledger is refused. The tables
+*Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown and no limit larger
+without an error. *Proof*. SQLite keeps each claim in two trees, the table and the index ``claims_again``, whose pages have
+nothing in common. Claims are looked up in both; if the answers differ, the ledger is refused. The tables
 ``adept`` and ``releases`` are small; each is compared with an index of all its columns whenever the file is opened.
-SQLite itself refuses a file that is shorter than it says; a file of no bytes, and one that lacks a table, are refused
-here. QED. What no file can notice: a ledger that was put back from an older copy, which does not know what came later.
+SQLite itself refuses a file that is shorter than its header says; an empty file, and one that lacks a table, are refused
+here. QED. No file can notice that it was replaced by an older copy, which does not know later releases.
 
 Ledgers of versions 1 to 3 held digests of whole rows with their types, also of rows of central releases. Such digests
 match no identity of today, so these releases count against every row, as central ones do, and central ones with the
@@ -24,12 +24,12 @@ from adept.data.files import give_name
 from adept.errors import DataError
 from adept.release.secret import row_digest
 
-CACHE_KILOBYTES = 32_768  # for what a run collects
-SECONDS = 60.0  # to wait for another run's claim
+CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
+SECONDS = 60.0  # time to wait for another run's claim
 VERSION = 4
 TABLES = {"adept", "releases", "claims"}
 OLD_TABLES = {"adept", "releases", "released_rows"}
-ROWS, EVERYWHERE = "rows", "everywhere"  # what a release counts against: the rows and persons it claimed, or all
+ROWS, EVERYWHERE = "rows", "everywhere"  # a release counts against the rows and persons that it claimed, or against all
 SETTINGS = "version, key_check, record_columns, epsilon_limit"
 FIELDS = (
     "run, started, finished, mechanism, epsilon, delta, model_sha256, output, scope, unit, neighbours, persons, per_row, "
@@ -66,7 +66,7 @@ DROP TABLE old_releases;
 DROP TABLE old_adept;
 """
 TREES = ("sqlite_autoindex_claims_1", "claims_again")  # the table itself, and its index
-# What SQLite says of the machine, not of the file.
+# Errors of SQLite that concern the machine, not the file.
 PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
 
 
@@ -74,12 +74,12 @@ class LedgerFile:
     """An open ledger's file.
 
     Args:
-        path: the file, made where there is none.
-        key: of the digests; None: to read the list alone.
-        seconds: to wait for other runs.
+        path: the file; it is made if it does not exist.
+        key: the key of the digests; None reads the list alone.
+        seconds: time to wait for other runs.
 
     Raises:
-        DataError: the file is none of ours, others can read it, or its digests have another key.
+        DataError: the file is no ledger, other users can read it, or its digests have another key.
     """
 
     def __init__(self, path: str, *, key: bytes | None, seconds: float = SECONDS) -> None:
@@ -91,11 +91,13 @@ class LedgerFile:
             if state.st_mode & 0o077:
                 raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
             if not state.st_size:
-                raise DataError(f"{path} is empty, and a ledger never is: restore it, or remove it if it never was one")
+                raise DataError(
+                    f"{path} is empty, which a ledger never is: restore it, or remove it if it never was a ledger"
+                )
             self._database = sqlite3.connect(path, timeout=seconds, isolation_level=None)
         try:
             with told(path):
-                self._database.execute("PRAGMA secure_delete = ON").fetchall()  # what is given up is overwritten
+                self._database.execute("PRAGMA secure_delete = ON").fetchall()  # overwrite what is deleted
                 self._database.execute("PRAGMA temp.journal_mode = MEMORY").fetchall()
                 self._database.execute(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}").fetchall()
             with self._transaction():
@@ -112,7 +114,7 @@ class LedgerFile:
         self._database.close()
 
     def _check_whole(self) -> None:
-        """Refuse a ledger that was damaged; one of an earlier version becomes one of today."""
+        """Refuse a damaged ledger, and convert one of an earlier version."""
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
         if not (there >= TABLES or there >= OLD_TABLES):
             raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
@@ -126,7 +128,7 @@ class LedgerFile:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
 
     def _check_tables(self, table: str = "") -> None:
-        """Compare a table with its indices, or all of them."""
+        """Compare a table, or all tables, with their indices."""
         pragma = f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check"
         if self._database.execute(pragma).fetchall() != [("ok",)]:
             raise self._damaged()
@@ -136,7 +138,7 @@ class LedgerFile:
         if found is None:
             self._database.execute("UPDATE adept SET key_check = ?", (check,))
         elif found != check:
-            raise DataError(f"{self.path} was written with another key: give that one with key=FILE")
+            raise DataError(f"{self.path} was written with another key: give that key with key=FILE")
 
     def _run_all(self, statements: str) -> None:
         for statement in filter(str.strip, statements.split(";")):
@@ -147,7 +149,7 @@ class LedgerFile:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Do all or nothing, one writer at a time: others wait."""
+        """Change the file, all or nothing; other writers wait."""
         with told(self.path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -161,11 +163,11 @@ class LedgerFile:
 
 @contextmanager
 def told(path: str) -> Iterator[None]:
-    """Say in one line what SQLite and the operating system find wrong.
+    """Turn errors of SQLite and the operating system into one line.
 
     Raises:
-        OSError: the disk is full, say, or another run has the ledger: later, the same run can go on.
-        DataError: it cannot go on with this file.
+        OSError: the same run can go on later, for example if the disk is full or another run holds the ledger.
+        DataError: no run can go on with this file.
     """
     try:
         yield
@@ -179,7 +181,7 @@ def told(path: str) -> Iterator[None]:
 
 
 def _make(path: str) -> None:
-    """Make a ledger whole, under a name that only one of several runs can win: one that is there never is empty."""
+    """Make a complete ledger under a temporary name; only one of several runs can then give it its name."""
     handle, name = tempfile.mkstemp(dir=Path(path).parent)  # mode 0600
     os.close(handle)
     partial = Path(name)

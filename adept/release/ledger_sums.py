@@ -1,4 +1,4 @@
-"""What the releases of a ledger come to: exact sums over one record and over one person."""
+"""Exact sums of a ledger's releases over one record and over one person."""
 
 import math
 from collections import Counter
@@ -15,16 +15,16 @@ SELECT kind, 0, 0, found, COUNT(*) FROM (
     FROM claims GROUP BY digest
 ) GROUP BY 1, 4
 """
-Found = tuple[tuple[int, int], ...]  # releases that claimed a digest, each with how often it counts
+Found = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how often each counts
 Asked = tuple[
     int, bool, int, Found
-]  # the kind of a digest, if this run asks for it first, how often it counts now, and who claimed it
+]  # kind of a digest, True if this run asks for it first, its count now, and its earlier claims
 
 
 class LedgerSums(LedgerFile):
     """A ledger's file, and sums of what it lists."""
 
-    _run = ""  # the release that is under way, which is not among those before it
+    _run = ""  # the current release, which does not count among the earlier ones
 
     def entries(self) -> list[LedgerEntry]:
         """Return all releases, the oldest first."""
@@ -37,14 +37,14 @@ class LedgerSums(LedgerFile):
             return [LedgerEntry(*row) for row in self._database.execute(query).fetchall()]
 
     def sum(self) -> LedgerSum:
-        """Return all releases together.
+        """Return the sums of all releases.
 
         Raises:
             DataError: the ledger was damaged.
         """
         with told(self.path):
             self._check_tables()
-            self._run = ""  # nobody's: all releases count
+            self._run = ""  # no current release: all count
             found = grouped(self._database.execute(ALL_FOUND).fetchall())
             releases = self._database.execute("SELECT id, scope, epsilon, delta, persons FROM releases").fetchall()
             equal = self._database.execute(f"SELECT MAX(times) FROM claims WHERE kind = {ROW_KIND}").fetchone()[0]
@@ -63,7 +63,7 @@ class LedgerSums(LedgerFile):
         )
 
     def _of_persons(self, found: Counter[Asked], named: list[bool]) -> float | None:
-        """Return the most that one person has spent, by which releases named persons."""
+        """Return the largest total of one person; ``named`` says which releases named persons."""
         if not any(named):
             return None
         return self._most(found, PERSON_KIND, self._spent(), self._everywhere(PERSON_KIND)) if all(named) else math.inf
@@ -90,7 +90,7 @@ class LedgerSums(LedgerFile):
 
 
 def grouped(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Count digests by their kind and by the releases that claimed them, in whatever order a tree lists these."""
+    """Count digests by their kind and the releases that claimed them, in any order."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         claims = (claim.split(":") for claim in found.split(",")) if found else ()

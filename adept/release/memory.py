@@ -1,8 +1,8 @@
-"""The texts that this process has released through pipeline steps, so that a search cannot release them again in silence.
+"""Texts that this process has released through pipeline steps, so that a search cannot release them again unnoticed.
 
 Cross-validation clones its steps and transforms a text once for each fold. Clones, copies and pickles of a step are different
-objects, so what was released is kept for the whole process, by digests under a key that is drawn anew in each process.
-A process that is forked begins with its parent's memory and shares nothing afterwards.
+objects, so the memory belongs to the process. It holds digests, under a key that each process draws anew. A forked
+process begins with a copy of its parent's memory.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_i
 
 @contextmanager
 def remembered(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[None]:
-    """Remember that texts are released by the body; equal texts of one call are records of their own, and count once.
+    """Remember that the body releases texts; equal texts of one call are different records, so the call counts once for them.
 
     *Claim*: no two calls of one process both release a text unless the later one says ``again``; a call that fails spends nothing.
-    *Proof*. Looking up and adding happen under one lock, before the body draws; the epsilons of a body that fails are taken back,
-    whose rewrites nobody has read. QED.
+    *Proof*. Looking up and adding happen under one lock, before the body draws; if the body fails, its epsilons are taken
+    back, because nobody has read its rewrites. QED.
 
     Raises:
-        ReleaseRefused: some were released before in this process, and ``again`` is false.
+        ReleaseRefused: some texts were released before in this process, and ``again`` is False.
     """
     digests = {_digest(text) for text in texts}
     with _LOCK:
@@ -38,7 +38,7 @@ def remembered(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator
         if before and not again:
             raise ReleaseRefused(
                 f"{len(before)} different texts were released before in this process, with epsilon {words(max(before))} in all: "
-                "rewrite once, before the search, and search on the rewrites; again=True releases them again, and budgets add up"
+                "rewrite once, before the search, and search on the rewrites; or add again=True, and budgets add up"
             )
         for digest in digests:
             _SPENT[digest].append(epsilon)

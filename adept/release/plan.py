@@ -40,11 +40,11 @@ class Plan:
     """A release before its first record.
 
     Attributes:
-        rewriter: what releases.
-        inputs: where records come from.
-        options: what of them reaches the output.
-        format: of the output.
-        label_column: the label's column in the output; None where it has none.
+        rewriter: the rewriter that releases.
+        inputs: the sources of records.
+        options: the options of the release.
+        format: the output's format.
+        label_column: the label's column in the output; None without labels.
         kept: the kept columns.
         label_type: the label's type in a parquet output.
     """
@@ -59,7 +59,7 @@ class Plan:
 
     @property
     def types(self) -> dict[str, Any]:
-        """The types of the columns of a parquet output, but for text."""
+        """Types of the columns of a parquet output, without those of text."""
         if self.format != "parquet":
             return {}
         import pyarrow
@@ -86,9 +86,9 @@ class Plan:
 
     @cached_property
     def has_integer_labels(self) -> bool:
-        """Are labels written as whole numbers: those of the input are such by its schema, and so is every one that may be drawn.
+        """True if labels are written as whole numbers: the input's schema says so, and every label that may be drawn is one.
 
-        Schema and label set are public, so that the type of the output's column tells nothing of a record.
+        Schema and label set are public, so the type of the output's column reveals nothing about a record.
         """
         column, inputs = self.label_column, self.inputs
         if column is None or not (
@@ -101,7 +101,7 @@ class Plan:
         return are_integers(response.labels if response else drawn)
 
     def typed(self, rows: list[Record]) -> list[Record]:
-        """Return rows with their labels in the type that is written."""
+        """Return rows with labels in the type of the output."""
         column = self.label_column or ""
         return [row | {column: int(row[column])} for row in rows] if self.has_integer_labels else rows
 
@@ -145,7 +145,7 @@ class Plan:
         )
 
     def records(self) -> Iterator[Record]:
-        """Read the records from the beginning, as often as they can be read."""
+        """Return the records from the beginning, if the input can be read again."""
         return self.inputs.records(columns=self.options.used_columns)
 
     def terms(self, publication: Publication) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Plan:
         options, rewriter = self.options, self.rewriter
         plain = {name: value for name, value in asdict(options).items() if name not in FREE and value is not None}
         return {
-            "output": Path(publication.target).name,  # beside the journal, from whichever directory it is named
+            "output": Path(publication.target).name,  # without a directory: a run can be resumed from another one
             "input_bytes": self.inputs.sizes,
             "format_written": self.format,
             "label_written": self.label_column,

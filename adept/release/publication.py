@@ -1,8 +1,8 @@
 """The files of a release: statement, card and data, which appear together and only when all of them are complete.
 
-Each is written under a temporary name beside its own, and gets its name by a link that fails where the name is taken meanwhile.
-The data comes last: whoever finds it finds its statement beside it, which holds its digest. The temporary names stay until all
-is done, so that a run that resumes can tell a name that it gave itself from somebody else's file.
+Each is written under a temporary name beside its own. It gets its name by a link, which fails if the name is taken meanwhile. The
+data comes last: beside data there is always its statement, which holds its digest. The temporary names stay until all is done, so
+that a resumed run can tell its own files from those of others.
 
 A release into a file goes through these states. Every step is on the disk before the next one begins.
 
@@ -15,18 +15,18 @@ A release into a file goes through these states. Every step is on the disk befor
 | published | every draw       | claims, all may be read  | complete        | all             |
 | tidied    | gone             | finished                 | gone            | all             |
 
-*Claim*: whatever crash ends a run, on any disk that keeps what it has synchronised, (a) who has claims in the ledger has a
-journal, or is published; (b) a journal with draws has its claims; (c) once all names stand, every answer is "done"; (d) no
-record has two visible releases. *Proof*. (a) Rows are claimed after the terms are on the disk, and the journal goes after
-publication, or after the ledger has forgotten the claims. (b) Records are drawn after their rows are claimed, and who gives up
-cuts the draws off before the ledger forgets; a journal without draws begins anew, and forgets first what it had claimed. (c)
+*Claim*: after any crash, on a disk that keeps what it has synchronised, (a) a release with claims in the ledger has a journal, or
+is published; (b) a journal with draws has its claims; (c) once all names stand, every answer is "done"; (d) no
+record has two visible releases. *Proof*. (a) Rows are claimed after the terms are on the disk, and the journal is removed
+after publication, or after the ledger has forgotten the claims. (b) Records are drawn after their rows are claimed, and a run
+that gives up removes the draws before the ledger forgets. A journal without draws begins anew, and first forgets its claims. (c)
 ``complete`` reads nothing but the final names: data whose digest the statement beside them holds are published, with or without
 a journal; what is left to be done is repeated until it is done. (d) is the claim of ``adept.release.journal`` for a journal
-that was not damaged. One that was put back from a copy, or has lost its end, is noticed by the ledger, which keeps before
-anything can be read how many records of a release that holds for: a journal with fewer continues nothing. For the same reason
-the ledger forgets only what nobody can have read. QED. On standard output rows are visible batch by batch: drawn, journalled,
-kept in the ledger as readable, and then written. All this is of a ledger that the user asked for: one that is kept by default and
-had to be given up (``adept.release.default_ledger``) keeps what it knew until then, and a resumption claims in it again.
+that was not damaged. The ledger notices one that was restored from a copy or has lost its end: before records can be read, it
+stores their number, and a journal with fewer draws is not resumed. For the same reason the ledger forgets only records that nobody
+can have read. QED. On standard output rows are visible batch by batch: drawn, journalled,
+kept in the ledger as readable, and then written. All this holds for ``ledger=FILE``. A default ledger that was given up
+(``adept.release.default_ledger``) keeps its earlier claims, and a resumed run claims in it again.
 """
 
 import hashlib

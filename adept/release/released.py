@@ -1,4 +1,4 @@
-"""What was released, and every number that follows from it: what a statement (``adept.release.statement``) is made of."""
+"""A release and all numbers that follow from it, which a statement (``adept.release.statement``) consists of."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,23 +11,23 @@ from adept.release.shuffling import Shuffled
 NOT_HIDDEN = (
     "that someone took part",
     "how many records there are",
-    "which record is damaged, lacks a column, its text, label or person, has an unknown label or is its person's one too many, "
-    "where a run ends with that error",
-    "whether the first record has a label, which decides whether labels are written, where no option names their column",
-    "that a record was released before, where a ledger refuses the run",
+    "which record is damaged, lacks a column, its text, label or person, has an unknown label or exceeds its person's bound, "
+    "if a run ends with that error",
+    "whether the first record has a label, which decides whether labels are written, if no option names their column",
+    "that a record was released before, if a ledger refuses the run",
     "what the model learned from its training text",
 )
-EXCESS = ("which rows were left out as their person had enough", "how many rows, up to {most}, a person has")
+EXCESS = ("which records exceed their person's bound and were left out", "how many records, up to {most}, a person has")
 ORDER = "their order"
 TIME = (
-    "how long a batch of records takes, which depends on their lengths, their words and which of them are equal or alike, for "
-    "whoever sees when rows are written"
+    "how long a batch of records takes, if somebody sees when rows are written: the time depends on the records' lengths and "
+    "words and on which of them are equal or similar"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Released:
-    """What was released, how, and of what.
+    """A release: its mechanism, its guarantee and its records.
 
     ``epsilon`` is the true total per record, over what is private under ``neighbours``: with copied labels the neighbours are
     records with the same label, because two records with different labels can be told apart for certain.
@@ -48,7 +48,7 @@ class Released:
     versions: dict[str, str]
     codebook: dict[str, Any] = field(default_factory=dict)  # size, top and codebook_sha256, as realised
     model_sha256: str | None = None
-    model_files: dict[str, str] | None = None  # digests of the directory's files; None for a model that came from none
+    model_files: dict[str, str] | None = None  # digests of the model's files; None for a model without files
     output_sha256: str | None = None
     date: str | None = None  # when the release was finished, UTC
     max_records_per_person: int | None = None  # what a person column was checked against; None without one
@@ -111,9 +111,9 @@ class Released:
 
     @property
     def neighbours(self) -> str:
-        """Which records cannot be told apart: what is copied tells records apart for certain.
+        """The pairs of records that the guarantee compares: those that agree in everything that is copied.
 
-        Where a person's further records are left out, whether a record is in depends on the person's other ones, so that
+        If a person's further records are left out, it depends on the person's other records if a record is in the output. So
         only records of one person are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]

@@ -1,4 +1,4 @@
-"""What is asked of a release of records: the options that the command and Python share, and what they open."""
+"""A request for a release of records: the options that the command and Python share, and how they are opened."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -15,9 +15,9 @@ class ReleaseRequest(FileOptions):
 
     # --- Budget and mechanism
     epsilon: float | None = None
-    """The privacy budget of each record, with labels=joint_response of text and label; whoever releases the data must give it."""
+    """The privacy budget of each record (with labels=joint_response: of text and label together); you must choose it."""
     mechanism: Any = None
-    """What randomises a record; null: the best exact one for the model."""
+    """The mechanism that randomises a record; null: the best exact one for the model."""
     model_dir: str | None = None
     """The model's directory; null: the model that comes with the package."""
     accept_broken_claim: bool = False
@@ -31,23 +31,23 @@ class ReleaseRequest(FileOptions):
     label_epsilon: float | None = None
     """Budget of labels=randomized_response, spent beside epsilon."""
     label_set: list[str] | None = None
-    """The public labels that randomised ones are drawn from, [A,B] or @FILE with one on each line; null: those of the model."""
+    """The public labels from which random ones are drawn, [A,B] or @FILE with one on each line; null: those of the model."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE
-    """Records that are rewritten at a time."""
+    """Number of records that are rewritten together."""
 
     # --- Persons
     epsilon_per: str = "record"
-    """Whose budget epsilon is: record | person (each of a person's records gets an equal share)."""
+    """Who has the budget epsilon: record | person (each of a person's records gets an equal share)."""
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """A file that remembers released records and refuses them; null: one in your state directory, which only counts; none: none."""
+    """A file that remembers released records and refuses them; null: the default ledger, which only counts; none: no ledger."""
     record_columns: list[str] | None = None
-    """The columns that identify a record in the ledger, fixed by its first release; null: text, and person where one is named."""
+    """The columns that identify a record in the ledger, fixed by its first release; null: text, and person_column if given."""
     ledger_limit: float | None = None
-    """Epsilon that no record or person of the ledger may pass, whatever again says; the ledger's own limit holds too."""
+    """Refuse a release that would bring a record or person of the ledger above this epsilon, also with again=true."""
     again: bool = False
     """Release records of the ledger again; their budgets add up."""
     key: str | None = None
@@ -57,7 +57,7 @@ class ReleaseRequest(FileOptions):
 
 
 def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
-    """Load the model, give it the budget, and return what rewrites and what of each record reaches the output.
+    """Load the model, give it the budget, and return the rewriter and the options of the output.
 
     Raises:
         AdeptError: as ``open_rewriter``, or options contradict each other.

@@ -1,4 +1,4 @@
-"""A statement written again from its own facts, so that its sentences can be compared with those that ``adept`` writes."""
+"""Write a statement again from its own facts, so that its sentences can be compared with those that ``adept`` writes."""
 
 import math
 from importlib.metadata import version
@@ -14,9 +14,9 @@ from adept.release.statement import PrivacyStatement
 
 
 def restated(said: Json) -> Json | None:
-    """Return the sentences and numbers of a release with this mechanism, its options and the declared facts.
+    """Return the sentences and numbers of a release with the mechanism, options and declared facts of a statement.
 
-    None: another version of adept wrote the statement, and its sentences may differ.
+    Return None if another version of adept wrote the statement, whose sentences may differ.
 
     Raises:
         Refused: no release has such facts.
@@ -94,7 +94,7 @@ def _mechanism(said: Json) -> LocalRandomizer:
 
 
 def _response(said: Json) -> RandomizedResponse | None:
-    """Return randomised labels of the stated epsilon: what they say of themselves depends on it and on the label set alone."""
+    """Return the mechanism of randomised labels, which depends on the stated epsilon and label set alone."""
     if said["label_set"] is None:
         return None
     return RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))

@@ -77,12 +77,12 @@ class Run(Publishing[PrivacyStatement]):
 
     @property
     def _open_ledger(self) -> Ledger | None:
-        """The ledger, unless it was given up."""
+        """Ledger of the run; None if it was given up."""
         return self.ledger if self.ledger and self.ledger.keeps else None
 
     @cached_property
     def _identity(self) -> Identity | None:
-        """What identifies a record to the ledger."""
+        """Identity of records in the ledger."""
         options = self.plan.options
         if not self.ledger:
             return None
@@ -90,18 +90,18 @@ class Run(Publishing[PrivacyStatement]):
 
     @cached_property
     def _collected(self) -> dict[int, bytes]:
-        """The fingerprints of the batches that were claimed before anything was drawn, by how many records came before."""
+        """Fingerprints of the batches that were claimed before anything was drawn, by the number of earlier records."""
         return {}
 
     def _fingerprint(self, batch: Sequence[Record]) -> bytes:
-        """Return a digest of the values by which a batch is claimed."""
+        """Return a digest of the values that identify a batch's records."""
         identity = self._identity
         names = [*(column for _, column in identity.columns), identity.person_column] if identity else []
         content = repr([[record.get(name) for name in names] for record in batch])  # type: ignore[arg-type]
         return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), key=self.key, digest_size=16).digest()
 
     def _subjects(self, batch: Sequence[Record], before: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digests that a batch claims; so many records came before it."""
+        """Yield the digests that a batch claims; ``before`` records precede it."""
         identity = self._identity
         for number, record in enumerate(batch, start=before + 1):
             yield from identity.subjects(record, number) if identity else ()
@@ -151,9 +151,9 @@ class Run(Publishing[PrivacyStatement]):
             yield batch, entry
 
     def _claimed(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], list[bytes]]]:
-        """Yield batches of records, with their digests, that may be drawn for; ``read`` records came before."""
+        """Yield claimed batches of records with their digests; ``read`` records precede them."""
         for batch in self._parts(records):
-            self._claim(batch, read)  # what is read now may be more than what was read before
+            self._claim(batch, read)  # the input may have grown since its records were claimed
             read += len(batch)
             yield batch, self._digests(batch)
 
@@ -164,7 +164,7 @@ class Run(Publishing[PrivacyStatement]):
         return [row_digest(self.key, record) for record in batch]
 
     def _claim(self, batch: Sequence[Record], before: int) -> None:
-        """Claim a batch, unless this run claimed the very same one before it drew anything."""
+        """Claim a batch, unless this run already claimed it before it drew anything."""
         if (ledger := self._open_ledger) and self._collected.get(before) != self._fingerprint(batch):
             ledger.collect(self._subjects(batch, before))
             ledger.claim()

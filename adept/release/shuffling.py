@@ -1,6 +1,6 @@
-"""Whether a file's records are shuffled, here (``shuffle=true``) or elsewhere, and what its statement says of that.
+"""Shuffling of a file's records, here (``shuffle=true``) or elsewhere, and its part of the statement.
 
-What shuffling adds is proved in ``adept.mechanisms.shuffling`` of a function of the *unordered* releases and of coins that nobody
+``adept.mechanisms.shuffling`` proves the effect of shuffling for a function of the *unordered* releases and of coins that nobody
 can guess.
 
 *Claim*: a shuffled file is such a function; where labels are copied, of the unordered pairs of release and label. *Proof*, for

@@ -1,4 +1,4 @@
-"""What a release spends, as a ledger keeps it, and exact sums of it."""
+"""Budgets of releases, as a ledger stores them, and their exact sums."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,15 +12,15 @@ from adept.release.statement import PrivacyStatement
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """What a release spends, and on whom.
+    """The budget of a release, and the records or persons that it counts against.
 
     Attributes:
-        unit: whom epsilon protects, a record or a person.
+        unit: the unit that epsilon protects, a record or a person.
         neighbours: the pairs that cannot be told apart.
         persons: True if a column names who contributed each record.
         central: True if it counts against every record of its ledger.
-        per_row: how often epsilon counts where one record is replaced.
-        per_person: how often it counts where all of a person's records are replaced; of a local release, for each of them.
+        per_row: how often epsilon counts for replacing one record.
+        per_person: how often it counts for replacing all of a person's records; in a local release, for each of them.
     """
 
     mechanism: str
@@ -36,7 +36,7 @@ class Spending:
 
     @classmethod
     def of_local(cls, statement: PrivacyStatement, *, persons: bool) -> "Spending":
-        """Return what a local release spends on each record."""
+        """Return the budget that a local release spends on each record."""
         return cls(
             mechanism=statement.mechanism,
             epsilon=statement.epsilon,
@@ -48,7 +48,7 @@ class Spending:
 
     @classmethod
     def of_votes(cls, votes: Votes, *, persons: bool, model_sha256: str | None) -> "Spending":
-        """Return what a central release spends; ``adept.release.ledger`` derives how often it counts."""
+        """Return the budget of a central release; ``adept.release.ledger`` derives how often it counts."""
         twice = 2 if votes.neighbours == ADD_OR_REMOVE else 1
         return cls(
             mechanism=votes.name,
@@ -68,7 +68,7 @@ class Spending:
 class LedgerEntry:
     """One release, as the ledger lists it; ``counted`` is how often its epsilon counts in the sum of a record.
 
-    ``everywhere`` is True for one that counts against every record: it has no number of rows.
+    ``everywhere`` is True for a release that counts against every record; it has no number of rows.
     """
 
     started: str
@@ -92,13 +92,14 @@ class LedgerSum:
 
     Attributes:
         releases: their number.
-        rows: different records of local releases.
-        epsilon: the most that one record has spent.
-        delta: likewise.
-        equal: the most equal records in one release.
-        persons: different persons of local releases.
-        person_epsilon: the most that one person has spent; infinite beside releases that named none, None where none did.
-        nameless: releases that named no persons.
+        rows: number of different records in local releases.
+        epsilon: the largest epsilon that one record has spent.
+        delta: the largest delta that one record has spent.
+        equal: the largest number of equal records in one release.
+        persons: number of different persons in local releases.
+        person_epsilon: the largest epsilon that one person has spent; infinite if only some releases name persons, None if
+            none does.
+        nameless: number of releases that named no persons.
     """
 
     releases: int
@@ -117,7 +118,7 @@ def exact(budget: float) -> Fraction | float:
 
 
 def added(spent: Mapping[int, Fraction | float], claims: Iterable[tuple[int, int]]) -> Fraction | float:
-    """Add up the budgets of releases, each as often as it counts; one that is not in ``spent`` is counted elsewhere."""
+    """Add up the budgets of releases, each as often as it counts; releases missing in ``spent`` are counted elsewhere."""
     return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
 
 

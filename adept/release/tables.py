@@ -1,6 +1,6 @@
 """Tables in memory: a pandas data frame or a data set is read as records, and one of the same kind is built from rows.
 
-Neither library is imported: who has such a table has imported it.
+Neither library is imported here: a caller who has such a table has imported it.
 """
 
 import sys
@@ -43,11 +43,11 @@ class Table(ABC, Generic[Frame]):
     @property
     @abstractmethod
     def names(self) -> list[Any]:
-        """The names of the columns; pandas allows any, and one name several times."""
+        """Names of the columns; pandas allows any values, also the same one several times."""
 
     @abstractmethod
     def values(self, name: str) -> list[Any]:
-        """Return a column's values, None for missing ones."""
+        """Return a column's values, with None for missing ones."""
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -71,12 +71,12 @@ class Table(ABC, Generic[Frame]):
         """Return a new table of the same kind.
 
         Args:
-            rows: what was released, ``samples`` for each record; with kept columns in the order of the records.
-            columns: the names.
-            text: the text's.
-            keep: those that are copied from this table, with their types.
-            records: those that were released, in their order; of a person's further ones none is.
-            samples: rows of each record.
+            rows: the released rows, ``samples`` for each record; with kept columns in the order of the records.
+            columns: the names of the columns.
+            text: the name of the text's column.
+            keep: the columns that are copied from this table, with their types.
+            records: the released records, in their order, without those beyond their person's bound.
+            samples: number of rows for each record.
         """
         released = [record.place for record in records if isinstance(record, Placed)]
         places = np.repeat(np.array(released, np.int64), samples)
@@ -96,7 +96,7 @@ class Table(ABC, Generic[Frame]):
 
     @abstractmethod
     def _table(self, columns: dict[str, Any]) -> Any:
-        """Put columns together."""
+        """Return a table of columns."""
 
 
 class _Pandas(Table[Any]):
@@ -125,7 +125,9 @@ class _DataSet(Table[Any]):
 
     def values(self, name: str) -> list[Any]:
         found = value_list(self._arrow(name), len(self), name)
-        names = getattr(self.frame.features[name], "names", None)  # of a ClassLabel, whose values are places in it
+        names = getattr(
+            self.frame.features[name], "names", None
+        )  # names of a ClassLabel, whose values are places in this list
         return [value if value is None or not names else (names[value] if value >= 0 else None) for value in found]
 
     def _arrow(self, name: str) -> Any:
@@ -154,7 +156,7 @@ def table_of(frame: Any) -> Table[Any]:
     """Return a data frame or a data set as a table.
 
     Raises:
-        DataError: it is something else.
+        DataError: ``frame`` is something else.
     """
     kinds = {("pandas", "DataFrame"): _Pandas, ("datasets", "Dataset"): _DataSet}
     kind = instance_of(frame, kinds)

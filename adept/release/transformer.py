@@ -11,21 +11,21 @@ from adept.rewriting.rewriter import Rewriter
 
 
 class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Texts to private texts, as a step of a pipeline: ``make_pipeline(PrivateText(rewriter), TfidfVectorizer(), ...)``.
+    """A pipeline step that rewrites texts: ``make_pipeline(PrivateText(rewriter), TfidfVectorizer(), ...)``.
 
-    ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise. A pipeline that is
-    cross-validated transforms the same texts many times, and budgets would add up. So a text that a ``PrivateText`` of this
-    process has released, be it this one, a clone or another one, is refused: rewrite once, before the search. ``again=True``
-    releases it again, and ``spent`` tells the total.
+    ``fit`` learns nothing and releases nothing. ``transform`` releases: each call draws new noise. Cross-validation
+    transforms the same texts many times, and budgets would add up. So a step refuses a text that any ``PrivateText`` of this
+    process has released, be it this one, a clone or another one: rewrite once, before the search. ``again=True`` releases the
+    text again, and ``spent`` returns the total.
 
-    What other processes release cannot be seen, such as the workers of ``n_jobs=2`` or an earlier session. A ledger sees it.
+    A step does not see the releases of other processes, such as the workers of ``n_jobs=2`` or an earlier session. A ledger does.
 
     Args:
-        rewriter: what releases.
-        ledger: where released texts are known from.
-        again: release texts again that this process or the ledger knows.
+        rewriter: the rewriter that releases.
+        ledger: the ledger's file; None keeps no ledger.
+        again: True releases texts again that this process or the ledger has seen.
         key: the file with the key of the ledger's digests.
-        ledger_limit: epsilon that no text of the ledger may pass; the ledger's own limit holds too.
+        ledger_limit: epsilon that no text of the ledger may exceed; the ledger's own limit holds too.
     """
 
     def __init__(
@@ -51,8 +51,8 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Release every text once.
 
         Raises:
-            DataError: ``texts`` is no list, or one of them is no string; a single string is refused too.
-            ReleaseRefused: some were released before.
+            DataError: ``texts`` is not a list of strings; a single string is refused too.
+            ReleaseRefused: some texts were released before.
         """
         given = text_list(texts)
         step = TextRelease(self.rewriter, self.ledger, self.again, self.key, "transform", self.ledger_limit)

@@ -43,7 +43,10 @@ def composition(statement: Released) -> str:
         return "Nobody is protected."
     again = "Another run over the same records is another release, and budgets add up."
     if people is None:
-        return f"Each record is one release; whoever contributed m records is protected with m times epsilon and delta. {again}"
+        return (
+            "Each record is one release; if a person contributed m records, their epsilon and delta are m times as large. "
+            f"{again}"
+        )
     return (
         f"{_checked(statement)}; by basic composition a person's epsilon is at most "
         f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. {again}"
@@ -51,12 +54,12 @@ def composition(statement: Released) -> str:
 
 
 def _checked(statement: Released) -> str:
-    """How a person's bound was kept, and what records are then compared."""
+    """Return how the bound of a person was kept, and which records are then compared."""
     people = statement.max_records_per_person
     if statement.excess == "drop":
         return (
-            f"Of each person the first {'record was' if people == 1 else f'{people} records were'} kept and all further ones were "
-            "left out, so that a record's epsilon compares records of the same person"
+            f"Each person's first {'record was' if people == 1 else f'{people} records were'} kept and all later ones were left "
+            "out, so the epsilon of a record compares records of the same person"
         )
     return f"Nobody contributed more than {people} records (checked)"
 

@@ -39,7 +39,7 @@ class Coding(ABC):
         """Return one row for each of B records, (B, n): secret, and the same whatever the other records are."""
 
     def check_labels(self, labels: Sequence[str | None]) -> None:  # noqa: B027 - nothing to check without a label set
-        """Raise ConfigurationError for labels that ``encode`` refuses; without a label set all of them are ignored."""
+        """Raise ConfigurationError for labels that ``encode`` refuses; without a label set labels are ignored."""
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
         """Return the rows (B, n) that a mechanism releases of encoded ones."""

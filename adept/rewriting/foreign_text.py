@@ -1,11 +1,11 @@
-"""Text that a model was not made for: another language, or texts longer than it can write, told to the curator alone.
+"""Warnings for the curator about text that a model was not made for: another language, or texts longer than it can write.
 
-A model writes a private sentence whatever it is given: German comes back as English, and of a long complaint one short sentence is
-left. What is told here depends on the records without any noise, so that it goes to standard error and into no statement or output.
+A model writes a sentence for any input: German comes back as English, and a long complaint as one short sentence. The warnings
+depend on the records without any noise, so they go to standard error and into no statement or output.
 
-Thresholds are measured: of ATIS, SNIPS, HWU64 and forty kinds of public English questions the packaged model lacks
-0 to 15 % of the words, of German 75 %, of Spanish 38 %; and none of these, mathematics apart (2 %), has a text that is too long in
-a hundred.
+The thresholds are measured. The packaged model does not know 0 to 15 % of the words of ATIS, SNIPS, HWU64 and forty kinds of public
+English questions, 75 % of German ones and 38 % of Spanish ones. Of these, only mathematics (2 %) has more than one text in a
+hundred that is too long.
 """
 
 import re
@@ -17,21 +17,21 @@ from adept.data.files import Record
 from adept.data.texts import text_list
 from adept.models.tokenizer.tokenizer import UNKNOWN, Tokenizer
 
-FIRST_TEXTS = 1000  # of a file, which say enough of it
-UNKNOWN_SHARE, LEAST_UNKNOWN = 0.25, 3  # of words, from which they are worth a line; and at least so many of them
-LONG_SHARE = 0.05  # of texts
-NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which say nothing of a language
+FIRST_TEXTS = 1000  # texts of a file that are looked at
+UNKNOWN_SHARE, LEAST_UNKNOWN = 0.25, 3  # share and number of unknown words from which there is a warning
+LONG_SHARE = 0.05  # share of long texts from which there is a warning
+NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """How far texts are from what a model was made for.
+    """Counts of words and texts that a model was not made for.
 
     Attributes:
-        texts: that were looked at.
-        words: of them, without numbers.
-        unknown: words that the model neither knows nor reads as another one.
-        long: texts with more words than it can write.
+        texts: number of texts that were looked at.
+        words: number of their words, without numbers.
+        unknown: number of words that the model neither knows nor reads as another one.
+        long: number of texts with more words than the model can write.
     """
 
     texts: int
@@ -41,29 +41,29 @@ class Foreign:
 
     @property
     def lines(self) -> list[str]:
-        """Return what is worth telling, with what to do; nothing of most English files."""
+        """Return the warnings with advice; most English files get none."""
         found = []
         if self.unknown >= max(LEAST_UNKNOWN, UNKNOWN_SHARE * self.words):
             found.append(
-                f"the model does not know {_percent(self.unknown, self.words)} of the words, as of text in another language, and "
-                "writes sentences of its own: adept adapt, or adept train, makes a model of public text like yours"
+                f"the model does not know {_percent(self.unknown, self.words)} of the words, as in another language, and "
+                "writes sentences of its own: make a model of public text like yours with adept adapt or adept train"
             )
         if self.long and self.long >= LONG_SHARE * self.texts:
             found.append(
                 f"{_percent(self.long, self.texts)} of the texts are longer than the model can write, and are cut short: make each "
                 "sentence a record, or train a model with a larger model.max_length on public text like yours"
             )
-        told = f"of the first {self.texts:,} records; this depends on them and is not to be passed on"
+        told = f"of the first {self.texts:,} records; this line depends on them, so do not pass it on"
         return [f"{line} ({told})" for line in found]
 
 
 def first_texts(records: Iterator[Record], column: str) -> list[str]:
-    """Return the texts of the first records; what is wrong with the others is said by whoever releases them."""
+    """Return the texts of the first records; errors are left to the release itself."""
     return [text for record in islice(records, FIRST_TEXTS) if isinstance(text := record.get(column), str)]
 
 
 def look_at(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: int) -> Foreign:
-    """Count what a model of texts of at most ``max_length`` tokens cannot read or write of the first texts of a file."""
+    """Count the unknown words and long texts for a model that writes at most ``max_length`` tokens."""
     head, first = 1 if tokenizer.labels else 0, text_list(texts)[:FIRST_TEXTS]
     whole = tokenizer.encode(first, max_length=max_length + 1)
     words = [

@@ -25,7 +25,7 @@ from adept.models.untrusted_files import printable
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 PACKAGED = "utterances"  # the name of the model that comes with the package
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
-"""The files of a model's directory on which a release depends; a statement has their digests."""
+"""The files of a model's directory on which a release depends; a statement holds their digests."""
 NO_CODEBOOKS = "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
 ONE_DOMAIN = 1024  # codewords that one domain needs: who has more knows many
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)

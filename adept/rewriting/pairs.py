@@ -31,7 +31,7 @@ class PairCoding(Coding):
         return self.joined(self.text.encode(texts), [label for label in labels if label is not None])
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
-        """Raise ConfigurationError for a missing label, or one outside the public set; no message repeats it."""
+        """Raise ConfigurationError for a missing label or one outside the public set, without repeating it."""
         if missing := [record for record, label in enumerate(labels, start=1) if label is None]:
             raise ConfigurationError(
                 f"labels must be given with every record for labels=joint_response, got none in record {missing[0]}"
@@ -39,7 +39,7 @@ class PairCoding(Coding):
         known = set(self.labels)
         if unknown := [record for record, label in enumerate(labels, start=1) if label not in known]:
             raise ConfigurationError(
-                f"labels must hold every label that occurs, got an unknown one in record {unknown[0]}: add it to the public set"
+                f"labels must be in the public set, got another one in record {unknown[0]}: add it to the set, if it is public"
             )
 
     def release(self, encoded: Tensor, mechanism: JointResponse) -> Tensor:

@@ -121,10 +121,10 @@ class Rewriter(Shared):
 
         Args:
             texts: a list, array or column of strings (``adept.data.texts``), checked whole before the first release.
-            samples: texts from each release.
+            samples: number of texts from each release.
 
         Raises:
-            DataError: they are no list, or one is no string.
+            DataError: ``texts`` is not a list of strings.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
@@ -133,12 +133,12 @@ class Rewriter(Shared):
 
         Args:
             texts: the records' texts, as for ``rewrite``.
-            labels: their labels, one for each text, for a model that writes labels, whose latents are then those of the pair,
-                or for a joint release.
-            samples: pairs from each release, consecutively in the result.
+            labels: one label for each text, for a joint release or for a model that writes labels; its latents are then those of
+                the pair.
+            samples: number of pairs from each release, consecutively in the result.
 
         Raises:
-            DataError: texts or labels are no list, one text is no string, or labels are not as many.
+            DataError: texts or labels are no list, a text is not a string, or the lengths differ.
             ConfigurationError: a label is outside the public label set.
         """
         texts, labels = self._checked(texts, labels)
@@ -150,7 +150,7 @@ class Rewriter(Shared):
         return written
 
     def _checked(self, texts: Any, labels: Any) -> tuple[list[str], list[str | None] | None]:
-        """Return texts and labels as lists, every one of which can be encoded."""
+        """Return texts and labels as lists, after checking that each of them can be encoded."""
         given = text_list(texts)
         if labels is None:
             return given, None

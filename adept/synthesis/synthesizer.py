@@ -49,23 +49,23 @@ class Synthesizer:
     """Writes synthetic records from records, with one model and one budget.
 
     Args:
-        model: its encoder says which cell a text belongs to, and its public texts are what is written.
-        tokenizer: the one that was saved with the model.
+        model: its encoder finds a text's cell, and its public texts become the synthetic texts.
+        tokenizer: the tokenizer that was saved with the model.
         votes: budget, neighbouring relation, and votes of a person.
-        label_set: the public labels, as ``adept.data.labels`` writes them all different, two or more; none where labels are left
-            out. A set that is read off private records would itself be a leak.
+        label_set: two or more public labels, all different as ``adept.data.labels`` writes them; none if labels are left out. A
+            set that is read off private records would itself be a leak.
         cells: the number K of codewords; by default ``adept.synthesis.cells.default_size``.
-        texts: public texts; by default those that the model holds.
-        accept_private_model: go on although the model was trained on text that was not declared public.
+        texts: public texts; by default those of the model.
+        accept_private_model: True accepts a model of text that was not declared public.
 
     Attributes:
         cells: the public cells' codewords and texts.
-        labels: the label set; one None where labels are left out.
+        labels: the label set; a single None if labels are left out.
 
     Raises:
         ModelError: there are no public texts.
-        ConfigurationError: the label set is none, or there are more cells than fit into memory.
-        ReleaseRefused: the model is of private text.
+        ConfigurationError: the label set is not valid, or there are more cells than fit into memory.
+        ReleaseRefused: the model was trained on private text.
     """
 
     def __init__(
@@ -151,14 +151,14 @@ class Synthesizer:
         """Release a collection once, and write synthetic records.
 
         Args:
-            texts: of the records: a list, array or column of strings (``adept.data.texts``).
-            labels: theirs; None where labels are left out.
-            persons: who contributed each record; None where each is a person's only one.
-            rows: how many records to write; None: as many as the noisy counts say.
+            texts: the records' texts: a list, array or column of strings (``adept.data.texts``).
+            labels: the records' labels; None if labels are left out.
+            persons: the person of each record; None if each record is a person's only one.
+            rows: number of records to write; None: as many as the noisy counts say.
 
         Raises:
-            DataError: they are no lists, a text is no string, or labels or persons are not as many.
-            ConfigurationError: labels are given or missing against the label set.
+            DataError: an argument is no list, a text is not a string, or the lengths differ.
+            ConfigurationError: labels are given without a label set, or missing with one.
         """
         given = text_list(texts)
         beside = None if labels is None else value_list(labels, len(given), "labels")
@@ -197,7 +197,7 @@ class Synthesizer:
             return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
 
     def _refused(self, text: object, label: str | None) -> int:
-        """Why a record has no vote; 0 if it has one."""
+        """Return the reason why a record has no vote; 0 if it has one."""
         if not isinstance(text, str):
             return NO_TEXT
         return 0 if label in self._places else OUTSIDE
@@ -243,7 +243,7 @@ def _apportioned(found: Estimate, places: NDArray[np.int64], rows: int) -> Itera
 
 
 def _checked(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return a label set; ConfigurationError unless it is two or more different labels."""
+    """Return a label set; raise ConfigurationError unless it has two or more different labels."""
     if len(texts := label_set_of(labels)) < 2:
         raise ConfigurationError(
             "label_set must hold at least two labels, got one: add the others, or leave labels out"

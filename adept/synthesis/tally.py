@@ -1,17 +1,17 @@
-"""Counting votes: which rows count, at most m of a person, and what the curator should know about the others.
+"""Counting of votes: at most m rows of a person count, and the curator gets notes on the others.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: a row's vote is a function
-of that row (``adept.synthesis.cells``), or none; a person's first m votes are counted, and which they are depends on that person's
-rows in their order, and on no others: the only thing that is remembered between rows is how many votes each person has had. So
-the other people's votes are counted the same, and the person's are at most m, each one more in one count. QED. Without persons
+of that row (``adept.synthesis.cells``), or none; a person's first m votes are counted. These depend on that person's rows, in
+their order, and on no others: between rows only the number of each person's votes is remembered. So the other people's votes are
+counted as before, and the person has at most m votes, each of which adds one to one count. QED. Without persons
 each row is a record of its own.
 
 A *person* is a value of the column, as text (``plain_text``), normalised (NFKC) and without space around it: 1, "1" and 1.0 are one
-person, and who appears under two names is two. That name is a function of the row alone, as the proof asks. A row that names nobody
+person, and two names are two persons. That name is a function of the row alone, as the proof asks. A row that names nobody
 has no vote: otherwise one person could have any number of them. Booleans name nobody, as no column of persons holds them.
 
-Nothing here raises because of a row: a row without a text or with a label outside the public set has no vote. How many there were
-is for the curator alone, and no part of the release.
+No row raises an error here: a row without a text, or with a label outside the public set, has no vote. The numbers of such rows are
+for the curator alone, and no part of the release.
 """
 
 import hashlib
@@ -91,5 +91,5 @@ class Tally:
 def person_name(person: object) -> str | None:
     """Return a person's name as it is compared; None for what is neither text nor a whole number, or empty."""
     name = None if isinstance(person, bool | np.bool_) else plain_text(person)
-    # Compatible letters can spell "1.0" too, so that the rule is applied to what they become.
+    # Compatible letters can spell "1.0" too, so the rule is applied after they are normalised.
     return plain_text(unicodedata.normalize("NFKC", name)) if name else None

@@ -124,7 +124,7 @@ def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_pa
     (tmp_path / "lost.db").touch(0o600)
     lost = adept_here("ledger", f"ledger={tmp_path}/lost.db")
     assert lost.returncode == 2
-    assert "is empty, and a ledger never is" in lost.stderr
+    assert "is empty, which a ledger never is" in lost.stderr
     none = adept_here("ledger", f"ledger={tmp_path}/none.db")
     assert (none.returncode, none.stderr.count("\n")) == (2, 1)
     assert not (tmp_path / "none.db").exists()
@@ -277,7 +277,7 @@ def test_the_ledger_by_default_says_how_often_rows_were_released_and_refuses_by_
     assert [done.returncode for done in heard] == [0, 0, 0]
     assert "released before" not in heard[0].stderr
     assert (
-        "7 different records were released before, up to 2 times; with this release one has spent epsilon 24 in all"
+        "7 different records were released before, up to 2 times; with this release a record has spent up to epsilon 24 in all"
         in (heard[2].stderr)
     )
     assert adept_here("ledger", "limit=32").returncode == 0

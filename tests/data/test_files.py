@@ -82,7 +82,7 @@ def test_blank_lines_of_jsonl_are_no_records(tmp_path: Path) -> None:
         ("a.jsonl", b'"secret"\n', "not a JSON object"),
         ("a.jsonl", b'["secret"]\n', "not a JSON object"),
         ("a.jsonl", b'{"secret": ' + b"1" * 5000 + b"}\n", "no valid JSON"),
-        ("a.jsonl", b"[" * 100_000 + b"\n", "ends before its array does"),
+        ("a.jsonl", b"[" * 100_000 + b"\n", "ends inside its array"),
         ("a.csv", b"text,intent\nsecret\n", "wrong number of fields"),
         ("a.csv", b'text\n"secret"x\n', "damaged"),
         ("a.csv", b"text\nfine\n\nfine\nsecret,secret\n", "in record 3 .*wrong number of fields"),

@@ -112,12 +112,12 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.csv", "text,intent\nsecret,x\n".encode("utf-16"), "is UTF-16: save it as UTF-8"),
         ("a.txt", b"PAR1secret", "add format=parquet"),
         ("a.log", b"secret", "or give format="),
-        ("a.json", b'[{"text": "secret"}', "ends before its array does"),
+        ("a.json", b'[{"text": "secret"}', "ends inside its array"),
         ("a.json", b'[{"text": "secret"}] secret', "goes on after its array"),
         ("a.json", b'[{"text": "secret"}, secret]', "in record 2 .*no valid JSON"),
     ],
 )
-def test_what_is_read_in_the_wrong_way_is_answered_with_what_to_do(
+def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
     tmp_path: Path, name: str, content: bytes, message: str
 ) -> None:
     with pytest.raises(DataError, match=message) as caught:
@@ -214,7 +214,7 @@ def test_declared_columns_are_public_facts_of_a_file(tmp_path: Path) -> None:
         ("a.csv", b"utterance,texts\nsecret,x\n", "text", "add text_column=texts"),
         ("a.csv", b"music,a secret song\nalarm,secret\n", "text",
          r"the columns are 'music' and 1 more: correct text_column=, or add columns=\[...\] if the first line is a record"),
-        ("a.csv", b"a secret song\nsecret\n", "text", r"none of its 1 columns has what looks like a name: .*columns=\[...\]"),
+        ("a.csv", b"a secret song\nsecret\n", "text", r"none of its 1 columns looks like a name: .*columns=\[...\]"),
         ("a.jsonl", b'{"utterance": "secret", "secret key": 1}\n', "text",
          "in record 1; the columns are 'utterance' and 1 more: add text_column=utterance"),
         ("a.csv", b"intent,topic\nsecret,x\n", "text", "'intent', 'topic': correct text_column="),

@@ -67,7 +67,7 @@ def test_a_record_without_a_label_is_named_by_its_number(missing: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [0.5, float("inf"), ["SECRET"], {"SECRET": 1}, b"SECRET"])
-def test_what_has_no_text_is_named_by_its_type_and_not_repeated(value: Any) -> None:
+def test_a_label_without_a_text_is_named_by_its_type_and_not_repeated(value: Any) -> None:
     with pytest.raises(DataError, match=f"must hold labels .*, got {type(value).__name__} in record 7") as caught:
         label_of({"intent": value}, "intent", number=7)
     assert "SECRET" not in str(caught.value)
@@ -80,7 +80,7 @@ def test_two_entries_that_become_one_label_are_refused(labels: list[Any]) -> Non
 
 
 @pytest.mark.parametrize("labels", [["a", ""], ["a", None], ["a", 0.5], "ab", b"ab", 3])
-def test_what_is_no_set_of_labels_is_refused(labels: Any) -> None:
+def test_an_option_that_is_no_list_of_labels_is_refused(labels: Any) -> None:
     with pytest.raises(ConfigurationError, match="label_set must"):
         label_set_of(labels)
 

@@ -27,7 +27,7 @@ HEADER = {"csv": b"who,text,intent\n", "txt": b"", "jsonl": b""}
 
 
 def slow_state(text: str, delimiter: str = ",") -> str:
-    """The rule of ``csv_rows``, one character after the other."""
+    """Return the state after a text by the rule of ``csv_rows``, one character after the other."""
     state = CELL_BEGINS
     for sign in text:
         if state == QUOTED:
@@ -40,14 +40,14 @@ def slow_state(text: str, delimiter: str = ",") -> str:
 
 
 def read(directory: Path, name: str, content: bytes, **options: object) -> Counter[str]:
-    """The multiset of the records that a tolerant reader finds."""
+    """Return the multiset of the records that a tolerant reader finds."""
     (directory / name).write_bytes(gzip.compress(content, 1) if name.endswith(".gz") else content)
     records = read_records(str(directory / name), tolerant=True, options=ReadingOptions(**options))
     return Counter(repr(sorted(record.items())) for record in records)
 
 
 def whole_row(kind: str, content: bytes) -> bytes:
-    """The first row of some bytes, with a line end: one that its reader takes for one row; nothing if its quotes do not close."""
+    """Return the first row of some bytes, with a line end; nothing if its quotes do not close."""
     text = content.decode("utf-8", "surrogateescape")
     begin = 1 if text.startswith("\ufeff") else 0
     for place, sign in enumerate(text):
@@ -67,7 +67,7 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def rows(kind: str) -> st.SearchStrategy[bytes]:
-    """Rows of any kind, of which many are damaged."""
+    """Draw rows of any kind, many of them damaged."""
     return st.lists(st.sampled_from(PIECES), max_size=12).map(lambda parts: whole_row(kind, b"".join(parts)))
 
 
@@ -193,7 +193,7 @@ def test_an_element_that_is_too_long_is_skipped(tmp_path: Path, monkeypatch: pyt
 
 
 def endings(seed: int) -> Iterator[bytes]:
-    """Line ends of all kinds, mixed."""
+    """Draw mixed line ends of all kinds."""
     rng = random.Random(seed)
     while True:
         yield rng.choice([b"\n", b"\r", b"\r\n"])

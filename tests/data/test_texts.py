@@ -83,7 +83,7 @@ def test_every_kind_of_column_gives_its_texts_as_plain_strings(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", NO_LISTS)
-def test_what_is_no_list_of_texts_is_refused_by_one_error_that_repeats_nothing(name: str) -> None:
+def test_an_argument_that_is_no_list_of_texts_is_refused_without_repeating_it(name: str) -> None:
     with pytest.raises(DataError, match="texts must be") as caught:
         text_list(NO_LISTS[name])
     assert "jazz" not in str(caught.value)

@@ -16,7 +16,7 @@ ONE = [1, 1.0, "1", " 1\n", Decimal("1.00"), np.int64(1), np.float32(1), torch.t
 
 
 @pytest.mark.parametrize("value", ONE)
-def test_one_has_one_text(value: object) -> None:
+def test_all_spellings_of_one_become_one_text(value: object) -> None:
     assert plain_text(value) == "1"
 
 
@@ -25,11 +25,11 @@ def test_one_has_one_text(value: object) -> None:
     [None, float("nan"), float("inf"), -float("inf"), 0.5, Decimal("NaN"), Decimal("sNaN"), Decimal("1.5"), b"1", [1], {"a": 1},
      10**400, "", "  ", np.float64("nan"), np.array([1]), 1j],
 )  # fmt: skip
-def test_what_is_no_text_has_none(value: object) -> None:
+def test_a_value_without_a_text_gives_none(value: object) -> None:
     assert plain_text(value) is None
 
 
-def test_booleans_are_words_and_no_numbers() -> None:
+def test_booleans_become_words_and_not_numbers() -> None:
     assert [plain_text(value) for value in (True, False, np.bool_(True))] == ["true", "false", "true"]
 
 

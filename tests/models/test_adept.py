@@ -148,7 +148,7 @@ def test_bfloat16_is_for_training_alone_and_near_enough(monkeypatch: pytest.Monk
 
 
 def slowly_written(model: Autoencoder, latents: Tensor) -> Tensor:
-    """Greedy decoding through the modules, one word at a time, ended rows and all: what ``Decoder`` must write."""
+    """Decode greedily through the modules, one word at a time, also rows that have ended; ``write`` must agree."""
     state = tuple(part[None] for part in model.initial_state(latents))
     words = torch.full((len(latents), 1), START)
     numbers = torch.arange(model.vocabulary_size)

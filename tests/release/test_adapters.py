@@ -30,7 +30,7 @@ TEXTS = [f"a fare to {i}" for i in range(12)]
 
 @pytest.fixture(autouse=True)
 def _new_memory() -> Iterator[None]:
-    """Each test begins as a process that has released nothing."""
+    """Begin each test as a process that has released nothing."""
     memory._SPENT.clear()
     yield
     memory._SPENT.clear()

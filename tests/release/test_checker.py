@@ -79,7 +79,7 @@ def written(said: dict[str, Any], folder: Path) -> str:
 
 
 def unchecked(told: list[str]) -> set[str]:
-    """The fields that a verdict names as not checked."""
+    """Return the fields that a verdict names as not checked."""
     [named] = [line for line in told if line.startswith("Not checked: ")]
     return set(named.removeprefix("Not checked: ").removesuffix(".").split(", "))
 

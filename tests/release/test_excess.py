@@ -83,9 +83,9 @@ def test_the_statement_compares_records_of_the_same_person(rewriter: Rewriter, t
     described = preview_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=options()).to_json()
     assert described["neighbours"] == "any two records of the same person"
     assert described["excess"] == "drop"
-    assert "which rows were left out as their person had enough" in described["not_hidden"]
-    assert "how many rows, up to 2, a person has" in described["not_hidden"]
-    assert "a record's epsilon compares records of the same person" in described["statement"]
+    assert "which records exceed their person's bound and were left out" in described["not_hidden"]
+    assert "how many records, up to 2, a person has" in described["not_hidden"]
+    assert "the epsilon of a record compares records of the same person" in described["statement"]
     refusing = ReleaseOptions(person_column="who", max_records_per_person=5)
     described = preview_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=refusing).to_json()
     assert (described["neighbours"], described["excess"]) == ("any two records", "refuse")
@@ -158,14 +158,14 @@ def test_shuffled_records_are_each_persons_first(coded: Rewriter, tmp_path: Path
     assert "any two records of the same person" in statement.text
 
 
-def test_what_is_left_out_is_not_looked_at_and_nobody_is_refused(rewriter: Rewriter, tmp_path: Path) -> None:
+def test_records_that_are_left_out_are_not_read_and_refuse_nobody(rewriter: Rewriter, tmp_path: Path) -> None:
     rows = [{"text": "a", "who": "ann"}, {"who": "ann"}, {"text": "b", "who": None}]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(DataError, match="must name a person, got nothing in record 3"):
         preview_file(rewriter, f"{tmp_path}/in.jsonl", f"{tmp_path}/out.jsonl", options=options(1))
 
 
-def test_excess_is_an_answer_about_persons() -> None:
+def test_excess_needs_a_person_column() -> None:
     with pytest.raises(ConfigurationError, match="person_column must be given for excess=drop"):
         ReleaseOptions(excess="drop")
     with pytest.raises(ConfigurationError, match="excess must be one of refuse, drop"):
@@ -173,7 +173,7 @@ def test_excess_is_an_answer_about_persons() -> None:
 
 
 @pytest.mark.parametrize("dry_run", ["true", "false"])
-def test_the_curator_is_told_of_what_was_left_out_and_nobody_else(
+def test_only_the_curator_is_told_about_records_that_were_left_out(
     adept_here: Run, tiny_l1_run: Path, tmp_path: Path, dry_run: str
 ) -> None:
     command = ["rewrite", f"model_dir={tiny_l1_run}", f"input={people_file(tmp_path / 'in.jsonl')}", "epsilon=8"]

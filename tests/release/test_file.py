@@ -342,7 +342,7 @@ def test_a_persons_total_is_stated_and_one_record_too_many_is_refused(rewriter: 
     assert "at most 24" in statement["statement"]
     assert all(set(row) == {"text"} for row in rows(tmp_path / "out.jsonl"))
     people_file(tmp_path / "more.jsonl", {"ann": 3, "bob": 4})
-    with pytest.raises(DataError, match="record 7 is one more than max_records_per_person=3") as caught:
+    with pytest.raises(DataError, match="record 7 exceeds max_records_per_person=3") as caught:
         release_file(rewriter, str(tmp_path / "more.jsonl"), str(tmp_path / "out2.jsonl"), options=options)
     assert "bob" not in str(caught.value)
     assert not (tmp_path / "out2.jsonl").exists()
@@ -431,14 +431,14 @@ def persons_of(tmp_path: Path, rewriter: Rewriter, *people: object) -> None:
 
 @pytest.mark.parametrize("other", [" 1", "1 ", "\uff11", "1\u00a0", "\u2460"])
 def test_a_person_is_the_same_however_the_name_is_written(rewriter: Rewriter, tmp_path: Path, other: str) -> None:
-    with pytest.raises(DataError, match="record 2 is one more"):
+    with pytest.raises(DataError, match="record 2 exceeds"):
         persons_of(tmp_path, rewriter, "1", other)
     persons_of(tmp_path, rewriter, "1", "2")
 
 
 @pytest.mark.parametrize("people", [("1", 1), (1, "1"), (1, 1.0), (1.0, "1.0"), ("1", " 1 ")])
 def test_a_number_and_its_text_are_one_person(rewriter: Rewriter, tmp_path: Path, people: tuple[object, ...]) -> None:
-    with pytest.raises(DataError, match="record 2 is one more than max_records_per_person=1"):
+    with pytest.raises(DataError, match="record 2 exceeds max_records_per_person=1"):
         persons_of(tmp_path, rewriter, *people)
 
 

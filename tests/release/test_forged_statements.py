@@ -35,7 +35,7 @@ NUMBERS = (
 
 
 def central(**changes: Any) -> dict[str, Any]:
-    """What a central release states."""
+    """Return the statement of a central release."""
     made: dict[str, Any] = statement(mechanism("l1"))
     fields: dict[str, Any] = {
         "votes": Votes(epsilon=1.0, votes_per_person=3 if changes.get("persons") else 1),
@@ -222,7 +222,7 @@ def test_a_strangers_strings_are_printed_escaped_in_quotes_and_cut_off(
         b'"certificate"',
     ],
 )
-def test_what_is_no_statement_is_refused_with_status_2(
+def test_a_file_that_is_no_statement_is_refused_with_status_2(
     content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["adept"])
@@ -231,7 +231,7 @@ def test_what_is_no_statement_is_refused_with_status_2(
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 
-def test_a_weight_whose_tail_would_take_for_ever_is_refused(tmp_path: Path) -> None:
+def test_an_epsilon_whose_tail_takes_too_long_to_compute_is_refused(tmp_path: Path) -> None:
     forged = copy.deepcopy(GENUINE["gaussian"])
     forged["certificate"]["parts"][0]["epsilon"] = str(10**30)
     assert verified(signed(forged), tmp_path) is None
@@ -292,7 +292,7 @@ def test_no_field_of_a_statement_is_forgotten() -> None:
 
 
 def stated(**changes: Any) -> CentralStatement:
-    """A central statement of persons."""
+    """Return a central statement of persons."""
     made = {name: GENUINE["central"][name] for name in ("training_data", "model_sha256", "versions")}
     fields: dict[str, Any] = {
         "records": 1,

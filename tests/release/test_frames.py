@@ -25,7 +25,7 @@ RECORDS = {
 
 
 def released(tmp_path: Path, tiny_run: Path, frame: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
-    """What a frame is rewritten as, and its statement."""
+    """Rewrite a frame; return the result and its statement."""
     place = tmp_path / "s.privacy.json"
     place.unlink(missing_ok=True)
     given = {"text": "utterance", "epsilon": 8, "model_dir": tiny_run, "mechanism": "sqrt_n", **options}
@@ -138,7 +138,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"labels": "randomized_response", "label_epsilon": 2, "label_set": "abc", "label": "category"}, "label_set must be"),
         ({"labels": "joint_response", "label_set": ["a", "b"]}, "label must name a column"),
         ({"person": "customer"}, "must be given together"),
-        ({"person": "customer", "max_records_per_person": 1}, "record 2 is one more"),
+        ({"person": "customer", "max_records_per_person": 1}, "record 2 exceeds"),
         ({"text": "time"}, "'time' must hold strings, got float in record 1"),
         ({"seed": 3}, "no option 'seed'"),
         ({"engine": "ray"}, "no option 'engine'"),
@@ -150,7 +150,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"frame": pd.DataFrame([["a", "b"]], columns=["utterance", "utterance"])}, "2 columns named 'utterance'"),
     ],
 )  # fmt: skip
-def test_what_is_asked_wrongly_is_refused_before_anything_is_drawn(
+def test_a_wrong_argument_is_refused_before_anything_is_drawn(
     options: dict[str, Any], message: str, tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frames, "_drawn", lambda *_: pytest.fail("drawn"))

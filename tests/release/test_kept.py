@@ -77,7 +77,7 @@ def plain(column: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Are two arrays one, bit for bit within fractions."""
+    """Return True if two arrays are equal, fractions bit for bit."""
     one, other = plain(one), plain(other)
     if pa.types.is_floating(one.type):
         return bool(one.to_string() == other.to_string() and str(one.to_pylist()) == str(other.to_pylist()))
@@ -179,7 +179,7 @@ ALIKE = st.one_of(
 
 
 def is_unchanged(value: Any, back: Any) -> bool:
-    """Is a value what it was; written apart from ``is_same``, which it tests."""
+    """Return True if a value is unchanged; independent of ``is_same``, which it tests."""
     if isinstance(value, dict):
         assert isinstance(back, dict)
         return all(is_unchanged(value[key], back[key]) for key in value) and all(
@@ -245,7 +245,7 @@ def test_any_kept_column_of_parquet_comes_back_unchanged(
         ([2**64], "more than 64 bits"),
         ([-1, 2**63], "more than 64 bits"),
         ([{}], "without keys"),
-        ([{"a": None}, {"b": 1}], "null here and missing there"),
+        ([{"a": None}, {"b": 1}], "one has a key with null and another lacks that key"),
         ([True, 1], "booleans and whole numbers"),
         ([[1], {"secret": 1}], "lists and objects"),
         ([{f"secret{number}": 1} for number in range(1001)], "1,000 different keys"),
@@ -269,7 +269,7 @@ def test_columns_without_a_common_type_are_refused_before_the_draw(
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
 @pytest.mark.parametrize("name", ["fixed binary", "far dates", "infinity"])
-def test_what_a_text_format_cannot_hold_is_refused_before_the_draw(
+def test_a_value_that_a_text_format_cannot_hold_is_refused_before_the_draw(
     rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str
 ) -> None:
     column = COLUMNS.get(name, pa.array([[1.0]] * 1499 + [[math.inf]]))

@@ -358,7 +358,7 @@ def test_two_thousand_damaged_ledgers_make_no_row_unknown_in_silence(tmp_path: P
 def test_a_ledger_of_no_bytes_lost_them_all(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     path.touch(0o600)
-    with pytest.raises(DataError, match="is empty, and a ledger never is"):
+    with pytest.raises(DataError, match="is empty, which a ledger never is"):
         Ledger(str(path), key=KEY)
 
 

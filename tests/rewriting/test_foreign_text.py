@@ -27,7 +27,7 @@ def test_text_in_another_language_is_told_with_what_to_do(packaged: Tokenizer, t
     (line,) = lines(packaged, texts)
     assert "does not know" in line
     assert "adept adapt" in line
-    assert f"of the first {len(texts)} records; this depends on them and is not to be passed on" in line
+    assert f"of the first {len(texts)} records; this line depends on them, so do not pass it on" in line
     assert not any(word in line for text in texts for word in text.split() if len(word) > 4)
 
 

@@ -36,7 +36,7 @@ class TextTarget:
         """Rewrite texts in one call.
 
         Raises:
-            DataError: ``texts`` is no list, or one of them is no string.
+            DataError: ``texts`` is not a list of strings.
             MechanismFailure: the rewriter raised, or returned another number of texts.
         """
         given = text_list(texts)

@@ -26,7 +26,7 @@ def fine_tune(
 ) -> FitResult:
     """Train an adapted model's decoder in place, on the examples beside as many of its own texts as ``adapt`` takes.
 
-    The examples that ``adapt`` held out are left out: an estimate that rests on them is one for texts that the model has not seen.
+    The examples that ``adapt`` held out are not used, so that estimates from them hold for texts that the model has not seen.
     """
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])

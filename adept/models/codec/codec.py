@@ -16,9 +16,9 @@ values, a large one its very words.
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 
-Nothing is remembered from one batch to the next, since time would then show a record that comes again, or its description. Within
-a batch a group of public texts is read once for all records near to it (``adept.models.codec.inverted_file``), so that equal or
-like records are faster than different ones: statements say so (``TIME``).
+No cache is kept from one batch to the next, because time would then reveal a repeated record or description. Within a batch, a
+group of public texts is read once for all records near to it (``adept.models.codec.inverted_file``). So equal or similar records
+are faster than different ones, and statements say so (``TIME``).
 """
 
 import re
@@ -216,7 +216,7 @@ class Codec:
         """Return each text's description, a number below ``size``: a function of that text alone.
 
         Raises:
-            DataError: ``texts`` is no list, or one of them is no string.
+            DataError: ``texts`` is not a list of strings.
             ConfigurationError: ``size`` is below 2.
         """
         sized, records = self._sized(size), [words_of(text) for text in text_list(texts)]
@@ -228,8 +228,8 @@ class Codec:
         """Return ``count`` different descriptions of each text below ``size``, those of the sentences nearest to it, nearest first.
 
         Raises:
-            DataError: ``texts`` is no list, or one of them is no string.
-            ConfigurationError: not all numbers below ``size`` are sentences, or they are fewer than ``count``.
+            DataError: ``texts`` is not a list of strings.
+            ConfigurationError: not all numbers below ``size`` are sentences, or ``size`` is below ``count``.
         """
         records = [*map(words_of, text_list(texts))]
         if not count <= size <= self.sentences:

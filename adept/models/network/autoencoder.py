@@ -27,7 +27,7 @@ DECLARED = ("model", "vocabulary_size", "clip", "labels", "training_data", "code
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 MOST_CODEBOOKS, LARGEST_CODEBOOK, MOST_HELD_OUT = 20, 1 << 16, 200
 HIDDEN_LABELS = (
-    0.3  # share of labels that the encoder does not see in training, so that it serves unlabelled text as well
+    0.3  # share of labels that are hidden from the encoder in training, so that it also serves unlabelled text
 )
 
 
@@ -37,16 +37,16 @@ class Autoencoder(Adept):
     Args:
         config: the sizes.
         vocabulary_size: V.
-        clip: the set that latents are clipped into, of the mechanism that the model is made for: "l1", "l2" or "sphere".
-        training_data: where the weights come from; part of every privacy statement.
-        labels: how many label tokens the vocabulary has. With any, every row begins with one, in and out: the record is the
-            pair (label, text), and the decoder writes both from the one latent.
+        clip: the set into which the model's mechanism clips latents: "l1", "l2" or "sphere".
+        training_data: the origin of the weights; part of every privacy statement.
+        labels: number of label tokens in the vocabulary. If there are any, every row begins with one: the record is the pair
+            (label, text), and the decoder writes both from one latent.
 
     Attributes:
-        files: digests of the files that it was loaded from, by their names; none of a model that came from none.
+        files: digests of the model's files, by their names; empty for a model without files.
         codebooks: codewords (k, n) learned from the latents of the training text, by their number k.
-        codec: puts any text into a whole number and back, without the network; None where no mechanism needs it.
-        held_out: public texts that the model was not trained on, where no codec holds them: estimates rest on them.
+        codec: turns any text into a whole number and back, without the network; None if no mechanism needs it.
+        held_out: public texts that the model was not trained on, for estimates; kept here if no codec holds them.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; topics are sums over places, in one shape whatever the lengths."""
+        """Return latents (ROWS, n) before the clip; topics are sums over positions, in one shape for all lengths."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
@@ -159,7 +159,7 @@ class Autoencoder(Adept):
 
 
 def name_in_file(name: str) -> str:
-    """Return a weight's name in ``model.safetensors``, where the encoder's two directions are LSTMs of their own."""
+    """Return a weight's name in ``model.safetensors``, which stores the encoder's directions as two LSTMs."""
     if not name.startswith("encoder."):
         return name
     direction = "encoder_backward" if name.endswith("_reverse") else "encoder_forward"
@@ -197,7 +197,7 @@ def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) 
 
 
 def _held_out(texts: Any, path: Path) -> list[str]:
-    """Return the declared texts, which must be few strings."""
+    """Return the held-out texts of a file, after checking that they are few strings."""
     if not (isinstance(texts, list) and len(texts) <= MOST_HELD_OUT and all(isinstance(text, str) for text in texts)):
         raise corrupt(path, f"held_out must be at most {MOST_HELD_OUT} texts")
     return texts

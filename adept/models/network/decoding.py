@@ -51,7 +51,7 @@ class DecodingConfig:
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
-    """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone; no special token but END."""
+    """Write token ids (B, at most max_length, after the label's) from latents (B, n) alone; END is the only special token."""
     decoding = decoding or DecodingConfig()
     word, label = (_bias(model, labels=labels) for labels in (False, True))
 
@@ -62,14 +62,14 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 
 def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
-    """Return which ids (V,) a text may hold, END among them, or which stand for labels."""
+    """Return a mask (V,) of the ids that a text may hold, END included; or of those that stand for labels."""
     numbers = torch.arange(model.vocabulary_size, device=model.to_words.weight.device)
     label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
     return label if labels else (numbers >= END) & ~label
 
 
 def _bias(model: Autoencoder, *, labels: bool) -> Tensor:
-    """Return zeros (V,) for ids that may be written, and minus infinity for others."""
+    """Return a bias (V,): zero for ids that may be written, and minus infinity for others."""
     return (
         torch.zeros(model.vocabulary_size)
         .to(model.to_words.weight)

@@ -16,8 +16,8 @@ from adept.models.network.batching import pad
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 CHUNK = 1024
-ANSWERED_ROWS = 32  # latents of every product, where rows without a release are filled up
-WIDTH = 16  # floats of a vector register: rows of another width begin at different places in one, and may be rounded otherwise
+ANSWERED_ROWS = 32  # latents in every product; fewer are filled up
+WIDTH = 16  # floats in a vector register; rows of another width begin at different places in it and may be rounded differently
 TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
 
 
@@ -45,7 +45,7 @@ class PublicTexts:
         return found
 
     def _likeness(self, latents: Tensor) -> Tensor:
-        """Return the likeness (B, N) of texts to at most ANSWERED_ROWS latents (B, n): the same wherever a latent stands."""
+        """Return the similarity (B, N) of texts to at most ANSWERED_ROWS latents (B, n), whose places do not matter."""
         rows = filled(filled(latents, dim=0, width=ANSWERED_ROWS), dim=1)
         return (rows @ self._table)[: len(latents), : len(self.texts)]
 
@@ -56,7 +56,7 @@ class PublicTexts:
 
 
 def filled(tensor: Tensor, *, dim: int, width: int = WIDTH) -> Tensor:
-    """Fill a dimension of a matrix with zeros to a multiple of ``width``, which change no sum."""
+    """Fill a dimension of a matrix with zeros to a multiple of ``width``; this changes no sum."""
     missing = -tensor.shape[dim] % width
     return torch.nn.functional.pad(tensor, (0, missing) if dim == 1 else (0, 0, 0, missing)).contiguous()
 

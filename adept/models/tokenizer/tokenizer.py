@@ -150,17 +150,17 @@ class Tokenizer:
         prefix, suffix = LABEL_TOKEN.split("{}")
         special = [token.content for _, token in sorted(self._backend.get_added_tokens_decoder().items())]
         named = (token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:])
-        return [plain_text(label) or label for label in named]  # models of earlier versions may spell them otherwise
+        return [plain_text(label) or label for label in named]  # models of earlier versions may spell labels otherwise
 
     def encode(
         self, texts: Sequence[str], *, max_length: int, labels: Sequence[str | None] | None = None
     ) -> list[list[int]]:
         """Return the ids of each text, cut to ``max_length`` tokens and closed by END: 1 to max_length + 1 ids.
 
-        Where there is a label set, the label's token stands before them, and UNKNOWN where no label is given.
+        With a label set, the label's token comes first, or UNKNOWN without a label.
 
         Raises:
-            DataError: ``texts`` is no list, or one of them is no string.
+            DataError: ``texts`` is not a list of strings.
             ConfigurationError: a label is outside the label set.
         """
         # Only so many characters can matter, and a line of megabytes should not cost seconds. Halves of characters (lone
@@ -191,7 +191,7 @@ class Tokenizer:
         ]
 
     def label_ids(self, labels: Sequence[str | None]) -> list[int]:
-        """Return the id of each label's token, UNKNOWN for None; ConfigurationError for one outside the label set."""
+        """Return the id of each label's token, UNKNOWN for None; raise ConfigurationError for a label outside the set."""
         if unknown := [i for i, label in enumerate(labels) if label is not None and label not in self.labels]:
             raise ConfigurationError(
                 f"labels must be in the model's label set, got another one in record {unknown[0] + 1}"

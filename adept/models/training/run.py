@@ -27,7 +27,7 @@ from adept.models.training.config import CHECKPOINTS, MODEL, FitResult
 from adept.models.training.resuming import BEST, TrainSpec, continued, origin_of
 from adept.models.training.trainer import make_trainer, quiet_lightning
 
-MAX_NEIGHBOURS = 8  # codewords around a latent that its text may be written from in training
+MAX_NEIGHBOURS = 8  # codewords around a latent from which training may write its text
 
 
 def train_model(
@@ -150,7 +150,7 @@ def fit(
 
 
 class Origin(Callback):
-    """Keeps with a checkpoint what its weights were trained on (``adept.models.training.resuming``)."""
+    """Stores in a checkpoint what its weights were trained on (``adept.models.training.resuming``)."""
 
     def __init__(self, origin: dict[str, Any], *, learning_rate: float) -> None:
         self.origin, self.learning_rate = origin, learning_rate
@@ -159,7 +159,7 @@ class Origin(Callback):
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Put a resumed run on the line of the epochs asked for now: its checkpoint holds a rate of the line asked for then."""
+        """Set the learning rate of a resumed run by today's number of epochs; the checkpoint holds the earlier run's rate."""
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
@@ -167,7 +167,7 @@ class Origin(Callback):
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
-    """Return what the decoder learns to read: a mechanism's noise, codewords of codebooks fitted before, or latents as they are."""
+    """Return the noise with which the decoder trains: a mechanism's, codewords of fitted codebooks, or None."""
     if spec.mechanism is not None and spec.training.epsilon is not None:
         return noise_between(spec.mechanism, *spec.training.budgets)
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
@@ -176,8 +176,8 @@ def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
     """Draw a codeword for each latent, out of a codebook drawn at random: mostly the nearest, sometimes one beside it.
 
-    With n codebooks one draw in n + 1 leaves a latent as it is, for who decodes without a codebook. So the decoder learns to
-    write from a codeword what the public texts around it say, and is given nothing at release that it was not given in training.
+    With n codebooks, one draw in n + 1 keeps the latent, for decoding without a codebook. So the decoder learns to write from a
+    codeword the public texts around it, and at release it sees only inputs of a kind that it saw in training.
     """
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1

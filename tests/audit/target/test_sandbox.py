@@ -51,7 +51,7 @@ def test_a_call_of_which_one_in_ten_is_dear_costs_its_mean(clock: Clock) -> None
     assert found == pytest.approx(EXPENSIVE / 10, rel=0.1)
 
 
-def test_what_the_first_call_alone_costs_is_not_what_a_call_costs(clock: Clock) -> None:
+def test_the_cost_of_the_first_call_alone_is_not_the_cost_of_a_call(clock: Clock) -> None:
     """As where it imports something; taken for the cost of each, it would leave an audit a tenth of its releases."""
     costs = iter([20 * EXPENSIVE])
     assert cost(lambda: clock.work(next(costs, EXPENSIVE))) == pytest.approx(EXPENSIVE)

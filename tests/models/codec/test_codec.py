@@ -80,7 +80,7 @@ def test_every_text_has_a_description_and_every_description_a_text(codec: Codec,
 
 
 @pytest.mark.parametrize("value", [None, 7, b"bytes"])
-def test_what_is_no_text_has_no_description(value: object, codec: Codec) -> None:
+def test_a_value_that_is_no_text_has_no_description(value: object, codec: Codec) -> None:
     with pytest.raises(DataError, match="at position 2"):
         codec.describe(["a flight", value], size=5_000)  # type: ignore[list-item]
 
