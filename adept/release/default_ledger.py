@@ -181,7 +181,7 @@ def opened_ledger(
     """
     if choice == NONE:
         if limit is not None or record_columns is not None:
-            raise ConfigurationError("ledger must not be none with ledger_limit or record_columns: give ledger=FILE")
+            raise ConfigurationError("ledger must be given with ledger_limit or record_columns, got none: give ledger=FILE")
         yield None
         return
     ledger = (

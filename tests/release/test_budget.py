@@ -357,7 +357,7 @@ def test_the_ledger_by_default_refuses_what_passes_a_limit(told: list[str]) -> N
     with pytest.raises(ReleaseRefused, match="cannot be checked"):
         by_default(told, "third", ["a"], key=None, limit=15.0)
     with (
-        pytest.raises(ConfigurationError, match="ledger must not be none"),
+        pytest.raises(ConfigurationError, match="ledger must be given"),
         opened_ledger("none", key=KEY, limit=15.0, tell=told.append),
     ):
         pass

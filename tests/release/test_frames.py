@@ -170,3 +170,18 @@ def test_the_statement_overwrites_nothing_and_must_be_writable_before_anything_i
             adept.rewrite_frame(pd.DataFrame(RECORDS), text="utterance", epsilon=8, model_dir=tiny_run, mechanism="sqrt_n",
                                 statement=place)  # fmt: skip
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("taken", "mine")]
+
+
+def test_a_frame_is_counted_in_the_ledger_by_default_and_refused_by_its_limit(
+    topic_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame = pd.DataFrame({"text": ["to boston", "to denver"]})
+    asked = {"text": "text", "epsilon": 8, "model_dir": topic_run}
+    adept.rewrite_frame(frame, statement=tmp_path / "a", **asked)
+    assert not caplog.messages
+    adept.rewrite_frame(frame, statement=tmp_path / "b", **asked)
+    assert "2 different records were released before" in caplog.text
+    with pytest.raises(ReleaseRefused, match="limit"):
+        adept.rewrite_frame(frame, statement=tmp_path / "c", ledger_limit=20.0, **asked)
+    assert not (tmp_path / "c").exists()
+    adept.rewrite_frame(frame, statement=tmp_path / "c", ledger="none", **asked)
