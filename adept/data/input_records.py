@@ -38,7 +38,7 @@ def read_records(
         tolerant: never raise because of one record: a damaged one has no columns, and a file may be empty.
         columns: those that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
-        may_be_empty: accept a file without records, as one of several.
+        may_be_empty: accept a file without records, as one of several; a csv file without a line then lacks no column.
 
     Raises:
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
@@ -51,7 +51,8 @@ def read_records(
         parts = part_files(location)
         sizes = [0] * len(parts)
     for part, size in zip(parts, sizes, strict=True):
-        number += yield from _file_records(part, options, size, tolerant, columns, required)
+        may_lack = may_be_empty or len(parts) > 1
+        number += yield from _file_records(part, options, size, tolerant, columns, required, may_lack)
     if number == 0 and not (tolerant or may_be_empty):
         raise DataError(f"{location} has no records: give a file with at least one")
     return number
@@ -64,13 +65,14 @@ def _file_records(
     tolerant: bool,
     columns: Collection[str] | None,
     required: RequiredColumns | None,
+    may_be_empty: bool,
 ) -> Generator[Record, None, int]:
     """Yield the records of one file, which may be empty, and return their number."""
     kind = file_format(location, options.format)
     number = 0
 
     def check(names: Sequence[str]) -> None:
-        if required:
+        if required and (names or not may_be_empty):
             required.check(location, names, header=kind == "csv" and options.columns is None)
 
     with (
@@ -79,9 +81,9 @@ def _file_records(
     ):
         if kind in ("json", "jsonl") and not tolerant:
             kind = "json" if begins_array(stream) else "jsonl"
-        more = _csv_options(location, options) | {"on_header": check} if kind == "csv" else {}
-        records = READERS[kind](stream, tolerant=tolerant, columns=columns, **more)
-        for record in _with_schema(records, check) if kind == "parquet" else records:
+        more: dict[str, Any] = {"on_header": check} if kind in ("csv", "parquet") else {}
+        more |= _csv_options(location, options) if kind == "csv" else {}
+        for record in READERS[kind](stream, tolerant=tolerant, columns=columns, **more):
             number += 1
             yield record
     return number
@@ -90,14 +92,6 @@ def _file_records(
 def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
     sure, delimiter = options.delimiter is not None, delimiter_of(location, options.delimiter)
     return {"delimiter": delimiter, "sure": sure, "named": options.columns}
-
-
-def _with_schema(records: Iterator[Record], check: Callable[[Sequence[str]], None]) -> Iterator[Record]:
-    """Yield records that share their columns, after a check of the first one's."""
-    for number, record in enumerate(records):
-        if number == 0:
-            check(getattr(record, "names", list(record)))
-        yield record
 
 
 def parquet_types(location: str) -> dict[str, Any]:
@@ -111,9 +105,9 @@ def parquet_types(location: str) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None for JSON.
+    """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None where nothing does.
 
-    No record is read, so the answer depends on no record.
+    JSON declares none, nor does a csv file without a line. No record is read, so the answer depends on no record.
 
     Raises:
         DataError: the file cannot be read, or its header is damaged.
@@ -130,7 +124,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
             return list(file_types(stream))
         names: list[str] = []
         next(read_csv(stream, tolerant=True, on_header=names.extend, **_csv_options(location, options)), None)
-        return names
+        return names or None
 
 
 @contextmanager

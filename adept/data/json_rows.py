@@ -24,12 +24,13 @@ class NoArray(Exception):
 
 
 def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
-    """Yield the text of each element; None for one of more than ``LONGEST`` characters.
+    """Yield the text of each element; None for one of more than ``LONGEST`` characters. A file of no bytes has none.
 
     Raises:
         NoArray: the text does not begin with a bracket; or, unless ``tolerant``, it ends before the array does or goes on after it.
     """
-    text = _opened(stream)
+    if (text := _opened(stream)) is None:
+        return
     element: list[str] | None = []
     length = depth = 0
     while True:
@@ -70,9 +71,12 @@ def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str |
         text = rest + part
 
 
-def _opened(stream: IO[str]) -> str:
-    """Read up to the bracket that opens the array; return what was read after it."""
-    text = stream.read(PART).removeprefix(MARK).lstrip(SPACE)
+def _opened(stream: IO[str]) -> str | None:
+    """Read up to the bracket that opens the array; return what was read after it, None where there is nothing at all."""
+    read = stream.read(PART)
+    text = read.removeprefix(MARK).lstrip(SPACE)
+    if not read:
+        return None
     if not text.startswith("["):
         raise NoArray("is no JSON array of objects: add format=jsonl if each line holds one")
     return text[1:]

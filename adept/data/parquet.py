@@ -12,7 +12,7 @@ by itself by that function, and one that has no Python value becomes an ``Unread
 
 import gzip
 import io
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
@@ -81,11 +81,16 @@ class UnreadableValue:
 
 
 def read_parquet(
-    stream: IO[bytes], *, tolerant: bool = False, columns: Collection[str] | None = None
+    stream: IO[bytes],
+    *,
+    tolerant: bool = False,
+    columns: Collection[str] | None = None,
+    on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
     """Yield rows with ``columns``; None reads all. Nanoseconds become text if Python's times cannot hold them.
 
     A value without a Python form is an ``UnreadableValue``, or None for a tolerant reader. A damaged page damages the file.
+    ``on_header`` is called with the names of all columns, whether there are rows or not; it may raise.
     """
     import pyarrow
     from pyarrow import parquet
@@ -97,6 +102,7 @@ def read_parquet(
             file = parquet.ParquetFile(_WithoutDictionaries(source))
         names = file.schema_arrow.names
         check_columns(names)
+        on_header(names)
         used = [name for name in names if columns is None or name in columns]
         # Arrow takes a dot for the path to a field inside a column.
         asked = None if any("." in name for name in names) else used

@@ -73,6 +73,7 @@ class DatasetRewriter(TextRelease):
 
     It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set unchanged and are not private.
     Without ``batched=True`` each call releases one text. A call checks its own batch alone, so call ``check`` first.
+    Never give it to ``set_transform`` or ``with_transform``: they call it whenever a row is read, and each call is a release.
     """
 
     text_column: str = "text"

@@ -1,17 +1,18 @@
 """Claims on the records of a call: made before anything is drawn, and given up if the call fails."""
 
+import logging
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from adept.data.files import Record
-from adept.errors import ConfigurationError
-from adept.release.default_ledger import NONE
+from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
 from adept.release.ledger import Ledger
-from adept.release.secret import secret_key
 from adept.release.spending import Spending
 from adept.release.statement import PrivacyStatement
+
+LOG = logging.getLogger("adept")
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,12 @@ class LedgerChoice:
     """The ledger of a call.
 
     Attributes:
-        path: the file; None or "none" keeps no ledger.
+        path: the file; "none" keeps no ledger, and nor does None unless by_default is True.
         again: True releases records again that are in the ledger.
         key: the file with the key of the digests; None stands for the usual one.
         limit: epsilon that no record or person may exceed.
         record_columns: the columns that identify a record; None: those of the ledger.
+        by_default: True keeps the ledger by default if path is None, as the command does.
     """
 
     path: str | None = None
@@ -31,21 +33,27 @@ class LedgerChoice:
     key: str | None = None
     limit: float | None = None
     record_columns: Sequence[str] | None = None
+    by_default: bool = False
 
-    def open(self) -> Ledger | None:
-        """Open the ledger; return None without one.
+    @contextmanager
+    def opened(self) -> Iterator[Ledger | None]:
+        """Open the ledger, and close it in the end; yield None without one.
 
         Raises:
             ConfigurationError: a limit or identifying columns are given without a ledger.
+            ReleaseRefused: the ledger by default has a limit, which cannot be checked.
         """
-        if self.path is None or self.path == NONE:
-            if self.limit is not None or self.record_columns is not None:
-                raise ConfigurationError(
-                    "ledger must be given with ledger_limit or record_columns, got none: name a file"
-                )
-            return None
-        key = secret_key(self.key)
-        return Ledger(self.path, key=key, again=self.again, limit=self.limit, record_columns=self.record_columns)
+        given = NONE if self.path is None and not self.by_default else self.path
+        key = None if given == NONE else usual_key(self.key, needed=given is not None)
+        with opened_ledger(
+            given,
+            key=key,
+            again=self.again,
+            limit=self.limit,
+            record_columns=self.record_columns,
+            tell=LOG.warning,
+        ) as ledger:
+            yield ledger
 
 
 @contextmanager
@@ -77,12 +85,11 @@ def claimed(
         DataError: the ledger cannot be used.
         ConfigurationError: the identifying columns are not those of the ledger.
     """
-    book = choice.open()
-    if book is None:
-        yield
-        return
     run = secrets.token_hex(8)
-    with closing(book):
+    with choice.opened() as book:
+        if book is None:
+            yield
+            return
         identity = book.identity(text_column=text_column, person_column=person_column)
         book.begin(run, Spending.of_local(statement, persons=person_column is not None), name)
         book.collect(
@@ -95,3 +102,5 @@ def claimed(
             book.forget(run)
             raise
         book.finish(run)
+        for line in ledger_lines(book):
+            LOG.warning(line)

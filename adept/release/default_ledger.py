@@ -3,9 +3,11 @@
 It makes no other release fail. If it cannot be kept (without a home, on a full disk, or if another run holds it for long), the
 release goes on without it, and one line says so. Earlier claims stay claimed. If there is a limit, the release is refused instead,
 because nobody could check the limit. An empty file beside a ledger marks that it has a limit (``mark_limited``), so that this is
-known even if the ledger cannot be read.
+known even if the ledger is gone or cannot be read.
 
-The file's name carries a keyed fingerprint of the key. So another key has another ledger, and causes no error.
+The file's name carries a keyed fingerprint of the key. So another key has another ledger, and causes no error,
+unless the ledger of some key has a limit: if that key is lost, the limit must not be lost in silence, so the other ledger needs a
+limit of its own.
 """
 
 import hashlib
@@ -58,7 +60,14 @@ class DefaultLedger(Ledger):
         self._tell, self._records = tell, 0
         super().__init__(path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=WAIT_SECONDS)
         with told(path):
-            self._limited = self._limit() is not None
+            self._limited, own = self._limit() is not None, self._own_limit()
+        if own is None and (marks := _marks()):
+            self.close()
+            lost = f"{path} has lost its limit, and what it knew: restore it"
+            other = f"{path} has none, and the ledger of another key does: give that key"
+            raise DataError(
+                f"{lost if _mark_of(path) in marks else other}, or set one with adept ledger {path} limit=X"
+            )
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
         """Return the identity of records; by their text if the file lacks a column that the ledger needs."""
@@ -141,6 +150,11 @@ def _mark_of(ledger: str | Path) -> Path:
     return Path(f"{ledger}.limited")
 
 
+def _marks() -> list[Path]:
+    """Return the marks of all ledgers by default that have a limit, whatever their key."""
+    return list(state_directory().glob("ledger-*.db.limited"))
+
+
 @contextmanager
 def opened_ledger(
     choice: str | None,
@@ -167,7 +181,9 @@ def opened_ledger(
     """
     if choice == NONE:
         if limit is not None or record_columns is not None:
-            raise ConfigurationError("ledger must not be none with ledger_limit or record_columns: give ledger=FILE")
+            raise ConfigurationError(
+                "ledger must be given with ledger_limit or record_columns, got none: give ledger=FILE"
+            )
         yield None
         return
     ledger = (
@@ -190,10 +206,10 @@ def _default(
         check_limit(limit, "ledger_limit")
     limited = limit is not None
     try:
+        limited = limited or bool(_marks())
         if key is None:
             raise DataError("no key can be kept")
         location = default_location(key)
-        limited = limited or _mark_of(location).exists()
         location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return DefaultLedger(str(location), key=key, limit=limit, record_columns=record_columns, tell=tell)
     except (OSError, RuntimeError, DataError) as error:  # RuntimeError: the user has no home directory

@@ -24,6 +24,7 @@ from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.choice import MechanismChoice
 from adept.release.claims import LedgerChoice, claimed
 from adept.release.columns import RELEASED
+from adept.release.default_ledger import NONE
 from adept.release.inputs import Inputs
 from adept.release.kept import Kept
 from adept.release.plan import Plan, plan_release
@@ -76,8 +77,8 @@ def rewrite_frame(
         person: the column that names each record's person; needs ``max_records_per_person``. It is not returned.
         options: those of ``adept rewrite``: labels, label_set, label_epsilon, keep_columns, max_records_per_person, excess,
             epsilon_per, samples, shuffle, shuffled_records, central_delta, mechanism (also an object), model_dir, decoding,
-            batch_size, ledger (none unless given), record_columns, ledger_limit, again, key, accept_broken_claim,
-            accept_inexact, accept_private_model.
+            batch_size, ledger ("none" keeps none, as in the command), record_columns, ledger_limit, again, key,
+            accept_broken_claim, accept_inexact, accept_private_model.
 
     Returns:
         A table of the same kind with a new index and the columns for text, label, ``keep_columns`` and ``sample`` (if samples > 1).
@@ -102,7 +103,8 @@ def rewrite_frame(
     records = list(groups.counted(plan.checked(read)))
     places = np.repeat([cast(PlacedRecord, record).place for record in records], asked.samples).tolist()
     stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
-    choice = LedgerChoice(request.ledger, request.again, request.key, request.ledger_limit, request.record_columns)
+    asked_of_ledger = request.ledger, request.again, request.key, request.ledger_limit, request.record_columns
+    choice = LedgerChoice(*asked_of_ledger, by_default=True)
     held = claimed(records, stated, choice, name=place.statement, text_column=text, person_column=person)
     with _reserved(place), held:
         rows = plan.typed(list(_drawn(plan, records)))
@@ -187,7 +189,7 @@ def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
     if not len(table):
         raise DataError("frame has no records: give at least one")
     read = list(dict.fromkeys(name for _, name in used))
-    if request.ledger is None:
+    if request.ledger in (None, NONE) and request.record_columns is None:
         return read
     others = [
         name for name in table.names if isinstance(name, str) and table.names.count(name) == 1 and name != UNNAMED
@@ -197,7 +199,7 @@ def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
 
 def _free(statement: str, request: ReleaseRequest) -> Publication:
     """Return the place of the statement; refuse a file that exists."""
-    others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name is not None)
+    others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name not in (None, NONE))
     place = Publication.of(STANDARD_STREAM, statement, card=False, others=others)
     place.check_names()
     place.check_leftovers()

@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import numbers
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,6 +27,8 @@ from adept.synthesis.tally import person_name
 Role = tuple[str, str]
 TEXT, PERSON = ("role", "text"), ("role", "person")
 ROW_KIND, PERSON_KIND = 0, 1
+DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
+FRACTION = re.compile(r"(-?\d+\.\d*[1-9])0+", re.ASCII)
 UNWRITTEN = "a value that cannot be written down"  # stands for all such values, so they count as equal
 
 
@@ -33,10 +36,11 @@ def identity_text(value: Any) -> str | None:
     """Return the text by which a value identifies its record; None for a missing value.
 
     It is the value's ``plain_text``, if there is one. Otherwise fractions are written as Python writes a float, dates in ISO 8601,
-    bytes as the text that they encode, and nested values as JSON with sorted keys.
+    bytes as the text that they encode, and nested values as JSON with sorted keys. A text that spells a date,
+    a boolean or a fraction, as csv files do, is that of the value.
     """
     if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
-        return text
+        return text and _spelled(text)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
     if isinstance(value, numbers.Real | Decimal):
@@ -46,13 +50,28 @@ def identity_text(value: Any) -> str | None:
             return UNWRITTEN
         return repr(number) if math.isfinite(number) else None
     if hasattr(value, "isoformat"):
-        return str(value.isoformat())
+        return _spelled(str(value.isoformat()))
     if isinstance(value, bytes):
         return plain_text(value.decode("utf-8", "backslashreplace"))
     try:
         return json.dumps(value, sort_keys=True, default=identity_text)
     except (RecursionError, ValueError, TypeError):
         return UNWRITTEN
+
+
+def _spelled(text: str) -> str:
+    """Return one for all spellings of a date with or without its time, of a boolean, and of a fraction; other texts stay."""
+    if text in ("True", "False", "TRUE", "FALSE"):
+        return text.lower()
+    if fraction := FRACTION.fullmatch(text):
+        return fraction[1]
+    if (found := DATE.fullmatch(text)) is None:
+        return text
+    day, time, seconds, part, zone = found.groups(default="")
+    part = part.rstrip("0")
+    if time in ("", "00:00") and seconds in ("", "00") and not part + zone:
+        return day
+    return f"{day}T{time}:{seconds or '00'}{part and '.' + part}{zone.replace('Z', '+00:00')}"
 
 
 @dataclass(frozen=True)

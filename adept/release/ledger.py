@@ -162,8 +162,12 @@ class Ledger(LedgerSums):
         return tuple((kind, name) for kind, name in json.loads(kept)) if kept else None
 
     def _limit(self) -> float | None:
+        limits = (self._own_limit(), self._asked_limit)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def _own_limit(self) -> float | None:
         (kept,) = self._database.execute("SELECT epsilon_limit FROM adept").fetchone()
-        return min((limit for limit in (kept, self._asked_limit) if limit is not None), default=None)
+        return None if kept is None else float(kept)
 
     # --- Claims
 
@@ -344,11 +348,12 @@ class Ledger(LedgerSums):
         return int(found[0]) if found else 0
 
     def forget(self, run: str) -> None:
-        """Give up the claims of a release that nobody can have read."""
+        """Give up the claims of a release that nobody can have read, and the columns that it fixed if it was the first."""
         with self._transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
             self._database.execute(f"DELETE FROM releases WHERE id IN {chosen}", (run,))
+            self._database.execute("UPDATE adept SET record_columns = NULL WHERE NOT EXISTS (SELECT 1 FROM releases)")
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:

@@ -14,7 +14,14 @@ from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import cluster, facts
 from adept.release.batches import Batches, PlainBatches, ShuffledBatches
 from adept.release.cluster import Part
-from adept.release.columns import ReleaseOptions, checked_records, find_label, output_columns, required_columns
+from adept.release.columns import (
+    RELEASED,
+    ReleaseOptions,
+    checked_records,
+    find_label,
+    output_columns,
+    required_columns,
+)
 from adept.release.inputs import Inputs
 from adept.release.journal import Entry
 from adept.release.kept import Kept, decide_kept, find_label_type
@@ -211,9 +218,9 @@ def plan_release(
     records = inputs.records(columns=options.used_columns, required=required_columns(options))
     first = next(records)
     label_column = None if written == "txt" else find_label(first, options)
-    if rewriter.joint and label_column is None:
+    if label_column is None and options.labels in (RELEASED if written != "txt" else ("joint_response",)):
         raise ConfigurationError(
-            "labels=joint_response needs labels in the input and the output, got none: name label_column="
+            f"labels={options.labels} needs labels in the input and the output, got none: name label_column="
         )
     output_columns(label_column, options)  # refuses names that stand twice
     kept = decide_kept(inputs, options, written, first)

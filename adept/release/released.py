@@ -11,7 +11,9 @@ from adept.release.shuffling import Shuffled
 NOT_HIDDEN = (
     "that someone took part",
     "how many records there are",
-    "which record lacks a column, has an unknown label or exceeds its person's bound, if a run ends with that error",
+    "which record is damaged, lacks a column, its text, label or person, has an unknown label or exceeds its person's bound, "
+    "if a run ends with that error",
+    "whether the first record has a label, which decides whether labels are written, if no option names their column",
     "that a record was released before, if a ledger refuses the run",
     "what the model learned from its training text",
 )

@@ -128,15 +128,21 @@ def test_two_central_runs_at_once_do_not_both_pass(path: str) -> None:
 # --- What a record is
 
 
+NOON = datetime.datetime(2026, 1, 2, 12, 0, 0, 500_000)
+
+
 @pytest.mark.parametrize(
     ("values", "text"),
     [
         (["1", 1, 1.0, Decimal("1.00"), np.int64(1), " 1 "], "1"),
-        (["1.5", 1.5, Decimal("1.50"), np.float64(1.5)], "1.5"),
+        (["1.5", "1.50", 1.5, Decimal("1.50"), np.float64(1.5)], "1.5"),
         (["caf\u00e9", "cafe\u0301"], "caf\u00e9"),
-        ([True, "true", np.bool_(True)], "true"),
+        ([True, "true", "True", np.bool_(True)], "true"),
         ([None, float("nan"), "", "  ", float("inf")], None),
-        ([datetime.date(2026, 1, 2), "2026-01-02"], "2026-01-02"),
+        ([datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2), "2026-01-02", "2026-01-02 00:00:00"], "2026-01-02"),
+        ([NOON, NOON.isoformat(), "2026-01-02 12:00:00.5", "2026-01-02 12:00:00.500000"], "2026-01-02T12:00:00.5"),
+        ([NOON.replace(tzinfo=datetime.UTC), "2026-01-02 12:00:00.5Z"], "2026-01-02T12:00:00.5+00:00"),
+        (["on 2026-01-02"], "on 2026-01-02"),
         ([{"b": 1, "a": [2]}, {"a": [2], "b": 1}], '{"a": [2], "b": 1}'),
         ([b"abc", "abc"], "abc"),
     ],
@@ -174,6 +180,17 @@ def test_columns_that_identify_a_record_are_fixed_by_the_first_release(path: str
         closing(Ledger(path, key=KEY, record_columns=["id"])) as ledger,
         pytest.raises(ConfigurationError, match="identifies records by column 'id', the text"),
     ):
+        ledger.identity(text_column="text", person_column=None)
+
+
+def test_a_first_release_that_is_given_up_fixes_no_columns(path: str) -> None:
+    """Whether it failed at its first record or later must not decide what a later run may ask for."""
+    with closing(Ledger(path, key=KEY, record_columns=["id"])) as ledger:
+        ledger.identity(text_column="text", person_column=None)
+        ledger.begin("first", local(1.0), "out")
+        ledger.claim()
+        ledger.forget("first")
+    with closing(Ledger(path, key=KEY, record_columns=["text"])) as ledger:
         ledger.identity(text_column="text", person_column=None)
 
 
@@ -340,7 +357,7 @@ def test_the_ledger_by_default_refuses_what_passes_a_limit(told: list[str]) -> N
     with pytest.raises(ReleaseRefused, match="cannot be checked"):
         by_default(told, "third", ["a"], key=None, limit=15.0)
     with (
-        pytest.raises(ConfigurationError, match="ledger must not be none"),
+        pytest.raises(ConfigurationError, match="ledger must be given"),
         opened_ledger("none", key=KEY, limit=15.0, tell=told.append),
     ):
         pass
@@ -379,6 +396,34 @@ def test_a_ledger_by_default_with_a_limit_that_cannot_be_read_refuses(told: list
     break_it(default_location(KEY))  # type: ignore[operator]
     with pytest.raises(ReleaseRefused, match="limit cannot be checked"):
         by_default(told, "second", ["a"])
+    assert not told
+
+
+@pytest.mark.parametrize("limit", [None, 99.0])
+def test_a_ledger_by_default_that_is_gone_takes_its_limit_with_it_in_no_silence(
+    told: list[str], limit: float | None
+) -> None:
+    by_default(told, "first", ["a"])
+    set_limit = ledger_command.LedgerConfig(ledger=str(default_location(KEY)), limit=9.0)
+    ledger_command.run(set_limit)
+    default_location(KEY).unlink()
+    for run in ("second", "third"):
+        with pytest.raises(ReleaseRefused, match="lost its limit"):
+            by_default(told, run, ["a"], limit=limit)
+    ledger_command.run(set_limit)
+    by_default(told, "fourth", ["a"], limit=limit)
+    assert not told
+
+
+@pytest.mark.parametrize("key", [None, b"x" * 32])
+def test_whoever_lost_the_key_loses_no_limit_in_silence(told: list[str], key: bytes | None) -> None:
+    by_default(told, "first", ["a"])
+    ledger_command.run(ledger_command.LedgerConfig(ledger=str(default_location(KEY)), limit=9.0))
+    with pytest.raises(ReleaseRefused, match="no key can be kept" if key is None else "another key does"):
+        by_default(told, "second", ["a"], key=key)
+    if key:
+        ledger_command.run(ledger_command.LedgerConfig(ledger=str(default_location(key)), limit=9.0))
+        by_default(told, "third", ["a"], key=key)
     assert not told
 
 

@@ -1,5 +1,6 @@
 """A central release: nothing but the released counts tells of a record, and they are drawn once however often a run is killed."""
 
+import gzip
 import json
 import os
 import pickle
@@ -18,6 +19,7 @@ from lost_power import Recorder, State, restore, states
 from tiny import Run
 
 from adept.data.formats import ReadingOptions
+from adept.data.input_records import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
@@ -200,6 +202,34 @@ def test_an_empty_file_is_released_like_any_other(
         from pyarrow import parquet
 
         assert parquet.read_table(out).column_names == ["text", "intent"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "json", "csv.gz"])
+def test_a_part_of_no_bytes_is_a_part_without_rows(
+    synthesizer: Synthesizer, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that writes a header with its first row writes none without rows: one row must not decide the exit status."""
+    row = {"csv": "text,intent\na fare,fare\n", "jsonl": json.dumps(FILE[0]) + "\n", "json": json.dumps(FILE[:1])}
+    content = row[ending.removesuffix(".gz")].encode()
+    (tmp_path / f"1.{ending}").write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    (tmp_path / f"2.{ending}").touch()
+    told: list[Known] = []
+    monkeypatch.setattr(Votes, "privatize", lambda self, counts: counts)
+    released(synthesizer, tmp_path / f"*.{ending}", tmp_path / "out.jsonl", tell=told.append)
+    assert told[0].lines == ["1 rows read, 1 counted"]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_schema_without_a_column_is_refused_whether_there_are_rows_or_not(tmp_path: Path, count: int) -> None:
+    """Of a pipe nobody looks at the schema beforehand."""
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(
+        pyarrow.table({"other": pyarrow.array(["x"] * count, pyarrow.string())}), tmp_path / "a.parquet"
+    )
+    with pytest.raises(DataError, match="no column named 'text'"):
+        list(read_records(str(tmp_path / "a.parquet"), tolerant=True, required=OPTIONS.required))
 
 
 def test_a_record_that_cannot_be_read_has_no_vote(

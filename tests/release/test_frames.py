@@ -51,6 +51,18 @@ def test_texts_are_rewritten_labels_copied_and_all_else_is_dropped(kind: Any, tm
     assert [path.name for path in tmp_path.iterdir()] == ["s.privacy.json"]
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+def test_kept_columns_stand_beside_their_records_where_those_of_a_person_are_left_out(
+    kind: Any, tmp_path: Path, tiny_run: Path
+) -> None:
+    persons = {"person": "customer", "max_records_per_person": 1, "excess": "drop"}
+    options = {"label": "category", "keep_columns": ["time"], "samples": 2}
+    found, stated = released(tmp_path, tiny_run, kind(RECORDS), **persons, **options)
+    assert list(found["time"]) == [time for time in RECORDS["time"][::2] for _ in range(2)]
+    assert list(found["category"]) == [label for label in RECORDS["category"][::2] for _ in range(2)]
+    assert (stated["records"], stated["excess"]) == (6, "drop")
+
+
 def test_kept_columns_have_their_types_and_nothing_that_tells_of_other_rows(tmp_path: Path, tiny_run: Path) -> None:
     given = pd.DataFrame(RECORDS, index=[f"person {i}" for i in range(12)])
     given["kind"] = pd.Categorical(["a", "b"] * 6, categories=["a", "b", "a private name"])
@@ -217,3 +229,18 @@ def test_columns_are_kept_of_the_very_records_that_are_left_of_a_person(
         tmp_path, tiny_run, kind(RECORDS), **person, keep_columns=["time"], label=label, samples=samples
     )
     assert list(found["time"]) == [float(i) for i in range(6) for _ in range(samples)]
+
+
+def test_a_frame_is_counted_in_the_ledger_by_default_and_refused_by_its_limit(
+    topic_run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame = pd.DataFrame({"text": ["to boston", "to denver"]})
+    asked = {"text": "text", "epsilon": 8, "model_dir": topic_run}
+    adept.rewrite_frame(frame, statement=tmp_path / "a", **asked)
+    assert not caplog.messages
+    adept.rewrite_frame(frame, statement=tmp_path / "b", **asked)
+    assert "2 different records were released before" in caplog.text
+    with pytest.raises(ReleaseRefused, match="limit"):
+        adept.rewrite_frame(frame, statement=tmp_path / "c", ledger_limit=20.0, **asked)
+    assert not (tmp_path / "c").exists()
+    adept.rewrite_frame(frame, statement=tmp_path / "c", ledger="none", **asked)

@@ -194,3 +194,15 @@ def test_labels_from_a_pipe_are_integers_as_those_of_a_file(
     monkeypatch.setattr(Inputs, "repeatable", False)
     release_file(rewriter, f"{tmp_path}/in.parquet", f"{tmp_path}/{output}", options=ReleaseOptions())
     assert [row["intent"] for row in written(tmp_path / output)] == [1, 2]
+
+
+def test_randomised_labels_are_never_left_out_because_the_first_record_has_none(
+    rewriter: Rewriter, tmp_path: Path
+) -> None:
+    """Whether labels are written must not depend on one record, whose label is private."""
+    (tmp_path / "in.jsonl").write_text('{"text": "a fare"}\n{"text": "a fare", "intent": "1"}\n')
+    options = ReleaseOptions(
+        labels="randomized_response", label_response=RandomizedResponse(epsilon=1.0, labels=LABELS)
+    )
+    with pytest.raises(ConfigurationError, match="needs labels in the input"):
+        release_file(rewriter, f"{tmp_path}/in.jsonl", f"{tmp_path}/out.jsonl", options=options)
