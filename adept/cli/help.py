@@ -25,8 +25,9 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
         "\n".join(f"  {line}" for line in usage(command)),
         NOTE.format(command=command),
     ]
-    nested_last = sorted(fields, key=lambda field: "." in field.name)
-    for heading in dict.fromkeys(field.heading for field in nested_last):
+    first = [{field.heading for field in fields if field.default == REQUIRED}, {"Budget and mechanism", "Budget"}]
+    ordered = sorted(fields, key=lambda field: ("." in field.name, *(field.heading not in some for some in first)))
+    for heading in dict.fromkeys(field.heading for field in ordered):
         entries = [_entry(field, width) for field in fields if field.heading == heading]
         parts.append("\n".join([heading, *entries] if heading else entries))
     return "\n\n".join(parts) + "\n"

@@ -36,9 +36,10 @@ class RewriteConfig(ReleaseRequest):
 
     # --- Files
     input: str = MISSING
-    """The file to rewrite: jsonl, csv, txt or parquet, also gzipped; a pattern such as 'logs/*.jsonl'; - is standard input."""
+    """The file to rewrite: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of parts, a pattern such as
+    'logs/*.jsonl', or - for standard input."""
     output: str = MISSING
-    """The file to write, in the same format; nothing is overwritten; - is standard output."""
+    """The file to write, in the format of its name, or else of the input; nothing is overwritten; - is standard output."""
     statement: str | None = None
     """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
 

@@ -29,7 +29,8 @@ class SynthesizeConfig(CentralOptions):
 
     # --- Files
     input: str = MISSING
-    """The file to count: jsonl, csv, txt or parquet, also gzipped; a pattern such as 'logs/*.jsonl'; - is standard input."""
+    """The file to count: txt, csv, tsv, jsonl, json or parquet, also as .gz; or a directory of parts, a pattern such as
+    'logs/*.jsonl', or - for standard input."""
     output: str = MISSING
     """The file to write, in any of these formats; nothing is overwritten; - is standard output."""
     statement: str | None = None
