@@ -46,7 +46,7 @@ BAD: dict[str, Any] = {
 
 @dataclass
 class Given:
-    """What the calls need, made when it is first used."""
+    """Objects that the calls need, made on first use."""
 
     run: Path
     directory: Path

@@ -66,7 +66,7 @@ def test_a_central_release_counts_against_every_record_known_or_not(path: str) -
 
 
 def test_a_refused_run_leaves_no_byte_in_the_ledger(path: str) -> None:
-    """What a later central run is told depends on the list alone, and a refused run is not on it."""
+    """Tell a later central run nothing of a refused run, which is not on the list."""
     with closing(Ledger(path, key=KEY)) as ledger:
         release(ledger, "first", local(8.0), rows("a"))
     before = Path(path).read_bytes()
@@ -184,7 +184,7 @@ def test_columns_that_identify_a_record_are_fixed_by_the_first_release(path: str
 
 
 def test_a_first_release_that_is_given_up_fixes_no_columns(path: str) -> None:
-    """Whether it failed at its first record or later must not decide what a later run may ask for."""
+    """Let a later run ask for the same, wherever the first one failed."""
     with closing(Ledger(path, key=KEY, record_columns=["id"])) as ledger:
         ledger.identity(text_column="text", person_column=None)
         ledger.begin("first", local(1.0), "out")

@@ -199,7 +199,7 @@ def test_labels_from_a_pipe_are_integers_as_those_of_a_file(
 def test_randomised_labels_are_never_left_out_because_the_first_record_has_none(
     rewriter: Rewriter, tmp_path: Path
 ) -> None:
-    """Whether labels are written must not depend on one record, whose label is private."""
+    """One record, whose label is private, must not decide if labels are written."""
     (tmp_path / "in.jsonl").write_text('{"text": "a fare"}\n{"text": "a fare", "intent": "1"}\n')
     options = ReleaseOptions(
         labels="randomized_response", label_response=RandomizedResponse(epsilon=1.0, labels=LABELS)
