@@ -61,13 +61,13 @@ class DefaultLedger(Ledger):
         super().__init__(path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=WAIT_SECONDS)
         with told(path):
             self._limited, own = self._limit() is not None, self._own_limit()
-        if own is None and (marks := _marks()):
+        if own is None and _mark_of(path).exists():
             self.close()
-            lost = f"{path} has lost its limit, and what it knew: restore it"
-            other = f"{path} has none, and the ledger of another key does: give that key"
             raise DataError(
-                f"{lost if _mark_of(path) in marks else other}, or set one with adept ledger {path} limit=X"
+                f"{path} has lost its limit and its entries: restore it, or set a limit with adept ledger {path} limit=X"
             )
+        if own is None and _marks():
+            tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
         """Return the identity of records; by their text if the file lacks a column that the ledger needs."""
