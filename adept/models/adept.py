@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
 WIDTH = 16  # floats in a vector register
 State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each
-Choice = Callable[[Tensor, int], Tensor]  # chooses the next words (B,) from their logits (B, V) and position
+Choice = Callable[
+    [Tensor, Tensor], Tensor
+]  # next words (B,), of logits (B, V) and a mask (B,) of rows that write their first
 
 
 class Adept(nn.Module):
@@ -158,38 +160,41 @@ class Adept(nn.Module):
             tokens = pad_sequence([torch.tensor(row) for row in direction], padding_value=PAD)  # (T, ROWS)
             hidden, cell = (self.to_state.weight.new_zeros(ROWS, self.encoder.hidden_size) for _ in range(2))
             for words in tokens.to(hidden.device):
-                going = (words != PAD)[:, None]
+                going = words != PAD
                 moved = step(self.encoder, self.embedding(words), (hidden, cell), suffix=suffix)
-                hidden, cell = (torch.where(going, new, old) for new, old in zip(moved, (hidden, cell), strict=True))
+                hidden, cell = _chosen(going, moved, (hidden, cell))
             ends.append(hidden)
         return multiply(self.to_latent, torch.cat(ends, dim=1))
 
     @torch.inference_mode()
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
-        """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, or as ``choose`` picks the words.
+        """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, unless ``choose`` draws the words.
 
-        Rows end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
-        ``encode_records``. Writing stops when all rows have ended: released latents decide that, so it is post-processing.
+        Texts end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
+        ``encode_records``: a row is computed alike at every place, and begins anew with the next latent when its text has ended.
+        Released latents decide when that is, so it is post-processing.
         """
-        parts = [self._write_rows(part, max_length, choose or choose_likeliest) for part in torch.split(latents, ROWS)]
-        width = max((part.shape[1] for part in parts), default=0)
-        filled = [nn.functional.pad(part, (0, width - part.shape[1]), value=PAD) for part in parts]
-        return torch.cat(filled) if filled else torch.empty((0, 0), dtype=torch.int64)
-
-    def _write_rows(self, latents: Tensor, max_length: int, choose: Choice) -> Tensor:
-        """Write token ids from at most ROWS latents."""
-        count = len(latents)
-        latents = nn.functional.pad(latents, (0, 0, 0, ROWS - count))
-        going = torch.arange(ROWS, device=latents.device) < count
-        words, state, written = torch.full_like(going, START, dtype=torch.int64), self.initial_state(latents), []
-        for position in range(max_length):
-            logits, state = self.next_word(words, latents, state)
-            words = choose(logits, position).masked_fill(~going, PAD)
-            written.append(words)
-            going = going & (words != END)
-            if not going.any():
-                break
-        return torch.stack(written, dim=1)[:count]
+        texts = torch.full((len(latents), max_length), PAD, device=latents.device)
+        waiting, state = iter(range(len(latents))), None
+        text = words = position = torch.zeros(
+            ROWS, dtype=torch.int64, device=latents.device
+        )  # the text that each row writes
+        going, current = text > 0, latents.new_zeros(ROWS, self.latent_dim)
+        while True:
+            if free := list(zip(torch.nonzero(~going)[:, 0].tolist(), waiting, strict=False)):
+                places, records = torch.tensor(free, device=latents.device).T
+                text, current = text.index_copy(0, places, records), current.index_copy(0, places, latents[records])
+                begins = torch.zeros_like(going).index_fill(0, places, True)
+                words, position = words.masked_fill(begins, START), position.masked_fill(begins, 0)
+                going, begun = going | begins, self.initial_state(current)
+                state = begun if state is None else _chosen(begins, begun, state)
+            if state is None or not going.any():
+                return texts[:, : int((texts != PAD).any(dim=0).sum())]
+            logits, state = self.next_word(words, current, state)
+            words = (choose or choose_likeliest)(logits, position == 0)
+            texts[text[going], position[going]] = words[going]
+            position = position + 1
+            going = going & (words != END) & (position < max_length)
 
     def next_word(self, words: Tensor, latents: Tensor, state: State) -> tuple[Tensor, State]:
         """Return the logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
@@ -213,6 +218,12 @@ def step(lstm: nn.LSTM, words: Tensor, state: State, *, suffix: str = "") -> Sta
     return run(lstm, words[:, None], state, suffix=suffix)[1]
 
 
+def _chosen(mask: Tensor, first: State, second: State) -> State:
+    """Return the rows of the first state where a mask (B,) is True, and of the second elsewhere."""
+    hidden, cell = (torch.where(mask[:, None], one, other) for one, other in zip(first, second, strict=True))
+    return hidden, cell
+
+
 def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
     """Return a linear layer's output for rows (B, I), which are filled up with zeros to whole registers.
 
@@ -225,7 +236,7 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
     return nn.functional.linear(wide, weight, layer.bias)
 
 
-def choose_likeliest(logits: Tensor, position: int) -> Tensor:
+def choose_likeliest(logits: Tensor, begins: Tensor) -> Tensor:
     """Return the likeliest words (B,): never PAD, UNKNOWN or START."""
     return logits[:, END:].argmax(dim=1) + END
 

@@ -55,8 +55,8 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
     decoding = decoding or DecodingConfig()
     word, label = (_bias(model, labels=labels) for labels in (False, True))
 
-    def choice(logits: Tensor, position: int) -> Tensor:
-        return choose(logits + (label if model.labels and position == 0 else word), decoding)
+    def choice(logits: Tensor, begins: Tensor) -> Tensor:
+        return choose(logits + (torch.where(begins[:, None], label, word) if model.labels else word), decoding)
 
     return model.write(latents, max_length=model.config.max_length + (model.labels > 0), choose=choice)
 
