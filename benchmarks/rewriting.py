@@ -49,7 +49,7 @@ def main() -> None:
             seconds["encode"] += spent
             spent, released = timed(mechanism.privatize, latents)
             seconds["noise"] += spent
-            spent, _ = timed(rewriter.decode, released)
+            spent, _ = timed(rewriter.write, released)
             seconds["decode"] += spent * mean_length / model.config.max_length
         total = sum(seconds.values())
         shares = " ".join(f"{value / total:>8.1%}" for value in seconds.values())
