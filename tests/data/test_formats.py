@@ -39,7 +39,7 @@ def placed(directory: Path, name: str, content: bytes) -> str:
         ("utterances", CSV, {"format": "csv"}),
         ("a.txt", LINES, {"format": "jsonl"}),
         ("A.CSV", CSV, {}),
-        ("a.CSV.GZ", gzip.compress(CSV), {}),
+        ("a.CSV.GZ", gzip.compress(CSV, mtime=0), {}),
         ("a.ndjson", LINES, {}),
         ("a.tsv", CSV.replace(b'"set; an, alarm"', b"set; an, alarm").replace(b"text,", b"text\t").replace(b"song,", b"song\t")
          .replace(b"alarm,", b"alarm\t"), {}),
@@ -53,9 +53,9 @@ def placed(directory: Path, name: str, content: bytes) -> str:
         ("a.json", ARRAY, {}),
         ("a.jsonl", ARRAY, {}),
         ("a.json", LINES, {}),
-        ("a.json.gz", gzip.compress(ARRAY), {}),
-        ("a.jsonl", gzip.compress(ARRAY), {}),
-        ("a.csv", gzip.compress(CSV[:20]) + gzip.compress(CSV[20:]), {}),
+        ("a.json.gz", gzip.compress(ARRAY, mtime=0), {}),
+        ("a.jsonl", gzip.compress(ARRAY, mtime=0), {}),
+        ("a.csv", gzip.compress(CSV[:20], mtime=0) + gzip.compress(CSV[20:], mtime=0), {}),
     ],
 )  # fmt: skip
 def test_files_are_read_as_people_have_them(
@@ -65,7 +65,7 @@ def test_files_are_read_as_people_have_them(
     assert records == RECORDS
 
 
-@pytest.mark.parametrize("content", [CSV, gzip.compress(CSV), b"t"])
+@pytest.mark.parametrize("content", [CSV, gzip.compress(CSV, mtime=0), b"t"])
 def test_a_pipe_with_a_name_is_read_from_its_first_byte(tmp_path: Path, content: bytes) -> None:
     os.mkfifo(tmp_path / "a.csv")
     writer = threading.Thread(target=(tmp_path / "a.csv").write_bytes, args=[content])
@@ -105,7 +105,7 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
     [
         ("a.csv", b"text;intent\nsecret, secret;x\n", "holds ';': add delimiter=semicolon"),
         ("a.csv", b"text\tintent\nsecret\tx\n", "add delimiter=tab"),
-        ("a.csv.gz", gzip.compress(b"text|intent\nsecret|x\n"), "add delimiter=pipe"),
+        ("a.csv.gz", gzip.compress(b"text|intent\nsecret|x\n", mtime=0), "add delimiter=pipe"),
         ("a.tsv", b"text,intent\nsecret,x\n", "add delimiter=comma"),
         ("a.csv", b"PK\x03\x04secret", "is a spreadsheet, .*save it as csv"),
         ("a.jsonl", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1secret", "is a spreadsheet, .*save it as csv"),
@@ -137,11 +137,11 @@ def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
 
 
 def test_a_tolerant_reader_takes_the_container_from_the_name_alone(tmp_path: Path) -> None:
-    for name, content in (("a.jsonl", gzip.compress(LINES)), ("b.jsonl", ARRAY), ("c.txt", b"PK\x03\x04 d")):
+    for name, content in (("a.jsonl", gzip.compress(LINES, mtime=0)), ("b.jsonl", ARRAY), ("c.txt", b"PK\x03\x04 d")):
         location = placed(tmp_path, name, content)
         assert not any("intent" in record for record in read_records(location, tolerant=True))
         assert mismatch(location, ReadingOptions())
-    for name, content in (("a.csv", CSV), ("a.json", ARRAY), ("a.jsonl.gz", gzip.compress(LINES))):
+    for name, content in (("a.csv", CSV), ("a.json", ARRAY), ("a.jsonl.gz", gzip.compress(LINES, mtime=0))):
         assert mismatch(placed(tmp_path, name, content), ReadingOptions()) is None
 
 

@@ -35,7 +35,7 @@ def placed(path: Path, content: bytes) -> Path:
     [
         (SEMICOLONS, ["delimiter=semicolon"], "text;intent"),
         (b"fare,a fare\nflight,a flight\n", ["columns=[intent,text]"], "text,intent"),
-        (gzip.compress(b"text,intent\na fare,fare\na flight,flight\n"), [], "text,intent"),
+        (gzip.compress(b"text,intent\na fare,fare\na flight,flight\n", mtime=0), [], "text,intent"),
     ],
 )
 def test_a_csv_is_released_with_a_header_and_its_own_delimiter(
@@ -83,7 +83,7 @@ def files_without_a_column(directory: Path) -> dict[str, list[str]]:
         ],
         str(placed(directory / "g.csv", b"text,kind\na fare,fare\n")): [],
         str(placed(directory / "h.txt", b"a fare\n")): [],
-        str(placed(directory / "i.tsv.gz", gzip.compress(b"a,b\n1,2\n"))): [],
+        str(placed(directory / "i.tsv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0))): [],
         str(placed(directory / "j.csv", b"")): [],
         str(placed(directory / "k", b"a fare,fare\n")): ["format=csv", "columns=[words,intent]"],
     }
@@ -131,7 +131,7 @@ def test_a_dry_run_tells_the_curator_of_files_that_are_something_else_than_their
 ) -> None:
     line = b'{"text": "a fare"}\n'
     for name, content, said in [
-        ("a.jsonl", gzip.compress(line), "begins like a compressed file"),
+        ("a.jsonl", gzip.compress(line, mtime=0), "begins like a compressed file"),
         ("b.jsonl", b"[" + line + b"]", "begins like a JSON array: add format=json"),
         ("c.txt", b"PK\x03\x04", "is a spreadsheet"),
     ]:
@@ -165,7 +165,11 @@ def test_evaluation_reads_the_output_and_a_test_file_without_a_header_with_the_s
         ("train.tsv", b"text\tintent\na fare\tfare\nb\tc\n", {}),
         ("train.csv", b"text;intent\na fare;fare\nb;c\n", {"delimiter": "semicolon"}),
         ("train.log", b'[{"text": "a fare", "intent": "fare"}, {"text": "b", "intent": "c"}]', {"format": "json"}),
-        ("train.JSONL.gz", gzip.compress(b'{"text": "a fare", "intent": "fare"}\n{"text": "b", "intent": "c"}'), {}),
+        (
+            "train.JSONL.gz",
+            gzip.compress(b'{"text": "a fare", "intent": "fare"}\n{"text": "b", "intent": "c"}', mtime=0),
+            {},
+        ),
     ],
 )
 def test_training_data_are_read_with_the_same_options(
@@ -204,5 +208,5 @@ def test_each_file_of_a_pattern_begins_anew(tmp_path: Path) -> None:
 
 
 def test_first_records_are_those_before_a_damaged_one(tmp_path: Path) -> None:
-    placed(tmp_path / "a.jsonl", gzip.compress(b'{"text": "one"}\n{"text": "two"}\nno\n'))
+    placed(tmp_path / "a.jsonl", gzip.compress(b'{"text": "one"}\n{"text": "two"}\nno\n', mtime=0))
     assert Inputs.of(str(tmp_path / "a.jsonl"), ReadingOptions()).first_records(9) == [{"text": "one"}, {"text": "two"}]
