@@ -3,10 +3,11 @@
 import logging
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from adept.data.files import Record
+from adept.errors import AdeptError
 from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
 from adept.release.ledger import Ledger
 from adept.release.spending import Spending
@@ -101,6 +102,9 @@ def claimed(
         except BaseException:
             book.forget(run)
             raise
-        book.finish(run)
+        with suppress(
+            OSError, AdeptError
+        ):  # the release is done; a ledger that cannot be told lists it as unfinished, so as spent
+            book.finish(run)
         for line in ledger_lines(book):
             LOG.warning(line)

@@ -15,6 +15,7 @@ from adept.cli.ledger import LedgerConfig, run
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 from adept.release import frames
+from adept.release.ledger import Ledger
 
 RECORDS = {
     "utterance": [f"a fare to boston {i}" for i in range(12)],
@@ -244,3 +245,16 @@ def test_a_frame_is_counted_in_the_ledger_by_default_and_refused_by_its_limit(
         adept.rewrite_frame(frame, statement=tmp_path / "c", ledger_limit=20.0, **asked)
     assert not (tmp_path / "c").exists()
     adept.rewrite_frame(frame, statement=tmp_path / "c", ledger="none", **asked)
+
+
+def test_a_ledger_that_cannot_be_told_of_the_end_takes_no_rewrites_away(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(self: Ledger, run: str) -> None:
+        raise OSError(5, "database is locked", self.path)
+
+    monkeypatch.setattr(Ledger, "finish", locked)
+    found, _ = released(tmp_path, tiny_run, ledger=str(tmp_path / "l.db"))
+    assert len(found) == 12
+    entries, _ = run(LedgerConfig(ledger=str(tmp_path / "l.db")))
+    assert [(entry.finished, entry.rows) for entry in entries] == [(None, 12)]
