@@ -17,6 +17,7 @@ from pathlib import Path
 import forked
 import pytest
 from hydra.core.global_hydra import GlobalHydra
+from hypothesis import settings
 from tiny import Run, tiny_config
 
 from adept.__main__ import dispatch
@@ -24,6 +25,10 @@ from adept.cli import train
 from adept.data.files import cache_directory
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
+
+# A change fails on its own account: every run tries the same examples. New ones: pytest --hypothesis-profile=default
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 def pytest_collection_finish() -> None:

@@ -132,7 +132,7 @@ def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     Hydra's grammar of overrides accepts no accents, brackets, commas, ``=`` or ``~`` in a plain value. Hydra itself reads a
     value that is already one quoted string, ``null``, a list with quotes in it, any field that is not text, and
     ``--multirun``, where a comma separates. A list written as ``@FILE`` has this one entry. ``${...}`` stays an
-    interpolation, and a ``~/`` that the shell did not expand becomes the home directory.
+    interpolation. A ``~/`` that the shell did not expand becomes the home directory, but not within a list: lists hold names.
     """
     if {"-m", "--multirun"} & set(arguments):
         return arguments
@@ -146,7 +146,7 @@ def _literal(argument: str, kinds: dict[str, bool]) -> str:
     if is_list is None or not equals or QUOTED.fullmatch(value) or value.lower() == "null":
         return argument
     if not is_list:
-        return f"{name}={_quoted(value)}"
+        return f"{name}={_quoted(_at_home(value))}"
     if value.startswith(FROM_FILE):
         return f"{name}=[{_quoted(value)}]"
     items = value.removeprefix("[").removesuffix("]")
@@ -155,9 +155,12 @@ def _literal(argument: str, kinds: dict[str, bool]) -> str:
     return f"{name}=[{','.join(_quoted(item.strip()) for item in items.split(','))}]"
 
 
+def _at_home(value: str) -> str:
+    return str(Path("~").expanduser()) + value[1:] if value.startswith("~/") else value
+
+
 def _quoted(value: str) -> str:
-    home = str(Path(value[:2]).expanduser()) + value[1:] if value.startswith("~/") else value
-    return QuotedString(text=home, quote=Quote.single).with_quotes()
+    return QuotedString(text=value, quote=Quote.single).with_quotes()
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:

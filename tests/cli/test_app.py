@@ -282,6 +282,7 @@ def test_any_text_reaches_its_field_as_it_was_typed(value: str) -> None:
 
 @settings(deadline=None)  # a busy machine is no failure
 @given(lists(text().filter(lambda item: item.strip() == item and not set(item) & set('"\\,' + "'")), min_size=1))
+@example(["~/", "~/x"])
 def test_lists_of_text_reach_their_field_too(values: list[str]) -> None:
     assume(any(values))
     assert parsed(f"columns=[{','.join(values)}]") == [values]
