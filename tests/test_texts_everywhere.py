@@ -15,7 +15,7 @@ import pytest
 
 from adept.attacks import neighbourhood, reader, reconstruction, reconstruction_game
 from adept.audit.auditor import guessing_game, replay
-from adept.audit.target.text import TextTarget
+from adept.audit.subject.text import TextTarget
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, lstm, metrics
@@ -78,8 +78,8 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "attacks.reconstruction_game.view": lambda given, bad: reconstruction_game.view(given.rewriter, bad),
     "audit.auditor.guessing_game": lambda given, bad: guessing_game(given.rewriter, bad, None),  # type: ignore[arg-type]
     "audit.auditor.replay": lambda given, bad: replay(given.rewriter, bad),
-    "audit.target.text.TextTarget.rewrite": lambda given, bad: TextTarget(given.rewriter).rewrite(bad),
-    "audit.target.text.TextTarget.release": lambda given, bad: TextTarget(given.rewriter).release(bad),
+    "audit.subject.text.TextTarget.rewrite": lambda given, bad: TextTarget(given.rewriter).rewrite(bad),
+    "audit.subject.text.TextTarget.release": lambda given, bad: TextTarget(given.rewriter).release(bad),
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
     "evaluation.lstm.predict_lstm": lambda given, bad: lstm.predict_lstm(TRAIN, bad, seed=0),

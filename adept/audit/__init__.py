@@ -3,8 +3,8 @@
 from adept.audit.auditor import guessing_game, replay, run, run_description
 from adept.audit.result import AuditResult, Check, NotJudged, Verdict
 from adept.audit.stats.bounds import GameCounts, clopper_pearson, epsilon_lower_bound
-from adept.audit.target.claim import Claim
-from adept.audit.target.reports import JointReports
+from adept.audit.subject.claim import Claim
+from adept.audit.subject.reports import JointReports
 
 __all__ = [
     "AuditResult",

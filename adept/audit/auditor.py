@@ -29,11 +29,11 @@ from adept.audit.distinguisher.search import every_pair
 from adept.audit.limits import not_looked_at
 from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, MechanismFailure, NotJudged, Verdict, judge
-from adept.audit.target.arguments import FEWEST_TRIALS, check_arguments, check_mechanism, check_whole
-from adept.audit.target.sandbox import fresh_copy
-from adept.audit.target.text import TextTarget
-from adept.audit.target.value import ValueTarget, alphabet_of
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.arguments import FEWEST_TRIALS, check_arguments, check_mechanism, check_whole
+from adept.audit.subject.sandbox import fresh_copy
+from adept.audit.subject.text import TextTarget
+from adept.audit.subject.value import ValueTarget, alphabet_of
+from adept.audit.subject.vector import VectorTarget
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError
 

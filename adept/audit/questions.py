@@ -25,8 +25,8 @@ from adept.audit.checks.discrete_distribution import Response
 from adept.audit.checks.text import Texts
 from adept.audit.distinguisher.experiment import Experiment, event, event_elsewhere
 from adept.audit.result import Finding
-from adept.audit.target.value import ValueTarget
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.vector import VectorTarget
 
 AskedT = TypeVar("AskedT")
 Vectors = Experiment[VectorTarget]

@@ -20,7 +20,7 @@ from adept import audit
 from adept.audit import NotJudged, Verdict, questions
 from adept.audit.distinguisher import choice
 from adept.audit.distinguisher.pairs import Sampler, adversarial_pairs
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.vector import VectorTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, DPText, Gaussian, Identity, L1Laplace, OriginalLaplace, PrivUnit, SqrtNLaplace
 

@@ -15,7 +15,7 @@ import torch
 from adept import audit
 from adept.audit.checks.discrete_distribution import frequencies, stated
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.target.value import ValueTarget
+from adept.audit.subject.value import ValueTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, PrivUnit, joint_response
 from adept.mechanisms.description import joint_size

@@ -15,9 +15,9 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import FAR
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.target.interface import Floats
-from adept.audit.target.value import ValueTarget
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.interface import Floats
+from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.vector import VectorTarget
 
 SECONDS = 1.5
 LARGEST_BATCH = 2**13

@@ -24,10 +24,10 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import Pair, adversarial_pairs, pairs_in_batches_of_one, pairs_of_batches
 from adept.audit.distinguisher.pilot import rounds_needed, same_as_batches
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.target.interface import Floats
-from adept.audit.target.sandbox import as_rows
-from adept.audit.target.value import ValueTarget
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.interface import Floats
+from adept.audit.subject.sandbox import as_rows
+from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.vector import VectorTarget
 
 SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
 TIMES = 3  # releases of a batch that show how much its rows vary

@@ -21,8 +21,8 @@ from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.bounds import gaussian_delta
 from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.stats.noise import NOISES, Noise, cap_p_value, chi_square_lower, kolmogorov, smallest_ratio
-from adept.audit.target.interface import Floats
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.interface import Floats
+from adept.audit.subject.vector import VectorTarget
 
 SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
 GAUSSIAN_NUMBERS, NOT_GAUSSIAN = 1000, 0.01  # of noise, at least; the p-value below which it is not Gaussian

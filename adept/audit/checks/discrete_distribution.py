@@ -28,7 +28,7 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.bounds import GameCounts
 from adept.audit.stats.exact_tests import binomial_p_value, combined
-from adept.audit.target.value import ValueTarget, outcome_key
+from adept.audit.subject.value import ValueTarget, outcome_key
 from adept.mechanisms.noise import exact_odds
 
 SECONDS = 2.0  # that a slow mechanism may take in one check

@@ -17,9 +17,9 @@ from adept.audit.distinguisher.pairs import PairSample, additive_samples
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.bounds import GameCounts
 from adept.audit.stats.exact_tests import combined
-from adept.audit.target.arguments import FEWEST_TRIALS
-from adept.audit.target.interface import Floats
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.arguments import FEWEST_TRIALS
+from adept.audit.subject.interface import Floats
+from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.grid import NORM_ORDER
 
 MANTISSA_BITS = 53

@@ -15,8 +15,8 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import adversarial_pairs
 from adept.audit.distinguisher.pilot import FEWEST, same_as_batches
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.target.arguments import FEWEST_TRIALS
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.arguments import FEWEST_TRIALS
+from adept.audit.subject.vector import VectorTarget
 
 TRIALS, LATER_TRIALS = 800, 10_000
 SECONDS = 2.0

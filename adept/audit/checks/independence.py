@@ -26,10 +26,10 @@ from torch import Tensor
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.target.interface import Floats
-from adept.audit.target.sandbox import Caller
-from adept.audit.target.value import ValueTarget
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.interface import Floats
+from adept.audit.subject.sandbox import Caller
+from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.vector import VectorTarget
 
 Pairs = tuple[Floats, Floats]
 AnyTarget = TypeVar("AnyTarget", VectorTarget, ValueTarget)

@@ -1,6 +1,6 @@
 """Metadata: is a record distinguishable by what its release says beside its numbers, or by whether there is one at all.
 
-What a release says beside its numbers is its type, dtype, shape, layout and what is attached to it (`target.metadata`), and an
+What a release says beside its numbers is its type, dtype, shape, layout and what is attached to it (`subject.metadata`), and an
 error message is an answer too. Where two records differ in one of these, they are released again, in the order of a fair coin, and
 guessed by it: `stats.bounds.GameCounts` says what that certifies. So what varies by itself, such as noise left in a buffer, refutes
 no claim, and hides nothing else.
@@ -20,10 +20,10 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.search import searched_records
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.bounds import GameCounts
-from adept.audit.target.interface import Target
-from adept.audit.target.metadata import Metadata, metadata_of
-from adept.audit.target.value import ValueTarget, alphabet_of
-from adept.audit.target.vector import CLIPS, VectorTarget
+from adept.audit.subject.interface import Target
+from adept.audit.subject.metadata import Metadata, metadata_of
+from adept.audit.subject.value import ValueTarget, alphabet_of
+from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.grid import NORM_ORDER
 
 SECONDS = 0.75  # for records of the search

@@ -27,8 +27,8 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.vector_statistics import RESOLUTION
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.bounds import clopper_pearson
-from adept.audit.target.interface import Floats
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.interface import Floats
+from adept.audit.subject.vector import VectorTarget
 
 Integers = NDArray[np.int64]
 

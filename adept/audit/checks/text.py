@@ -11,7 +11,7 @@ import torch
 
 from adept.audit.distinguisher.decision_rules import THRESHOLD_ALPHA, counted_rule
 from adept.audit.result import Finding, MechanismFailure
-from adept.audit.target.text import TextTarget
+from adept.audit.subject.text import TextTarget
 
 BATCH = 256
 LATENTS = 8  # that are frozen in a replay, one after the other

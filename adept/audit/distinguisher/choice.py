@@ -29,7 +29,7 @@ from adept.audit.distinguisher.pairs import Pair, PairSample, Sampler
 from adept.audit.distinguisher.value_statistics import outcome_statistics
 from adept.audit.distinguisher.vector_statistics import RESOLUTION, WITHOUT_NOISE, statistics
 from adept.audit.result import MechanismFailure
-from adept.audit.target.interface import Floats, Statistic, Target
+from adept.audit.subject.interface import Floats, Statistic, Target
 
 CHOOSING_ELEMENTS = 2**23  # numbers held at a time for choosing: 64 MiB
 CHOOSING_ROWS = 2**16  # more would find hardly better rules

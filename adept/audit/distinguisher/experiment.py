@@ -34,8 +34,8 @@ from adept.audit.distinguisher.choice import (
 from adept.audit.distinguisher.pairs import Pair, PairSample, Sampler
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.bounds import GameCounts, game_lower_bound
-from adept.audit.target.arguments import FEWEST_TRIALS
-from adept.audit.target.interface import Floats, Target
+from adept.audit.subject.arguments import FEWEST_TRIALS
+from adept.audit.subject.interface import Floats, Target
 
 # Seconds that a slow mechanism may take to screen all pairs, and to choose a game: where they bind, fewer releases choose.
 SCREENING_SECONDS, CHOOSING_SECONDS = 5.0, 8.0

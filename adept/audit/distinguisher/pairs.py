@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.target.interface import Floats, Target
+from adept.audit.subject.interface import Floats, Target
 from adept.errors import ConfigurationError
 
 FAR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm

@@ -24,8 +24,8 @@ from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import Pair, PairSample, Sampler
 from adept.audit.result import Finding, MechanismFailure
 from adept.audit.stats.exact_tests import Difference, differences
-from adept.audit.target.interface import Floats, Target
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.interface import Floats, Target
+from adept.audit.subject.vector import VectorTarget
 
 SHOWN = 8  # times that the rarest event shows here which the game could refute a claim by
 FEWEST = 16  # releases of an input

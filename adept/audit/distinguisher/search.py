@@ -14,8 +14,8 @@ from torch import Tensor
 
 from adept.audit.distinguisher.pairs import Pair, adversarial_pairs
 from adept.audit.result import MechanismFailure
-from adept.audit.target.interface import Floats
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.interface import Floats
+from adept.audit.subject.vector import VectorTarget
 
 RELEASES = 12  # of each record
 FEWEST_RELEASES = 4

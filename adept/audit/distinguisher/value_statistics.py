@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.vector_statistics import statistics
-from adept.audit.target.interface import Floats, Statistic
+from adept.audit.subject.interface import Floats, Statistic
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.pairs import PairSample
-from adept.audit.target.interface import Floats, Statistic
+from adept.audit.subject.interface import Floats, Statistic
 
 WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm

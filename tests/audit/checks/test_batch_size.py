@@ -10,7 +10,7 @@ from torch import Tensor
 
 from adept.audit.checks.batch_size import Placed, any_size
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit
 
 CONFIDENCE = 1 - 1e-9

@@ -18,8 +18,8 @@ from adept.audit.checks import metadata
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import adversarial_pairs
 from adept.audit.result import Finding
-from adept.audit.target.metadata import metadata_of
-from adept.audit.target.vector import VectorTarget
+from adept.audit.subject.metadata import metadata_of
+from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import L1Laplace, LearnedCodebook
 
 SURE = 1e-9

@@ -4,7 +4,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-from adept.audit.target.vector import SOURCES
+from adept.audit.subject.vector import SOURCES
 from adept.errors import ConfigurationError
 
 FEWEST_TRIALS = 100

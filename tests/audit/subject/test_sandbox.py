@@ -13,8 +13,8 @@ from hanging import PATIENCE_SECONDS
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.target.sandbox import Caller, cost, fitted
-from adept.audit.target.vector import CALL_ELEMENTS, VectorTarget
+from adept.audit.subject.sandbox import Caller, cost, fitted
+from adept.audit.subject.vector import CALL_ELEMENTS, VectorTarget
 
 EXPENSIVE = 0.01  # seconds
 
@@ -41,7 +41,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     moved = Clock()
-    monkeypatch.setattr("adept.audit.target.sandbox.time", moved)
+    monkeypatch.setattr("adept.audit.subject.sandbox.time", moved)
     return moved
 
 

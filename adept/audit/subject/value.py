@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.target.sandbox import Caller, fresh_copy, scratch_copy
+from adept.audit.subject.sandbox import Caller, fresh_copy, scratch_copy
 from adept.errors import ConfigurationError
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ VALUES = 12  # of a large alphabet, that are tried
 
 @dataclass
 class ValueTarget:
-    """One mechanism on values. Attributes as of `target.vector.VectorTarget`.
+    """One mechanism on values. Attributes as of `subject.vector.VectorTarget`.
 
     Attributes:
         values: some that are released before the experiment, to take the time and to see what outcomes are.

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.noise import NOISES, Noise
-from adept.audit.target.reports import JointReports
-from adept.audit.target.sandbox import ARRAYS, Caller, as_rows, cost, fitted, fresh_copy
+from adept.audit.subject.reports import JointReports
+from adept.audit.subject.sandbox import ARRAYS, Caller, as_rows, cost, fitted, fresh_copy
 from adept.mechanisms.grid import clip_latents
 
 Floats = NDArray[np.float64]
