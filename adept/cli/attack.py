@@ -17,10 +17,10 @@ from adept.cli.console import show_table, write_dict
 from adept.data.corpus import SPLITS, Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms.base import check_integer
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
 from adept.models.network.decoding import DecodingConfig
+from adept.ranges import check_integer
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles

@@ -16,7 +16,7 @@ from adept.data.files import new_directory
 from adept.data.tables import write_csv
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
-from adept.mechanisms.base import check_integer, check_positive
+from adept.ranges import check_integer, check_positive
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity

@@ -17,13 +17,13 @@ from adept.cli.process import signalled
 from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
-from adept.mechanisms.base import check_integer
 from adept.models.network.autoencoder import ModelConfig, TrainingData
 from adept.models.network.card import model_card
 from adept.models.tokenizer.tokenizer import Tokenizer, TokenizerConfig
 from adept.models.training.config import CHECKPOINTS, MODEL, FitResult, TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.training.reconstruction import Reconstruction, reconstruction
 from adept.models.training.resuming import LAST, TrainSpec
+from adept.ranges import check_integer
 
 OVERRIDES = "overrides.json"
 PATHS = ("data.path", "data.broad")  # options with paths relative to the directory in which a run began

@@ -1,4 +1,4 @@
-"""The contract of a mechanism, and the range checks of its options.
+"""The contract of a mechanism.
 
 A *mechanism* turns a latent vector into a randomised one. Its guarantee covers a bounded set of latents (an l1 ball,
 an l2 ball or a sphere); ``project`` maps any input into that set, and the proof of every mechanism starts from there. Any
@@ -6,7 +6,6 @@ two records are neighbours (local differential privacy), so a sensitivity is the
 mechanism's norm.
 """
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,36 +14,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
 from adept.mechanisms.certificate import Part
 from adept.mechanisms.grid import from_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee
-
-CLIP_NORMS = (1e-6, 1e6)
-BUDGETS = (1e-3, 600.0)  # where the formulas of gaussian, privunit, codebook and randomised response are verified
-
-
-def check_positive(**values: float) -> None:
-    """Raise ConfigurationError unless every value is a positive, finite number."""
-    for field, value in values.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and 0 < value <= sys.float_info.max):
-            raise ConfigurationError(f"{field} must be positive and finite, got {value!r}")
-
-
-def check_between(low: float, high: float, **values: float) -> None:
-    """Raise ConfigurationError unless every value is a number in [low, high]."""
-    check_positive(**values)
-    for field, value in values.items():
-        if not low <= value <= high:
-            raise ConfigurationError(f"{field} must be between {low:g} and {high:g}, got {value!r}")
-
-
-def check_integer(low: int, high: int, **values: int | None) -> None:
-    """Raise ConfigurationError unless every value is None or an integer in [low, high]."""
-    for field, value in values.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high):
-            raise ConfigurationError(f"{field} must be an integer between {low} and {high}, got {value!r}")
+from adept.ranges import CLIP_NORMS, check_between, check_positive
 
 
 class Symbols(NamedTuple):

@@ -15,10 +15,10 @@ from scipy.special import betaincinv, betaln, ndtri
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import BUDGETS
 from adept.mechanisms.grid import grid_step
 from adept.mechanisms.noise import exact_odds
 from adept.mechanisms.privunit import optimal_cap
+from adept.ranges import BUDGETS
 
 DEFAULT_SIZES = (2**12, 2**14)
 CHUNK = 2**22  # scores in memory at a time: 16 MiB of float32

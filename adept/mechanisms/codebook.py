@@ -26,13 +26,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from adept.mechanisms.base import BUDGETS, Mechanism, Symbols, check_between, check_integer
+from adept.mechanisms.base import Mechanism, Symbols
 from adept.mechanisms.blocks import Block, Shape, layout_cosine, random_layout
 from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_ranks
 from adept.mechanisms.privunit import DIMS
+from adept.ranges import BUDGETS, check_between, check_integer
 
 SIZES = (2, 2**20)
 
@@ -61,8 +62,10 @@ class Codebook(Mechanism):
 
     def _check_budget(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
-        check_integer(*SIZES, size=self.size)
-        check_integer(1, DIMS[1] // 2, blocks=self.blocks)
+        if self.size is not None:
+            check_integer(*SIZES, size=self.size)
+        if self.blocks is not None:
+            check_integer(1, DIMS[1] // 2, blocks=self.blocks)
         check_integer(0, 2**128 - 1, seed=self.seed)
 
     def layout(self, dim: int) -> tuple[Block, ...]:

@@ -33,10 +33,11 @@ from typing import ClassVar, Self
 from scipy.special import lambertw
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import BUDGETS, SymbolRandomizer, Symbols, check_between, check_integer
+from adept.mechanisms.base import SymbolRandomizer, Symbols
 from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.guarantee import Guarantee, often, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
+from adept.ranges import BUDGETS, check_between, check_integer
 
 LARGEST_SIZE = 2**120
 LESS = 4.0  # of broad text: by how much the odds of a heavy sentence are below epsilon; they are never below one
@@ -70,8 +71,10 @@ class Description(SymbolRandomizer):
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
-        check_integer(2, LARGEST_SIZE, size=self.size)
-        check_integer(1, self.count - 1, top=self.top)
+        if self.size is not None:
+            check_integer(2, LARGEST_SIZE, size=self.size)
+        if self.top is not None:
+            check_integer(1, self.count - 1, top=self.top)
 
     @property
     def count(self) -> int:

@@ -37,11 +37,12 @@ from scipy.special import erfcx, log_ndtr
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import BUDGETS, Mechanism, check_between
+from adept.mechanisms.base import Mechanism
 from adept.mechanisms.certificate import Part, gaussian_part
 from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_step, round_to_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_gaussian, fresh_gaussian
+from adept.ranges import BUDGETS, check_between
 
 CALIBRATIONS = ("exact", "analytic")
 DELTAS = (1e-100, 0.5)

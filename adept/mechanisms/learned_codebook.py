@@ -28,10 +28,11 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import SymbolRandomizer, check_integer
+from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.blocks import Block, block_shape, random_codewords
 from adept.mechanisms.codebook import SIZES, Codebook
 from adept.mechanisms.grid import check_latents, clip_latents, to_grid
+from adept.ranges import check_integer
 
 POWERS, JOINT_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
 STAND_IN = 8  # dimensions of random codewords, for an audit without a model
@@ -70,7 +71,8 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
                     f"size must be the number of codewords, {len(self.codewords)}, got {self.size}"
                 )
             object.__setattr__(self, "codewords", _unit_codewords(self.codewords))
-        check_integer(1, self.count - 1, top=self.top)
+        if self.top is not None:
+            check_integer(1, self.count - 1, top=self.top)
 
     @property
     def count(self) -> int:

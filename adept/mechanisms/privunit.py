@@ -25,10 +25,11 @@ from scipy.special import betainc, betaincinv, betaln, expit, hyp2f1, log_expit
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import BUDGETS, Mechanism, check_between
+from adept.mechanisms.base import Mechanism
 from adept.mechanisms.grid import check_latents, clip_latents, round_to_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_bernoulli, fresh_gaussian, fresh_uniform
+from adept.ranges import BUDGETS, check_between
 
 DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
 LOWEST_LOGIT = -690.0  # of s: below the optimum's for every permitted eps and n (-401 at eps=600, n=2)

@@ -14,11 +14,11 @@ from fractions import Fraction
 import torch
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import BUDGETS, check_between, check_positive
 from adept.mechanisms.certificate import Part, symbols_part
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, often, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
+from adept.ranges import BUDGETS, check_between, check_positive
 
 THETAS = ("tight", "lecture")
 LARGEST_RANGE = 2**31

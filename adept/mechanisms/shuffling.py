@@ -42,11 +42,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import LocalRandomizer, check_between, check_integer, check_positive
+from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.guarantee import total
 from adept.mechanisms.joint_response import JointResponse
 from adept.mechanisms.positive_part import SLACK, mean_positive_part
 from adept.mechanisms.randomized_response import RandomizedResponse
+from adept.ranges import check_between, check_integer, check_positive
 
 Floats = NDArray[np.float64]
 

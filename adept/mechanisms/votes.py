@@ -48,9 +48,9 @@ import torch
 from numpy.typing import NDArray
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, total, words
+from adept.ranges import BUDGETS, check_between, check_integer
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # counts that one vote of a person can change by one

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ModelError
 
 MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
@@ -144,13 +144,6 @@ def _opened(path: Path) -> Iterator[Any]:
 def corrupt(path: Path, reason: str) -> ModelError:
     """The error for a file that is not what it should be."""
     return ModelError(f"{path} is corrupt ({printable(reason)}): train the model again or restore it")
-
-
-def check_whole(low: int, high: int, **values: object) -> None:
-    """Raise ConfigurationError unless every value is a whole number in [low, high]."""
-    for field, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ConfigurationError(f"{field} must be a whole number from {low} to {high}, got {printable(value)}")
 
 
 def printable(text: object, *, limit: int = 200) -> str:

@@ -15,7 +15,7 @@ from adept.data.files import Record
 from adept.data.labels import is_missing, label_of, label_set_of
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
-from adept.mechanisms.base import check_between
+from adept.ranges import check_between
 from adept.synthesis.tally import person_name
 
 LABEL_TREATMENTS = ("copy", "joint", "joint_response", "randomized_response", "drop")

@@ -30,7 +30,7 @@ from scipy.stats import norm
 from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
-from adept.mechanisms.base import check_integer
+from adept.ranges import check_integer
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 RECORDS = (100, 1_000, 10_000, 100_000)

@@ -18,11 +18,11 @@ from adept.data.labels import label_set_of
 from adept.data.texts import text_list, value_list
 from adept.data.values import plain_text
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms.base import check_integer
 from adept.mechanisms.guarantee import Guarantee
 from adept.mechanisms.votes import ADD_OR_REMOVE, Counts, Votes
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.ranges import check_integer
 from adept.rewriting.latents import public_texts
 from adept.rewriting.loading import check_release, load_model
 from adept.synthesis.cells import MOST_CELLS, PublicCells, default_size
@@ -217,7 +217,8 @@ class Synthesizer:
             release: noisy counts.
             rows: how many; None: as many as the noisy counts say.
         """
-        check_integer(0, MOST_ROWS, rows=rows)
+        if rows is not None:
+            check_integer(0, MOST_ROWS, rows=rows)
         found = estimate(release.counts, self.cells, decay=self._decay)
         count = min(round(found.total), MOST_ROWS) if rows is None else rows
         return starmap(self._pair, _apportioned(found, self.cells.places, count))

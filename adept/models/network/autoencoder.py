@@ -18,7 +18,8 @@ from adept.models.network.batching import pad
 from adept.models.network.config import ModelConfig, TrainingData
 from adept.models.tokenizer.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, UNKNOWN
 from adept.models.topics.encoder import TOPICS, TopicEncoder
-from adept.models.untrusted_files import check_whole, corrupt, printable, read_json, read_tensors, write_tensors
+from adept.models.untrusted_files import corrupt, printable, read_json, read_tensors, write_tensors
+from adept.ranges import check_integer
 
 __all__ = ["Autoencoder", "ModelConfig", "TrainingData"]
 
@@ -180,8 +181,8 @@ def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) 
             raise corrupt(path, "codec must be true or false")
         if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
             raise corrupt(path, f"unknown sizes {sorted(unknown)}")
-        check_whole(FIRST_LABEL, LARGEST_VOCABULARY + MOST_LABELS, vocabulary_size=description["vocabulary_size"])
-        check_whole(0, min(MOST_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
+        check_integer(FIRST_LABEL, LARGEST_VOCABULARY + MOST_LABELS, vocabulary_size=description["vocabulary_size"])
+        check_integer(0, min(MOST_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
         with torch.device("meta"):
             return cls(
                 ModelConfig(**description["model"]),
@@ -206,9 +207,9 @@ def _held_out(texts: Any, path: Path) -> list[str]:
 def _codebook_sizes(sizes: Any, path: Path) -> list[int]:
     """Return the declared sizes of the codebooks, which must all be there: a lost file must not become another mechanism."""
     try:
-        check_whole(0, MOST_CODEBOOKS, codebooks=len(sizes))
+        check_integer(0, MOST_CODEBOOKS, codebooks=len(sizes))
         for size in sizes:
-            check_whole(2, LARGEST_CODEBOOK, codebooks=size)
+            check_integer(2, LARGEST_CODEBOOK, codebooks=size)
     except (ConfigurationError, TypeError) as error:
         raise corrupt(path, str(error)) from None
     return list(sizes)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.base import CLIP_NORMS, check_positive
 from adept.models.topics.encoder import TOPICS
-from adept.models.untrusted_files import PRECISIONS, check_whole, printable
+from adept.models.untrusted_files import PRECISIONS, printable
+from adept.ranges import CLIP_NORMS, check_between, check_integer
 
 LARGEST = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
 MOST_RECORDS, LONGEST_NAME = 10**12, 200
@@ -44,14 +44,12 @@ class ModelConfig:
         if self.precision not in tuple(PRECISIONS):
             raise ConfigurationError(f"model.precision must be float32 or float16, got {printable(self.precision)}")
         for name, most in LARGEST.items():
-            check_whole(1, most, **{f"model.{name}": getattr(self, name)})
+            check_integer(1, most, **{f"model.{name}": getattr(self, name)})
         for name in ("dropout", "word_dropout"):
             value = getattr(self, name)
             if not (isinstance(value, float | int) and 0 <= value < 1):
                 raise ConfigurationError(f"model.{name} must be in [0, 1), got {printable(value)}")
-        check_positive(**{"model.clip_norm": self.clip_norm})
-        if not CLIP_NORMS[0] <= self.clip_norm <= CLIP_NORMS[1]:
-            raise ConfigurationError(f"model.clip_norm must be between 1e-6 and 1e6, got {self.clip_norm}")
+        check_between(*CLIP_NORMS, **{"model.clip_norm": self.clip_norm})
 
 
 @dataclass(frozen=True)
@@ -70,5 +68,5 @@ class TrainingData:
             raise ConfigurationError(
                 f"training_data.name must be a line of at most {LONGEST_NAME} characters, got {printable(self.name)}"
             )
-        check_whole(0, MOST_RECORDS, **{"training_data.records": self.records})
-        check_whole(0, self.records, **{"training_data.examples": self.examples})
+        check_integer(0, MOST_RECORDS, **{"training_data.records": self.records})
+        check_integer(0, self.records, **{"training_data.examples": self.examples})

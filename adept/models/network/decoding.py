@@ -13,9 +13,9 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import entropy
-from adept.mechanisms.base import check_positive
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.pipeline import END, FIRST_LABEL
+from adept.ranges import check_positive
 
 
 @dataclass

@@ -8,10 +8,10 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, LearnedCodebook
-from adept.mechanisms.base import check_integer, check_positive
 from adept.mechanisms.choice import Kind
 from adept.models.codec.training import CodecConfig
 from adept.models.topics.encoder import TOPICS
+from adept.ranges import check_integer, check_positive
 
 ACCELERATORS = ("auto", "cpu", "gpu")
 CHECKPOINTS, MODEL = "checkpoints", "model"

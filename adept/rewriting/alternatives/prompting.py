@@ -16,13 +16,13 @@ from typing import ClassVar
 import torch
 
 from adept.data.texts import text_list
-from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.decoding import writable
 from adept.models.tokenizer.pipeline import END, PAD, START
 from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.ranges import BUDGETS, check_between, check_integer
 
 ROWS = 256  # texts that are written at once
 PUBLIC_TEXTS = 200  # from which the interval of logits is taken

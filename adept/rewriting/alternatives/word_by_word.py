@@ -18,11 +18,11 @@ import numpy as np
 import torch
 
 from adept.data.texts import text_list
-from adept.mechanisms.base import BUDGETS, check_between, check_integer
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.randomized_response import RandomizedResponse
 from adept.models.topics.word_vectors import Floats, Indices, Words
+from adept.ranges import BUDGETS, check_between, check_integer
 
 LONGEST = 1000
 MOST_LENGTHS = 0.9  # of public texts have no more words than are released

@@ -1,0 +1,31 @@
+"""Ranges of options, and the checks that raise ConfigurationError outside them."""
+
+import sys
+
+from adept.errors import ConfigurationError
+
+CLIP_NORMS = (1e-6, 1e6)
+BUDGETS = (1e-3, 600.0)  # where the formulas of gaussian, privunit, codebook and randomised response are verified
+
+
+def check_positive(**values: float) -> None:
+    """Raise ConfigurationError unless every value is a positive, finite number."""
+    for field, value in values.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and 0 < value <= sys.float_info.max):
+            raise ConfigurationError(f"{field} must be positive and finite, got {value!r:.200}")
+
+
+def check_between(low: float, high: float, **values: float) -> None:
+    """Raise ConfigurationError unless every value is a number in [low, high]."""
+    check_positive(**values)
+    for field, value in values.items():
+        if not low <= value <= high:
+            raise ConfigurationError(f"{field} must be between {low:g} and {high:g}, got {value!r}")
+
+
+def check_integer(low: int, high: int, **values: int) -> None:
+    """Raise ConfigurationError unless every value is an integer in [low, high]."""
+    for field, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ConfigurationError(f"{field} must be an integer between {low} and {high}, got {value!r:.200}")
