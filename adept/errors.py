@@ -27,3 +27,8 @@ class Interrupted(KeyboardInterrupt):
 
 class ReleaseRefused(AdeptError):
     """A release was asked for that would not guarantee what its user must expect of it."""
+
+
+def printable(value: object, *, limit: int = 200) -> str:
+    """Return a value as it may stand in a message: one line, no control characters, not long."""
+    return "".join(c if c.isprintable() else "?" for c in str(value)[:limit])

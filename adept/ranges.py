@@ -1,8 +1,9 @@
-"""Ranges of options, and the checks that raise ConfigurationError outside them."""
+"""Ranges and choices of options, and the checks that raise ConfigurationError outside them."""
 
 import sys
+from collections.abc import Collection
 
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, printable
 
 CLIP_NORMS = (1e-6, 1e6)
 BUDGETS = (1e-3, 600.0)  # where the formulas of gaussian, privunit, codebook and randomised response are verified
@@ -13,7 +14,7 @@ def check_positive(**values: float) -> None:
     for field, value in values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and 0 < value <= sys.float_info.max):
-            raise ConfigurationError(f"{field} must be positive and finite, got {value!r:.200}")
+            raise ConfigurationError(f"{field} must be positive and finite, got {printable(value)}")
 
 
 def check_between(low: float, high: float, **values: float) -> None:
@@ -28,4 +29,11 @@ def check_integer(low: int, high: int, **values: int) -> None:
     """Raise ConfigurationError unless every value is an integer in [low, high]."""
     for field, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ConfigurationError(f"{field} must be an integer between {low} and {high}, got {value!r:.200}")
+            raise ConfigurationError(f"{field} must be an integer between {low} and {high}, got {printable(value)}")
+
+
+def check_choice(choices: Collection[str], **values: object) -> None:
+    """Raise ConfigurationError unless every value is one of the choices."""
+    for field, value in values.items():
+        if value not in choices:
+            raise ConfigurationError(f"{field} must be one of {', '.join(choices)}, got {printable(value)}")

@@ -21,9 +21,10 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from adept.data.corpus import DataConfig, Corpus, load
-from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.config import ModelConfig
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.training.config import TrainerConfig
+from adept.models.config import TrainerConfig
 from adept.models.training.resuming import TrainSpec
 from adept.models.training.run import fit
 path, epochs, seed, directory = json.loads(sys.argv[1])

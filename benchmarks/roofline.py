@@ -18,7 +18,8 @@ from typing import Any
 import torch
 
 from adept.data.corpus import DataConfig, load
-from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.config import ModelConfig
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import pad
 from adept.models.network.decoding import decode
 from adept.models.tokenizer.tokenizer import END, Tokenizer

@@ -14,10 +14,10 @@ from typing import cast
 import torch
 
 from adept.data.corpus import DataConfig, load
-from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import LengthBatchSampler, token_loader
 from adept.models.tokenizer.tokenizer import PAD, Tokenizer
-from adept.models.training.config import TrainerConfig, TrainingConfig
 from adept.models.training.resuming import TrainSpec
 from adept.models.training.run import fit
 

@@ -4,7 +4,8 @@ import random
 
 import torch
 
-from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.config import ModelConfig
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import END
 
 V = 60

@@ -14,9 +14,10 @@ from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.adaptation.examples import adapt
 from adept.models.adaptation.nearby import are_terms, page_lines, sentences_about
+from adept.models.config import OptimiserConfig, TrainerConfig, check_accelerator
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.card import model_card
-from adept.models.training.config import MODEL, OptimiserConfig, TrainerConfig, check_accelerator
+from adept.models.training.resuming import MODEL
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 

@@ -19,10 +19,10 @@ from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
-from adept.models.network.decoding import DecodingConfig
+from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.ranges import check_integer
 from adept.rewriting.loading import best_exact, load_model
-from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
+from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 

@@ -17,12 +17,11 @@ from adept.cli.process import signalled
 from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
-from adept.models.network.autoencoder import ModelConfig, TrainingData
+from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig, TrainingData
 from adept.models.network.card import model_card
-from adept.models.tokenizer.tokenizer import Tokenizer, TokenizerConfig
-from adept.models.training.config import CHECKPOINTS, MODEL, FitResult, TrainerConfig, TrainingConfig, for_mechanism
+from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.training.reconstruction import Reconstruction, reconstruction
-from adept.models.training.resuming import LAST, TrainSpec
+from adept.models.training.resuming import CHECKPOINTS, LAST, MODEL, FitResult, TrainSpec
 from adept.ranges import check_integer
 
 OVERRIDES = "overrides.json"
@@ -100,7 +99,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         training_data=TrainingData(config.data.name, public, len(splits["train"])),
         model=config.model,
         tokenizer=config.tokenizer,
-        training=for_mechanism(config.training, config.mechanism.kind),
+        training=config.training.for_mechanism(config.mechanism.kind),
         trainer=config.trainer,
         mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
         joint_labels=config.labels == "joint",

@@ -7,10 +7,7 @@ from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import CLASSIFIERS
 from adept.mechanisms import BY_NAME, JointResponse, Votes
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.network.autoencoder import ModelConfig
-from adept.models.network.decoding import DecodingConfig
-from adept.models.tokenizer.tokenizer import TokenizerConfig
-from adept.models.training.config import TrainerConfig, TrainingConfig
+from adept.models.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.ranges import check_between
 
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them

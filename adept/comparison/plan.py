@@ -26,7 +26,6 @@ from adept.comparison.results import (
     WORDS,
 )
 from adept.mechanisms import BY_NAME, LearnedCodebook
-from adept.models.training.config import for_mechanism
 
 LOGISTIC = "logistic"  # the classifier of latents
 IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing, so that a classifier reads every one of them
@@ -161,7 +160,7 @@ def _audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
 def _family(config: CompareConfig, name: str) -> Family:
     """The model that serves a mechanism: one trained for the l2 ball or the sphere serves every mechanism of either."""
     kind = BY_NAME[name]
-    content = for_mechanism(config.training, kind).content.kind
+    content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
         return Family("l1", content)
     return Family("l2" if content == "none" else "sphere", content)

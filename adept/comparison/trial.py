@@ -11,10 +11,10 @@ from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
 from adept.mechanisms import BY_NAME, Codebook, JointResponse, L1Laplace, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.network.autoencoder import Autoencoder, TrainingData
+from adept.models.config import TrainingData
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.training.config import MODEL
-from adept.models.training.resuming import TrainSpec
+from adept.models.training.resuming import MODEL, TrainSpec
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

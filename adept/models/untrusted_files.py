@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from adept.errors import ModelError
+from adept.errors import ModelError, printable
 
 MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
@@ -144,8 +144,3 @@ def _opened(path: Path) -> Iterator[Any]:
 def corrupt(path: Path, reason: str) -> ModelError:
     """The error for a file that is not what it should be."""
     return ModelError(f"{path} is corrupt ({printable(reason)}): train the model again or restore it")
-
-
-def printable(text: object, *, limit: int = 200) -> str:
-    """Text from a file as it may stand in a message: one line, no control characters, not long."""
-    return "".join(c if c.isprintable() else "?" for c in str(text)[:limit])

@@ -16,7 +16,8 @@ from adept.mechanisms.certificate import Part
 from adept.mechanisms.guarantee import json_number
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import codec_sha256
-from adept.models.network.autoencoder import WEIGHTS, Autoencoder, TrainingData
+from adept.models.config import TrainingData
+from adept.models.network.autoencoder import WEIGHTS, Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.untrusted_files import PRECISIONS
 from adept.rewriting.loading import PACKAGED, packaged_directory

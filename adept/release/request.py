@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from adept.models.network.decoding import DecodingConfig
+from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.release.columns import FileOptions, ReleaseOptions
 from adept.release.service import Budget, label_response, open_rewriter
-from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
+from adept.rewriting.rewriter import Rewriter
 
 
 @dataclass

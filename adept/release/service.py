@@ -14,10 +14,10 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import share
-from adept.models.network.decoding import DecodingConfig
+from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.release.file import preview_file, release_file
 from adept.rewriting.loading import best_exact, load_model
-from adept.rewriting.rewriter import BATCH_SIZE, Rewriter
+from adept.rewriting.rewriter import Rewriter
 
 __all__ = ["Budget", "label_response", "open_rewriter", "preview_file", "release_file"]
 

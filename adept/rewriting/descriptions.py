@@ -12,8 +12,8 @@ from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.description import Described
 from adept.models.codec.first_use import complete
+from adept.models.config import DecodingConfig
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import DecodingConfig
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair
 

@@ -16,8 +16,9 @@ from torch import Tensor
 from adept.errors import ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.models.codec.codec import text_of
+from adept.models.config import DecodingConfig
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import DecodingConfig, decode
+from adept.models.network.decoding import decode
 from adept.models.network.public_texts import PublicTexts
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of

@@ -15,8 +15,8 @@ from adept.data.values import plain_text
 from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
+from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import DecodingConfig
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair
 from adept.rewriting.descriptions import DescriptionCoding
@@ -30,7 +30,6 @@ CODINGS: dict[str, Callable[[Autoencoder, Tokenizer, LocalRandomizer, DecodingCo
     "latent": LatentCoding,
     "description": DescriptionCoding,
 }
-BATCH_SIZE = 1024  # enough for chunks of records that are about as long
 
 
 class Rewriter(Shared):

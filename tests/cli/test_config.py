@@ -16,7 +16,7 @@ from adept.cli.app import config_directory, register_mechanisms, typed
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.network.autoencoder import ModelConfig
+from adept.models.config import ModelConfig
 
 CONF = config_directory()
 FILES = sorted(CONF.rglob("*.yaml"))

@@ -17,7 +17,7 @@ from adept.comparison.run import Comparison, compare
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.models.network.decoding import DecodingConfig
+from adept.models.config import DecodingConfig
 
 MECHANISMS = ["learned_codebook", "original", "sqrt_n"]
 

@@ -10,8 +10,7 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.run import Comparison
 from adept.data.corpus import DataConfig
 from adept.errors import ConfigurationError
-from adept.models.network.autoencoder import ModelConfig
-from adept.models.training.config import TrainerConfig
+from adept.models.config import ModelConfig, TrainerConfig
 from adept.report.page import write
 
 

@@ -26,10 +26,8 @@ from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
 from adept.evaluation.quality import COLUMNS as COLUMNS_OF_QUALITY
-from adept.models.network.autoencoder import ModelConfig
-from adept.models.network.decoding import DecodingConfig
+from adept.models.config import DecodingConfig, ModelConfig, TrainerConfig, TrainingConfig
 from adept.models.training import run as model_training
-from adept.models.training.config import TrainerConfig, TrainingConfig
 from adept.rewriting.rewriter import Rewriter
 
 COLUMNS = (

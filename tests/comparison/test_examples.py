@@ -18,8 +18,7 @@ from adept.comparison.store import Store
 from adept.comparison.trial import Trial
 from adept.comparison.writing import Writer
 from adept.data.corpus import DataConfig, load
-from adept.models.network.autoencoder import ModelConfig
-from adept.models.training.config import TrainerConfig
+from adept.models.config import ModelConfig, TrainerConfig
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.trust import TrustComparison, TrustRow
 from adept.data.corpus import DataConfig, hold_out, load
 from adept.errors import ConfigurationError
-from adept.models.network.autoencoder import ModelConfig
-from adept.models.training.config import TrainerConfig
+from adept.models.config import ModelConfig, TrainerConfig
 
 RECORDS = 200  # the private half
 ASKED = [2.0, 8.0]

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from adept.mechanisms import L1Laplace
 from adept.models.adept import ROWS, Adept, multiply, noise_between, step
+from adept.models.config import DecodingConfig
 from adept.models.network import decoding as decoding_module
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import pad
-from adept.models.network.decoding import DecodingConfig, _drawn, decode
+from adept.models.network.decoding import _drawn, decode
 from adept.models.tokenizer.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 
 

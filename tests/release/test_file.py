@@ -26,7 +26,7 @@ from adept.mechanisms import (
     RandomizedResponse,
     SqrtNLaplace,
 )
-from adept.models.network.autoencoder import TrainingData
+from adept.models.config import TrainingData
 from adept.release import facts
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file

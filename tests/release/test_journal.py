@@ -10,7 +10,7 @@ from forked import standard_output
 
 from adept.errors import AdeptError, DataError, Interrupted
 from adept.mechanisms import SqrtNLaplace
-from adept.models.network.decoding import DecodingConfig
+from adept.models.config import DecodingConfig
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file

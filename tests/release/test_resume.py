@@ -17,7 +17,7 @@ import pytest
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.models.codec.codec import Codec
-from adept.models.network.decoding import DecodingConfig
+from adept.models.config import DecodingConfig
 from adept.release import facts
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions

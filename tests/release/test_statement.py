@@ -15,7 +15,7 @@ import adept
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, RandomizedResponse
 from adept.mechanisms.guarantee import json_number, share, total, words
-from adept.models.network.autoencoder import TrainingData
+from adept.models.config import TrainingData
 from adept.release import facts
 from adept.release.card import card
 from adept.rewriting.loading import load_model

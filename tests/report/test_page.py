@@ -15,7 +15,7 @@ from adept.cli.app import config_directory, typed
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AuditVerdict, Example, Results, Row
 from adept.data.corpus import DataConfig
-from adept.models.training.config import TrainingConfig
+from adept.models.config import TrainingConfig
 from adept.report import figure, page
 from adept.report.table import Table
 

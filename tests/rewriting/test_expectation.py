@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adept.mechanisms import Description, LearnedCodebook, LocalRandomizer
-from adept.models.network.decoding import DecodingConfig
+from adept.models.config import DecodingConfig
 from adept.rewriting import unseen
 from adept.rewriting.expectation import Expectation, expectation
 from adept.rewriting.loading import load_model

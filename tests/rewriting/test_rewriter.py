@@ -23,7 +23,8 @@ from adept.mechanisms import (
     SqrtNLaplace,
 )
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.network.decoding import DecodingConfig, decode
+from adept.models.config import DecodingConfig
+from adept.models.network.decoding import decode
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 

@@ -15,8 +15,8 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import Votes
+from adept.models.config import TrainingData
 from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.config import TrainingData
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.synthesis.synthesizer import Pair, Release
 

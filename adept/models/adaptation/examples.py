@@ -29,12 +29,13 @@ from adept.models.adaptation.nearby import nearest_first, sentences_about
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.nearest_text import ListedTexts
 from adept.models.codec.training import unseen
-from adept.models.network.autoencoder import Autoencoder, TrainingData
+from adept.models.config import TOPICS, TrainingData
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.public_texts import TEXT_CODEWORDS, encode_public
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import UNKNOWN
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.topics.encoder import MEANT, TOPICS
+from adept.models.topics.encoder import MEANT
 
 FEWEST, MOST_TOPICS = 8, 400
 MOST_CODEWORDS, OF_BROAD_TEXT = 1024, 4096  # of an adapted model

@@ -6,11 +6,10 @@ from pathlib import Path
 from adept.data.corpus import Corpus
 from adept.models.adaptation.examples import MANY, own_texts
 from adept.models.codec.codec import words_of
+from adept.models.config import TOPICS, ContentConfig, OptimiserConfig, TrainerConfig, TrainingConfig
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.topics.encoder import TOPICS
-from adept.models.training.config import ContentConfig, FitResult, OptimiserConfig, TrainerConfig, TrainingConfig
-from adept.models.training.resuming import TrainSpec
+from adept.models.training.resuming import FitResult, TrainSpec
 from adept.models.training.run import fit
 
 

@@ -20,13 +20,14 @@ from safetensors.torch import save_file
 from adept.errors import ModelError
 from adept.models.codec.codec import Codec, Unlearned
 from adept.models.codec.nearest_text import ListedTexts, WordWeights
+from adept.models.config import MAX_VOCABULARY
 from adept.models.language_model.mixture import CLASS_ORDER, ORDER, LanguageModel
 from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
 from adept.models.language_model.unknown_words import LETTER_ORDER, UnknownWords
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
 from adept.models.language_model.word_lstm import LARGE, SMALL, Size, WordLstm, shapes
 from adept.models.tokenizer.lexicon import Lexicon
-from adept.models.tokenizer.pipeline import LARGEST_VOCABULARY, LONGEST_TOKEN, UNWRITABLE
+from adept.models.tokenizer.pipeline import LONGEST_TOKEN, UNWRITABLE
 from adept.models.untrusted_files import corrupt, read_json, read_tables
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
@@ -256,7 +257,7 @@ def _are_vocabulary(words: object) -> bool:
 
 
 def _is_words(words: object) -> TypeGuard[list[str]]:
-    if not isinstance(words, list) or len(words) > LARGEST_VOCABULARY:
+    if not isinstance(words, list) or len(words) > MAX_VOCABULARY:
         return False
     return all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
 

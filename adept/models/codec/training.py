@@ -2,42 +2,15 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.nearest_text import Words
+from adept.models.config import CodecConfig
 from adept.models.tokenizer.lexicon import Lexicon
 
-LIKELY = 1 << 19  # texts with the first numbers
 FEWEST = 1_000  # training texts from which on more than n-grams is learned
 HELD_OUT = 200
-
-
-@dataclass
-class CodecConfig:
-    """What descriptions are learned from; each public text in the codec takes memory where the model is used."""
-
-    learn: str = "auto"
-    """When network and list are learned: now | later (at first use, kept beside the model) | auto (now for descriptions)."""
-    texts: int | None = None
-    """Training texts that it is learned from, a random sample; null: all."""
-    likely: int = LIKELY
-    """Training utterances and likely texts that have a number each; takes minutes, and at least 1,000 public texts."""
-    sentences: bool = False
-    """Give each training text a number, found by meaning, for text of many domains; the network reads codec.texts of them."""
-    network: bool = True
-    """Learn an LSTM that predicts words; takes about a minute, and at least 1,000 public texts."""
-
-    def __post_init__(self) -> None:
-        if self.learn not in ("auto", "now", "later"):
-            raise ConfigurationError(f"training.codec.learn must be auto, now or later, got {self.learn}")
-        if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= LIKELY:
-            raise ConfigurationError(
-                f"training.codec.texts must be positive and training.codec.likely from 0 to {LIKELY}, "
-                f"got {self.texts} and {self.likely}"
-            )
 
 
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:

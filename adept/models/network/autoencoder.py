@@ -9,19 +9,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError, ModelError, printable
 from adept.mechanisms.grid import NORM_ORDER
 from adept.models.adept import Adept
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import load_codec, save_codec
+from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
 from adept.models.network.batching import pad
-from adept.models.network.config import ModelConfig, TrainingData
-from adept.models.tokenizer.pipeline import FIRST_LABEL, LARGEST_VOCABULARY, MOST_LABELS, PAD, UNKNOWN
-from adept.models.topics.encoder import TOPICS, TopicEncoder
-from adept.models.untrusted_files import corrupt, printable, read_json, read_tensors, write_tensors
+from adept.models.tokenizer.pipeline import FIRST_LABEL, MOST_LABELS, PAD, UNKNOWN
+from adept.models.topics.encoder import TopicEncoder
+from adept.models.untrusted_files import corrupt, read_json, read_tensors, write_tensors
 from adept.ranges import check_integer
-
-__all__ = ["Autoencoder", "ModelConfig", "TrainingData"]
 
 FORMAT_VERSION = 1
 DECLARED = ("model", "vocabulary_size", "clip", "labels", "training_data", "codebooks", "codec")
@@ -181,7 +179,7 @@ def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) 
             raise corrupt(path, "codec must be true or false")
         if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
             raise corrupt(path, f"unknown sizes {sorted(unknown)}")
-        check_integer(FIRST_LABEL, LARGEST_VOCABULARY + MOST_LABELS, vocabulary_size=description["vocabulary_size"])
+        check_integer(FIRST_LABEL, MAX_VOCABULARY + MOST_LABELS, vocabulary_size=description["vocabulary_size"])
         check_integer(0, min(MOST_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
         with torch.device("meta"):
             return cls(

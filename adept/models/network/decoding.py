@@ -5,49 +5,14 @@ comes from the operating system: whoever found a generator's seed could tell at 
 shuffled file has to hide that (``adept.release.shuffling``).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
 from adept.mechanisms import entropy
+from adept.models.config import DecodingConfig
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.pipeline import END, FIRST_LABEL
-from adept.ranges import check_positive
-
-
-@dataclass
-class DecodingConfig:
-    """How texts are written from released latents."""
-
-    strategy: str = "auto"
-    """How texts are written: auto (nearest if the model says so, else sample where releases repeat, else greedy) | greedy |
-    sample | nearest (the public text nearest to the release)."""
-    temperature: float = 1.0
-    """Of sample: below 1 likely words are preferred, above 1 rare ones."""
-    top_k: int = 0
-    """Of sample: among how many of the likeliest words; 0: among all."""
-    top_p: float = 1.0
-    """Of sample: among the likeliest words that together have this probability."""
-    candidates: int = 1
-    """Of sample: texts drawn for each one that is kept, which is the one that fits the latent best."""
-    pool: int | None = None
-    """Where releases repeat: texts of each codeword, which its records share; null: by a rule; 0: none."""
-
-    def __post_init__(self) -> None:
-        if self.strategy not in ("auto", "greedy", "sample", "nearest"):
-            raise ConfigurationError(f"decoding.strategy must be auto, greedy, sample or nearest, got {self.strategy}")
-        check_positive(**{"decoding.temperature": self.temperature})
-        if self.top_k < 0:
-            raise ConfigurationError(f"decoding.top_k must be at least 0, got {self.top_k}")
-        if not 0 < self.top_p <= 1:
-            raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
-        if self.candidates < 1:
-            raise ConfigurationError(f"decoding.candidates must be at least 1, got {self.candidates}")
-        if self.pool is not None and self.pool < 0:
-            raise ConfigurationError(f"decoding.pool must be at least 0, got {self.pool}")
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:

@@ -9,14 +9,13 @@ merged. So any text has tokens, and they write it again; only white space, and s
 
 import json
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
-from adept.errors import ConfigurationError
+from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.untrusted_files import corrupt, read_json
 
 PAD, UNKNOWN, START, END = range(4)
@@ -26,32 +25,8 @@ LABEL_TOKEN = "[LABEL={}]"
 BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for each
 CONTROL = normalizers.Replace(Regex(r"\p{C}"), " ")
 PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
-LARGEST_VOCABULARY, MOST_LABELS, LONGEST_TOKEN = 200_000, 10_000, 4_000
+MOST_LABELS, LONGEST_TOKEN = 10_000, 4_000
 UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of characters, line and paragraph separators
-
-
-@dataclass
-class TokenizerConfig:
-    """How the vocabulary is made: whole words with a frequency cut, or byte-pair encoding, which knows any word."""
-
-    kind: str = "word"
-    """What a token is: word | bpe (parts of words, down to bytes, for any language)."""
-    min_frequency: int = 2
-    """Least number of times that a word or a merge occurs in the training text."""
-    vocabulary_size: int = 10_000
-    """Tokens at most; with kind=bpe the 256 bytes are always among them."""
-    lowercase: bool = True
-    """Read and write everything in lower case."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("word", "bpe"):
-            raise ConfigurationError(f"tokenizer.kind must be word or bpe, got {self.kind}")
-        if self.min_frequency < 1:
-            raise ConfigurationError(f"tokenizer.min_frequency must be at least 1, got {self.min_frequency}")
-        if not len(SPECIAL_TOKENS) < self.vocabulary_size <= LARGEST_VOCABULARY:
-            raise ConfigurationError(
-                f"tokenizer.vocabulary_size must be between 5 and {LARGEST_VOCABULARY:,}, got {self.vocabulary_size}"
-            )
 
 
 def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
@@ -108,7 +83,7 @@ def _words(content: dict[str, Any]) -> dict[str, int]:
 
 def _check_words(words: dict[str, int], special: list[str]) -> None:
     """Raise ValueError unless the ids are 0, 1, 2, ..., special tokens first, and every token can be written in a line."""
-    if not FIRST_LABEL <= len(words) <= LARGEST_VOCABULARY + MOST_LABELS:
+    if not FIRST_LABEL <= len(words) <= MAX_VOCABULARY + MOST_LABELS:
         raise ValueError("too few or too many tokens")
     if any(type(number) is not int for number in words.values()) or sorted(words.values()) != list(range(len(words))):
         raise ValueError("ids with gaps")

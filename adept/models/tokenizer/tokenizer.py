@@ -18,6 +18,7 @@ from tokenizers import models, trainers
 from adept.data.texts import text_list
 from adept.data.values import plain_text
 from adept.errors import ConfigurationError
+from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.tokenizer import pipeline
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import (
@@ -28,11 +29,10 @@ from adept.models.tokenizer.pipeline import (
     SPECIAL_TOKENS,
     START,
     UNKNOWN,
-    TokenizerConfig,
 )
 from adept.models.untrusted_files import corrupt, read_json
 
-__all__ = ["END", "FIRST_LABEL", "PAD", "SPECIAL_TOKENS", "START", "UNKNOWN", "Tokenizer", "TokenizerConfig"]
+__all__ = ["END", "FIRST_LABEL", "PAD", "SPECIAL_TOKENS", "START", "UNKNOWN", "Tokenizer"]
 
 
 class Tokenizer:
@@ -101,7 +101,7 @@ class Tokenizer:
         _, synonyms = read_json(path)
         words = backend.get_vocab(with_added_tokens=False)
         special = {token.content for token in backend.get_added_tokens_decoder().values()}
-        if len(synonyms) > pipeline.LARGEST_VOCABULARY or not all(
+        if len(synonyms) > MAX_VOCABULARY or not all(
             isinstance(known, str) and known in words and known not in special for known in synonyms.values()
         ):
             raise corrupt(path, "not words of the vocabulary")
@@ -126,7 +126,7 @@ class Tokenizer:
             for text in texts:
                 clean = self._backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
                 for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(clean):
-                    if len(words) < pipeline.LARGEST_VOCABULARY and pipeline.is_writable(word):
+                    if len(words) < MAX_VOCABULARY and pipeline.is_writable(word):
                         words.setdefault(word, len(words))
         return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(content)))
 

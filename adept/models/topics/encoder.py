@@ -33,7 +33,6 @@ from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.pipeline import FIRST_LABEL
 from adept.models.topics.cooccurrence import cooccurrence_vectors
 
-TOPICS = "topics"  # the kind of content, and the encoder
 TEXTS_PER_TOPIC, FEWEST = 8, 2  # public texts for each topic; texts that a word must stand in
 LETTERS, WORDS_WITH = (3, 5), 3  # of a part of a word; words that it must stand in
 SPELLED, COOCCURRENCE, MEANT = 0.8, 1.5, 3.0  # weights of spelling, co-occurrence and meaning beside the word itself

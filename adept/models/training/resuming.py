@@ -15,13 +15,12 @@ from typing import Any
 import torch
 
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError, DataError, printable
 from adept.mechanisms import Mechanism
-from adept.models.network.autoencoder import Autoencoder, ModelConfig, TrainingData
-from adept.models.tokenizer.tokenizer import TokenizerConfig
-from adept.models.training.config import TrainerConfig, TrainingConfig
-from adept.models.untrusted_files import printable
+from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig, TrainingData
+from adept.models.network.autoencoder import Autoencoder
 
+CHECKPOINTS, MODEL = "checkpoints", "model"
 LAST, BEST = "last.ckpt", "best.ckpt"
 
 
@@ -45,6 +44,17 @@ class TrainSpec:
     mechanism: Callable[[float], Mechanism] | None = None
     joint_labels: bool = False
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """Figures of a training run: speed counts real tokens (padding left out) of training batches, validation time included."""
+
+    epochs: int
+    validation_loss: float
+    tokens_per_second: float
+    records_per_second: float
+    seconds: float
 
 
 def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:

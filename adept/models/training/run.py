@@ -17,14 +17,14 @@ from adept.data.corpus import Corpus
 from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.adept import lightning_module, noise_between
 from adept.models.codec.training import learn_codec
-from adept.models.network.autoencoder import MOST_HELD_OUT, Autoencoder, ModelConfig
+from adept.models.config import TOPICS, ModelConfig
+from adept.models.network.autoencoder import MOST_HELD_OUT, Autoencoder
 from adept.models.network.batching import token_loader
 from adept.models.network.public_texts import text_codebooks
 from adept.models.tokenizer.lexicon import Lexicon
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.topics.encoder import MEANT, TOPICS, supported_topics
-from adept.models.training.config import CHECKPOINTS, MODEL, FitResult
-from adept.models.training.resuming import BEST, TrainSpec, continued, origin_of
+from adept.models.topics.encoder import MEANT, supported_topics
+from adept.models.training.resuming import BEST, CHECKPOINTS, MODEL, FitResult, TrainSpec, continued, origin_of
 from adept.models.training.trainer import make_trainer, quiet_lightning
 
 MAX_NEIGHBOURS = 8  # codewords around a latent from which training may write its text

@@ -9,7 +9,7 @@ import pytorch_lightning as lightning
 from pytorch_lightning.callbacks import Callback, RichProgressBar
 from pytorch_lightning.loggers import CSVLogger
 
-from adept.models.training.config import TrainerConfig
+from adept.models.config import TrainerConfig
 
 
 def make_trainer(

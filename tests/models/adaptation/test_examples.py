@@ -12,10 +12,10 @@ from adept.mechanisms import LearnedCodebook
 from adept.models.adaptation.examples import MOST_CODEWORDS, REDUNDANT, adapt, codebooks_about, codebooks_at
 from adept.models.adaptation.fine_tuning import fine_tune
 from adept.models.codec.codec import text_of
-from adept.models.network.autoencoder import Autoencoder, TrainingData
+from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import pad
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.training.config import OptimiserConfig, TrainerConfig
 from adept.rewriting.loading import load_model
 from adept.rewriting.pool import pool_size
 from adept.rewriting.rewriter import Rewriter

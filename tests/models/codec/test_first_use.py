@@ -20,10 +20,10 @@ from adept.models.codec import listed_texts, training
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, codec_sha256, load_codec, save_codec, save_learned
 from adept.models.codec.first_use import complete
-from adept.models.codec.training import CodecConfig, learn_codec
+from adept.models.codec.training import learn_codec
+from adept.models.config import CodecConfig, TrainingConfig
 from adept.models.language_model import word_lstm_training
 from adept.models.language_model.mixture import LanguageModel
-from adept.models.training.config import TrainingConfig, for_mechanism
 from adept.rewriting.rewriter import Rewriter
 
 RECORDS = ["when does the last flight leave", "zyzzyva", ""]
@@ -186,10 +186,10 @@ def test_private_text_has_nothing_to_learn_later(corpora: tuple[Corpus, Corpus])
 
 
 def test_training_learns_at_once_what_its_mechanism_releases() -> None:
-    assert for_mechanism(TrainingConfig(), Description).codec.learn == "now"
-    assert for_mechanism(TrainingConfig(), LearnedCodebook).codec.learn == "later"
+    assert TrainingConfig().for_mechanism(Description).codec.learn == "now"
+    assert TrainingConfig().for_mechanism(LearnedCodebook).codec.learn == "later"
     asked = TrainingConfig(codec=CodecConfig("now"))
-    assert for_mechanism(asked, LearnedCodebook).codec.learn == "now"
+    assert asked.for_mechanism(LearnedCodebook).codec.learn == "now"
 
 
 def test_a_model_that_was_trained_for_latents_describes(

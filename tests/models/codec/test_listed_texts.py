@@ -24,7 +24,8 @@ from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
 from adept.models.codec.listed_texts import NextWords, likeliest
 from adept.models.codec.nearest_text import EQUALS, ListedTexts, NearestTextIndex, WordWeights
-from adept.models.codec.training import CodecConfig, learn_codec
+from adept.models.codec.training import learn_codec
+from adept.models.config import CodecConfig
 from adept.models.language_model.intervals import ONE
 from adept.models.language_model.mixture import LanguageModel
 from adept.models.language_model.next_word import span

@@ -8,8 +8,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from adept.errors import ConfigurationError, ModelError
-from adept.models.network.autoencoder import Autoencoder, ModelConfig, TrainingData
-from adept.models.network.decoding import DecodingConfig, decode
+from adept.models.config import DecodingConfig, ModelConfig, TrainingData
+from adept.models.network.autoencoder import Autoencoder
+from adept.models.network.decoding import decode
 from adept.models.tokenizer.tokenizer import END, PAD, START, UNKNOWN
 from adept.models.untrusted_files import read_tensors, write_tensors
 

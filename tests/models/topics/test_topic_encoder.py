@@ -11,12 +11,12 @@ from torch import Tensor
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
-from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import pad
 from adept.models.tokenizer.pipeline import END, PAD, UNKNOWN
 from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.models.topics.encoder import TopicEncoder, supported_topics
-from adept.models.training.config import TrainerConfig, TrainingConfig, for_mechanism
 from adept.models.training.resuming import TrainSpec
 from adept.models.training.run import randomiser, train_model
 
@@ -125,7 +125,7 @@ def test_content_is_topics_for_a_learned_codebook_and_they_are_saved_with_the_mo
     """The encoder is fitted before the decoder is trained, and training leaves it as it was."""
     splits = load(DataConfig(sizes=[400, 60, 60]))
     sizes = ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=5)
-    training = for_mechanism(TrainingConfig(), LearnedCodebook)
+    training = TrainingConfig().for_mechanism(LearnedCodebook)
     spec = TrainSpec(clip="sphere", model=sizes, training=training, trainer=TrainerConfig(max_epochs=1))
     model, _ = train_model(splits["train"], splits["validation"], spec, output_dir=tmp_path)
     assert (model.config.encoder, model.config.latent_dim) == ("topics", 50)

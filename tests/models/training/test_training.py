@@ -20,11 +20,11 @@ from adept.data.corpus import Corpus
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.adept import lightning_module
-from adept.models.network.autoencoder import Autoencoder, ModelConfig
+from adept.models.config import ContentConfig, ModelConfig, TrainerConfig, TrainingConfig
+from adept.models.network.autoencoder import Autoencoder
 from adept.models.network.batching import LengthBatchSampler, pad, token_loader
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.training.config import ContentConfig, FitResult, TrainerConfig, TrainingConfig, for_mechanism
-from adept.models.training.resuming import TrainSpec
+from adept.models.training.resuming import FitResult, TrainSpec
 from adept.models.training.run import draw_codewords, fit
 from adept.rewriting.expectation import expectation
 from adept.rewriting.loading import load_model
@@ -382,9 +382,9 @@ def test_impossible_content_is_refused(options: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(("kind", "expected"), [(LearnedCodebook, "topics"), (SqrtNLaplace, "none")])
 def test_auto_content_is_for_learned_codebooks(kind: type[Mechanism], expected: str) -> None:
-    assert for_mechanism(TrainingConfig(), kind).content.kind == expected
+    assert TrainingConfig().for_mechanism(kind).content.kind == expected
     asked = TrainingConfig(content=ContentConfig(kind="topics"))
-    assert for_mechanism(asked, kind).content.kind == "topics"
+    assert asked.for_mechanism(kind).content.kind == "topics"
 
 
 @pytest.mark.parametrize("public", [True, False])

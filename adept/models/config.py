@@ -1,0 +1,265 @@
+"""Configurations of models: sizes, tokenizer, training and decoding. Help reads them, so nothing here imports PyTorch."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from adept.errors import ConfigurationError, printable
+from adept.ranges import CLIP_NORMS, check_between, check_choice, check_integer, check_positive
+
+if TYPE_CHECKING:
+    from adept.mechanisms.choice import Kind
+
+TOPICS = "topics"  # the kind of content, and the encoder
+ACCELERATORS = ("auto", "cpu", "gpu")
+MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
+MAX_VOCABULARY = 200_000
+MAX_RECORDS, MAX_NAME_LENGTH = 10**12, 200
+MAX_LISTED_TEXTS = 1 << 19  # texts of a codec that have the first numbers
+BATCH_SIZE = 1024  # records that are rewritten at a time: enough for chunks of records that are about as long
+
+
+@dataclass
+class ModelConfig:
+    """Sizes of the autoencoder."""
+
+    embedding_dim: int = 96
+    """Size of a word's vector."""
+    hidden_dim: int = 256
+    """Size of an LSTM's state."""
+    latent_dim: int = 32
+    """Size of the latent vector; the noise of most mechanisms grows with it."""
+    clip_norm: float = 1.0
+    """Radius C of the set that latents are clipped to."""
+    max_length: int = 40
+    """Tokens of a record that are read, and tokens that are written at most."""
+    dropout: float = 0.1
+    """Share of embeddings and of the decoder's output that is left out in training."""
+    word_dropout: float = 0.2
+    """Share of the decoder's input words that are hidden in training, so that it uses the latent."""
+    precision: str = "float32"
+    """Precision of the weights in their file: float32 | float16; in memory they are always float32."""
+    decoder: str = "lstm"
+    """What writes unless decoding.strategy says otherwise: lstm | nearest (needs public text)."""
+    encoder: str = "lstm"
+    """What reads: lstm | topics; it follows training.content.kind, and latent_dim follows where it is topics."""
+
+    def __post_init__(self) -> None:
+        if self.encoder not in ("lstm", TOPICS):
+            raise ConfigurationError(f"model.encoder must be lstm or topics, got {printable(self.encoder)}")
+        if self.decoder not in ("lstm", "nearest"):
+            raise ConfigurationError(f"model.decoder must be lstm or nearest, got {printable(self.decoder)}")
+        if self.precision not in ("float32", "float16"):
+            raise ConfigurationError(f"model.precision must be float32 or float16, got {printable(self.precision)}")
+        for name, most in MAX_SIZES.items():
+            check_integer(1, most, **{f"model.{name}": getattr(self, name)})
+        for name in ("dropout", "word_dropout"):
+            value = getattr(self, name)
+            if not (isinstance(value, float | int) and 0 <= value < 1):
+                raise ConfigurationError(f"model.{name} must be in [0, 1), got {printable(value)}")
+        check_between(*CLIP_NORMS, **{"model.clip_norm": self.clip_norm})
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Origin of a model's weights and vocabulary: no local guarantee covers them."""
+
+    name: str = "unknown"
+    public: bool = False
+    records: int = 0
+    examples: int = 0  # of these records, those that somebody adapted the model to, who declared them public
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.public, bool):
+            raise ConfigurationError(f"training_data.public must be true or false, got {printable(self.public)}")
+        if not (isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= MAX_NAME_LENGTH):
+            raise ConfigurationError(
+                f"training_data.name must be a line of at most {MAX_NAME_LENGTH} characters, got {printable(self.name)}"
+            )
+        check_integer(0, MAX_RECORDS, **{"training_data.records": self.records})
+        check_integer(0, self.records, **{"training_data.examples": self.examples})
+
+
+@dataclass
+class TokenizerConfig:
+    """Vocabulary: whole words with a frequency cut, or byte-pair encoding, which knows any word."""
+
+    kind: str = "word"
+    """What a token is: word | bpe (parts of words, down to bytes, for any language)."""
+    min_frequency: int = 2
+    """Least number of times that a word or a merge occurs in the training text."""
+    vocabulary_size: int = 10_000
+    """Tokens at most; with kind=bpe the 256 bytes are always among them."""
+    lowercase: bool = True
+    """Read and write everything in lower case."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("word", "bpe"):
+            raise ConfigurationError(f"tokenizer.kind must be word or bpe, got {self.kind}")
+        if self.min_frequency < 1:
+            raise ConfigurationError(f"tokenizer.min_frequency must be at least 1, got {self.min_frequency}")
+        if not 5 <= self.vocabulary_size <= MAX_VOCABULARY:  # the special tokens and one word
+            raise ConfigurationError(
+                f"tokenizer.vocabulary_size must be between 5 and {MAX_VOCABULARY:,}, got {self.vocabulary_size}"
+            )
+
+
+@dataclass
+class DecodingConfig:
+    """Choices of the decoder that writes texts from released latents."""
+
+    strategy: str = "auto"
+    """How texts are written: auto (nearest if the model says so, else sample where releases repeat, else greedy) | greedy |
+    sample | nearest (the public text nearest to the release)."""
+    temperature: float = 1.0
+    """Of sample: below 1 likely words are preferred, above 1 rare ones."""
+    top_k: int = 0
+    """Of sample: number of likeliest words to choose from; 0: all words."""
+    top_p: float = 1.0
+    """Of sample: choose from the likeliest words that together have this probability."""
+    candidates: int = 1
+    """Of sample: texts drawn for each one that is kept, which is the one that fits the latent best."""
+    pool: int | None = None
+    """Where releases repeat: texts of each codeword, which its records share; null: by a rule; 0: none."""
+
+    def __post_init__(self) -> None:
+        if self.strategy not in ("auto", "greedy", "sample", "nearest"):
+            raise ConfigurationError(f"decoding.strategy must be auto, greedy, sample or nearest, got {self.strategy}")
+        check_positive(**{"decoding.temperature": self.temperature})
+        if not 0 < self.top_p <= 1:
+            raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
+        for name, least in (("top_k", 0), ("candidates", 1), ("pool", 0)):
+            if getattr(self, name) is not None and getattr(self, name) < least:
+                raise ConfigurationError(f"decoding.{name} must be at least {least}, got {getattr(self, name)}")
+
+
+@dataclass
+class ContentConfig:
+    """Content of a latent."""
+
+    kind: str = "auto"
+    """What a latent says: none (what the decoder needs) | topics | auto (topics for learned_codebook and description)."""
+    topics: int = 400
+    """Topics at most; no more than one for every eight public texts."""
+    lexicon: bool = False
+    """Read unknown words as known ones, and let topics know what words mean: for text of many domains."""
+
+    def __post_init__(self) -> None:
+        check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
+        if self.topics < 2:
+            raise ConfigurationError(f"training.content.topics must be at least 2, got {self.topics}")
+
+
+@dataclass
+class CodecConfig:
+    """Text that descriptions are learned from; each public text in the codec takes memory where the model is used."""
+
+    learn: str = "auto"
+    """When network and list are learned: now | later (at first use, kept beside the model) | auto (now for descriptions)."""
+    texts: int | None = None
+    """Training texts that it is learned from, a random sample; null: all."""
+    likely: int = MAX_LISTED_TEXTS
+    """Training utterances and likely texts that have a number each; takes minutes, and at least 1,000 public texts."""
+    sentences: bool = False
+    """Give each training text a number, found by meaning, for text of many domains; the network reads codec.texts of them."""
+    network: bool = True
+    """Learn an LSTM that predicts words; takes about a minute, and at least 1,000 public texts."""
+
+    def __post_init__(self) -> None:
+        if self.learn not in ("auto", "now", "later"):
+            raise ConfigurationError(f"training.codec.learn must be auto, now or later, got {self.learn}")
+        if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= MAX_LISTED_TEXTS:
+            raise ConfigurationError(
+                f"training.codec.texts must be positive and training.codec.likely from 0 to {MAX_LISTED_TEXTS}, "
+                f"got {self.texts} and {self.likely}"
+            )
+
+
+@dataclass
+class OptimiserConfig:
+    """Options of the optimiser that fits the weights."""
+
+    learning_rate: float = 2e-3
+    """Step size of the optimiser."""
+    batch_size: int = 64
+    """Records in one step of training."""
+    weight_decay: float = 0.0
+    """Weight decay of the optimiser."""
+    gradient_clip: float = 1.0
+    """Largest norm of a step's gradient."""
+    patience: int = 5
+    """Epochs without a better validation loss before training stops."""
+
+    def __post_init__(self) -> None:
+        for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
+            check_positive(**{f"training.{name}": getattr(self, name)})
+        if not 0 <= self.weight_decay < 1e6:
+            raise ConfigurationError(f"training.weight_decay must be at least 0 and finite, got {self.weight_decay}")
+
+
+@dataclass
+class TrainingConfig(OptimiserConfig):
+    """Options for fitting the weights, and for learning topics and codec beside them."""
+
+    epsilon: Any = None
+    """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at budgets drawn between them)."""
+    most: int | None = None
+    """Texts that topics and decoder learn from, the first so many; null: all."""
+    content: ContentConfig = field(default_factory=ContentConfig)
+    codec: CodecConfig = field(default_factory=CodecConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.most is not None:
+            check_integer(2, 1 << 40, **{"training.most": self.most})
+        if self.epsilon is not None and not 0 < self.budgets[0] <= self.budgets[1] < math.inf:
+            raise ConfigurationError(f"training.epsilon must be null, positive or [low, high], got {self.epsilon}")
+
+    @property
+    def budgets(self) -> tuple[float, float]:
+        """The lowest and the highest epsilon of noise-aware training."""
+        try:
+            low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
+            return float(low), float(high)
+        except (TypeError, ValueError):
+            raise ConfigurationError(
+                f"training.epsilon must be null, positive or [low, high], got {self.epsilon}"
+            ) from None
+
+    def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
+        """Resolve ``auto``: topics if codebook or codec are learned, and a codec learned now if descriptions are released."""
+        from adept.mechanisms import Description, LearnedCodebook
+
+        content, codec = self.content, self.codec
+        if content.kind == "auto":
+            content = replace(content, kind=TOPICS if issubclass(kind, LearnedCodebook | Description) else "none")
+        if codec.learn == "auto":
+            codec = replace(codec, learn="now" if issubclass(kind, Description) else "later")
+        return replace(self, content=content, codec=codec)
+
+
+@dataclass
+class TrainerConfig:
+    """Length of the training, and the device."""
+
+    max_epochs: int = 40
+    """Passes over the training text, at most."""
+    accelerator: str = "auto"
+    """What it computes on: auto | cpu | gpu."""
+    progress_bar: bool | None = None
+    """Whether a progress bar is shown; null: on a terminal."""
+
+    def __post_init__(self) -> None:
+        if self.max_epochs < 1:
+            raise ConfigurationError(f"trainer.max_epochs must be at least 1, got {self.max_epochs}")
+        check_accelerator(self.accelerator)
+
+
+def check_accelerator(name: str) -> None:
+    """Raise ConfigurationError unless this machine can compute on ``name``."""
+    check_choice(ACCELERATORS, **{"trainer.accelerator": name})
+    if name == "gpu":
+        import torch
+
+        if not torch.accelerator.is_available():
+            raise ConfigurationError("trainer.accelerator must be auto or cpu on this machine, got gpu: it has none")
