@@ -4,7 +4,7 @@ A mutant is one function with one small change: another comparison, a constant o
 bounds or weights, a rounding the other way, a clip left out. All changes that ``variants`` knows are made at every place of the
 functions in `mechanisms.mutated`. A mutant is *found* if a test of its target fails, raises, or does not come to an end.
 
-``python tests/mechanisms/mutants.py [FUNCTION ...]`` writes the list into ``docs/mutants.md``.
+``python tests/mechanisms/mutants.py [FUNCTION ...]`` prints the list as Markdown.
 """
 
 import ast
@@ -12,7 +12,6 @@ import copy
 import importlib
 import inspect
 import itertools
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -30,19 +29,9 @@ sys.path.append(str(ROOT / "tests"))  # as pytest has it
 from hanging import Hung, limited  # noqa: E402
 from mechanisms.mutated import EQUIVALENT, TARGETS  # noqa: E402
 
-PAGE = ROOT / "docs" / "mutants.md"
 TIMES, LEAST_SECONDS = 10, 5.0
 """A mutant hangs where a test computes TIMES as long as with the function itself, measured in this run, and LEAST_SECONDS."""
 ROOMS = {"tally": "synthesis", "test_tally": "synthesis", "test_checker": "release"}  # others are of the mechanisms
-BEGINNING = """# Mutants
-
-`tests/mechanisms/mutants.py` changes one thing in a function that draws, weighs or clips: a comparison, a sign, a number by
-one, a rounding, two arguments swapped, a float in place of an integer. It makes every such change in {functions} functions, {total}
-mutants in all. For {found} of them a test fails within seconds (`tests/mechanisms/test_mutants.py`, in every run of the tests). The
-other {same} release the same, each for the reason that stands beside it. `python tests/mechanisms/mutants.py` writes this
-list, and a test compares it.
-"""
-
 Test = Callable[..., None]
 
 
@@ -306,38 +295,30 @@ def fixtures(function: Test, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {name: value for name, value in (made | given).items() if name in inspect.signature(function).parameters}
 
 
-def lines(target: Target, found: dict[str, str]) -> list[str]:
-    """What the list says of a target: each change, and which test finds it or why it changes nothing."""
-    said = [f"### `{target.path}`", "", "| change | outcome |", "|---|---|"]
+def lines(target: Target) -> list[str]:
+    """Return a table of a target's mutants: each change, and the test that finds it or the reason why it changes nothing."""
+    rows = [f"### `{target.path}`", "", "| change | outcome |", "|---|---|"]
     for mutant in mutants_of(target):
-        outcome = found.get(mutant.name) or f"*the same*: {EQUIVALENT[mutant.name]}"
+        found = finder(mutant)
+        if (found is None) != (mutant.name in EQUIVALENT):
+            sys.exit(
+                f"{mutant.name}: found by {found or 'no test'}, which EQUIVALENT in mechanisms/mutated.py contradicts"
+            )
         change = f"`{mutant.before}` to `{mutant.after}`".replace("|", "\\|")
-        said.append(f"| {change} | {outcome} |")
-    return said
+        rows.append(f"| {change} | {found or f'*the same*: {EQUIVALENT[mutant.name]}'} |")
+    return rows
 
 
 def targets() -> list[Target]:
-    """All functions that are changed."""
+    """Return all functions that are changed."""
     return [Target(path, tests) for path, tests in TARGETS.items()]
 
 
 def main(paths: list[str]) -> None:
-    """Run every mutant, those that are said to be the same too, or those of some functions alone; and write the list."""
-    kept = dict(re.findall(r"^### `(.*)`\n((?:(?!###).*\n)*)", PAGE.read_text("utf-8") + "\n", re.MULTILINE))
-    said, total = [], 0
+    """Run every mutant of all functions, or of those named, and print the list."""
     for target in targets():
-        mutants = mutants_of(target)
-        total += len(mutants)
-        if paths and target.path not in paths and target.path in kept:
-            said += ["", f"### `{target.path}`", kept[target.path].rstrip()]
-            continue
-        outcomes = {mutant.name: finder(mutant) for mutant in mutants}
-        wrong = [name for name, found in outcomes.items() if (found is None) != (name in EQUIVALENT)]
-        if wrong:
-            sys.exit("\n".join(["found by no test, or said to be the same and found:", *wrong]))
-        said += ["", *lines(target, {name: found for name, found in outcomes.items() if found})]
-    begun = BEGINNING.format(total=total, found=total - len(EQUIVALENT), functions=len(TARGETS), same=len(EQUIVALENT))
-    PAGE.write_text(begun + "\n".join(said) + "\n", "utf-8")
+        if not paths or target.path in paths:
+            print("\n".join([*lines(target), ""]), flush=True)
 
 
 if __name__ == "__main__":
