@@ -17,7 +17,7 @@ from adept.cli.console import progress, show_table, write_dict
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
-from adept.mechanisms.votes import ADD_OR_REMOVE, MOVED
+from adept.mechanisms.votes import ADD_OR_REMOVE, COUNTS_MOVED
 from adept.release.replay import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -84,8 +84,8 @@ class AuditConfig:
             raise ConfigurationError(f"target must be one of {', '.join(TARGETS)}, got {self.target}")
         if self.target == "rewriter" and self.model_dir is None and self.foreign is None:
             raise ConfigurationError("model_dir must be given for target=rewriter, got none")
-        if self.neighbours not in MOVED:
-            raise ConfigurationError(f"neighbours must be one of {', '.join(MOVED)}, got {self.neighbours}")
+        if self.neighbours not in COUNTS_MOVED:
+            raise ConfigurationError(f"neighbours must be one of {', '.join(COUNTS_MOVED)}, got {self.neighbours}")
         if len(self.texts) < 2:
             raise ConfigurationError(f"texts must be at least two, got {len(self.texts)}")
 

@@ -12,7 +12,7 @@ from adept.data.files import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import words
-from adept.mechanisms.votes import ADD_OR_REMOVE, MOVED
+from adept.mechanisms.votes import ADD_OR_REMOVE, COUNTS_MOVED
 from adept.release.central import preview_central, synthesize_file
 from adept.release.central_plan import CentralOptions, Known, check_labels
 from adept.release.central_statement import CentralStatement
@@ -70,8 +70,8 @@ class SynthesizeConfig(CentralOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.neighbours not in MOVED:
-            raise ConfigurationError(f"neighbours must be one of {', '.join(MOVED)}, got {self.neighbours}")
+        if self.neighbours not in COUNTS_MOVED:
+            raise ConfigurationError(f"neighbours must be one of {', '.join(COUNTS_MOVED)}, got {self.neighbours}")
 
 
 def run(config: SynthesizeConfig) -> CentralStatement:

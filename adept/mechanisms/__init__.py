@@ -1,11 +1,10 @@
-"""Mechanisms: what randomises a latent, a description, a label or counts, and what each guarantees."""
+"""Mechanisms: they randomise a latent, a description, a label or counts, and state their guarantee."""
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
-from adept.mechanisms.clamped_gaussian import ClampedGaussian
 from adept.mechanisms.codebook import Codebook
 from adept.mechanisms.description import Description
 from adept.mechanisms.dptext import DPText
-from adept.mechanisms.gaussian import Gaussian
+from adept.mechanisms.gaussian import ClampedGaussian, Gaussian
 from adept.mechanisms.joint_response import JointResponse
 from adept.mechanisms.l2_norm import L2Norm
 from adept.mechanisms.laplace import L1Laplace, OriginalLaplace, SqrtNLaplace

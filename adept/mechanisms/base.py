@@ -34,9 +34,9 @@ class Symbols(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRandomizer(ABC):
-    """What randomises one record's text, by its latent (``Mechanism``) or by a number (``Description``).
+    """A randomiser of one record's text, by its latent (``Mechanism``) or by a number (``Description``).
 
-    Whoever only states, counts or keeps releases reads no more of a mechanism than stands here.
+    Code that only states, counts or stores releases reads no more of a mechanism than this class.
 
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats.
@@ -102,13 +102,13 @@ class SymbolRandomizer(LocalRandomizer):
 
     @property
     def heavy(self) -> int:
-        """The number t of symbols that are likelier than the others."""
+        """Number t of heavy symbols, which are likelier than the others."""
         return 1
 
     @property
     @abstractmethod
     def own_symbol(self) -> str:
-        """What the likelier symbols are to a record, in words."""
+        """Describe a record's heavy symbols in words."""
 
     @abstractmethod
     def beside(self, labels: int) -> Self:

@@ -11,7 +11,7 @@ Kind = type[LocalRandomizer]
 
 @dataclass(frozen=True)
 class MechanismChoice:
-    """A mechanism's class, and what of it was set.
+    """A mechanism's class, and the options that were set.
 
     Attributes:
         kind: the class.

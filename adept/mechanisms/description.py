@@ -17,11 +17,10 @@ search, or wrong: that costs use, never privacy.
 The rule for K, where t = 1: the K that transmits most where descriptions are equally common, about (e^eps - 1) / (u - 1) with
 u = eps e^eps / (e^eps - 1). It reaches at least 99.7 % of the capacity of eps-LDP, u - 1 - ln u nats, at every eps >= 2.
 
-A codec of *broad* text describes a record by whole sentences, and has more of them than that K up to eps 15. All are used there
-(``Codec.used``), and t are heavy, those nearest to the record, so many that one of them comes out with odds of about s = eps - LESS
-to one: t = K s / (e^eps + s), rounded, at least 1. What is released is a sentence near to the record as often as the budget allows,
-and which of them differs from record to record, so that a reader of many sees more words (``docs/decisions.md``,
-"Heavy sentences").
+A codec of *broad* text describes a record by whole sentences, and has more of them than that K up to eps 15. All of them are used
+there (``Codec.used``), and the t sentences nearest to the record are heavy. t is such that one of them comes out with odds of
+about s = eps - ODDS_BELOW_EPSILON to one: t = K s / (e^eps + s), rounded, at least 1. So the release is a sentence near to the
+record as often as the budget allows, and a reader of many releases sees more words (``docs/decisions.md``, "Heavy sentences").
 """
 
 import math
@@ -39,8 +38,8 @@ from adept.mechanisms.guarantee import Guarantee, often, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 
-LARGEST_SIZE = 2**120
-LESS = 4.0  # of broad text: by how much the odds of a heavy sentence are below epsilon; they are never below one
+MAX_SIZE = 2**120
+ODDS_BELOW_EPSILON = 4.0  # by how much the odds of a heavy sentence of broad text are below epsilon; never below one
 
 Described = int | Sequence[int]  # of one record: its description, or its t descriptions
 
@@ -72,7 +71,7 @@ class Description(SymbolRandomizer):
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
         if self.size is not None:
-            check_integer(2, LARGEST_SIZE, size=self.size)
+            check_integer(2, MAX_SIZE, size=self.size)
         if self.top is not None:
             check_integer(1, self.count - 1, top=self.top)
 
@@ -131,7 +130,7 @@ class Description(SymbolRandomizer):
 
     def over_broad_text(self, sentences: int) -> Self:
         """Return this mechanism with so many sentences as descriptions, and as many heavy ones as are the rule there."""
-        odds = max(1.0, self.epsilon - LESS)
+        odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)
 
@@ -166,7 +165,7 @@ class Description(SymbolRandomizer):
         return "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
 
     def _checked(self, descriptions: Sequence[Described]) -> list[Sequence[int]]:
-        """The descriptions of each record; the proof rests on their number."""
+        """Return the descriptions of each record after checking their number, on which the proof rests."""
         rows: list[Sequence[int]] = [[row] if isinstance(row, int) else row for row in descriptions]
         for record, own in enumerate(rows, start=1):
             known = isinstance(own, list | tuple) and all(type(one) is int and 0 <= one < self.count for one in own)
@@ -179,7 +178,7 @@ class Description(SymbolRandomizer):
 
 
 def _other(own: Sequence[int], place: int) -> int:
-    """The number at a place of all those, in order, that are not a record's own."""
+    """Return the number at a place among all numbers, in order, that are not a record's own."""
     for number in sorted(own):
         place += number <= place
     return place
@@ -193,8 +192,8 @@ def best_size(epsilon: float) -> int:
     """
     u = epsilon / -math.expm1(-epsilon)
     bits = (epsilon + math.log(-math.expm1(-epsilon)) - math.log(u - 1)) / math.log(2)
-    if bits >= math.log2(LARGEST_SIZE):
-        return LARGEST_SIZE
+    if bits >= math.log2(MAX_SIZE):
+        return MAX_SIZE
     return max(2, round(2**bits))
 
 
@@ -207,9 +206,9 @@ def joint_size(epsilon: float, labels: int) -> int:
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)
-    return min(LARGEST_SIZE, max(2, round(size)))
+    return min(MAX_SIZE, max(2, round(size)))
 
 
 def _size_in_words(size: int) -> str:
-    """A number for a sentence: as it is, or as a power of two where it is long."""
+    """Return a number for a sentence: as it is, or as a power of two if it is long."""
     return f"{size:,}" if size < 10**6 else f"2^{math.log2(size):.1f}"

@@ -30,8 +30,8 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.entropy import below_each
 
 SCALE_BITS = 24  # significant bits of a scale: at most 2^-23 more noise than the smallest possible
-LARGEST, LARGEST_SCALE = 1 << 62, 1 << 58
-MOST_EPSILON = 1 << 30  # more is treated as this much
+MAX_MAGNITUDE, MAX_SCALE = 1 << 62, 1 << 58
+MAX_EPSILON = 1 << 30  # more is treated as this much
 
 Integers = NDArray[np.int64]
 
@@ -46,11 +46,11 @@ def smallest_scale(sensitivity: int, *, epsilon: float) -> float:
     Raises:
         ConfigurationError: epsilon is so small that the noise does not fit into 62 bits.
     """
-    exact = sensitivity / Fraction(min(epsilon, MOST_EPSILON))
+    exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
     unit = Fraction(2) ** (size - SCALE_BITS + 1)
     scale = math.ceil(exact / unit) * unit
-    if scale > LARGEST_SCALE:
+    if scale > MAX_SCALE:
         raise ConfigurationError(f"epsilon must be large enough for a noise scale of 2^58 grid units, got {epsilon}")
     return float(scale)
 
@@ -70,7 +70,7 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
         ConfigurationError: the scale has more bits, or is beyond 2^58.
     """
     t, shift = _fraction(scale)
-    limit = LARGEST >> shift + 1
+    limit = MAX_MAGNITUDE >> shift + 1
     noise = torch.from_numpy(laplace_noise(values.numel(), t=t, shift=shift)).reshape(values.shape)
     return (values.clamp(-limit, limit) + noise).clamp(-limit, limit)
 
@@ -94,8 +94,8 @@ def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
         drawn = below_each(t, _plenty(count - len(parts)))
         parts = np.concatenate([parts, drawn[_decays(drawn, t)]])
     parts, wholes = parts[:count], _wholes(count)
-    fits = wholes < -(-LARGEST // t)  # otherwise parts + t * wholes >= LARGEST
-    return np.where(fits, parts + t * np.where(fits, wholes, 0), LARGEST) >> shift
+    fits = wholes < -(-MAX_MAGNITUDE // t)  # otherwise parts + t * wholes >= MAX_MAGNITUDE
+    return np.where(fits, parts + t * np.where(fits, wholes, 0), MAX_MAGNITUDE) >> shift
 
 
 def _wholes(count: int) -> Integers:
@@ -131,6 +131,6 @@ def _fraction(scale: float) -> tuple[int, int]:
     """Return integers t and k with scale = t / 2^k."""
     exact = Fraction(scale)
     t, shift = exact.numerator, exact.denominator.bit_length() - 1
-    if not 0 < scale <= LARGEST_SCALE or (t >> SCALE_BITS and shift):
+    if not 0 < scale <= MAX_SCALE or (t >> SCALE_BITS and shift):
         raise ConfigurationError(f"scale must have {SCALE_BITS} significant bits and be at most 2^58, got {scale}")
     return t, shift

@@ -19,7 +19,7 @@ from adept.mechanisms.grid import check_latents, clip_latents
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import fresh_uniform
 
-READINGS = ("redraw", "zero")
+NAN_RULES = ("redraw", "zero")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ class DPText(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.nan not in READINGS:
-            raise ConfigurationError(f"nan must be one of {', '.join(READINGS)}, got {self.nan!r}")
+        if self.nan not in NAN_RULES:
+            raise ConfigurationError(f"nan must be one of {', '.join(NAN_RULES)}, got {self.nan!r}")
 
     def _scale(self) -> float:
         return 2 * self.clip_norm / self.epsilon

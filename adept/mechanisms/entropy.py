@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 
 class Source(Protocol):
-    """Where bits come from.
+    """A source of random bits.
 
     Attributes:
         width: bits of a word, at most 64.

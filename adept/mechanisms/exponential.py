@@ -13,7 +13,7 @@ from torch import Tensor
 
 from adept.mechanisms.noise import fresh_uniform
 
-CHUNK = 2**22  # weights in memory at once
+MAX_WEIGHTS = 2**22  # weights in memory at once
 
 
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
@@ -26,7 +26,7 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     Returns:
         Indices (B,).
     """
-    rows = max(1, CHUNK // max(1, scores.shape[1]))
+    rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
     parts = [_chosen(part, epsilon) for part in torch.split(scores, rows)]
     return torch.cat(parts) if parts else torch.empty(0, dtype=torch.int64)
 

@@ -39,14 +39,14 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.certificate import Part, gaussian_part
-from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_step, round_to_grid, to_grid
+from adept.mechanisms.grid import check_latents, clip_latents, from_grid, grid_radius, grid_step, round_to_grid, to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.noise import exact_gaussian, fresh_gaussian
 from adept.ranges import BUDGETS, check_between
 
 CALIBRATIONS = ("exact", "analytic")
 DELTAS = (1e-100, 0.5)
-MARGIN = 2.0**-20
+DELTA_MARGIN = 2.0**-20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +138,39 @@ class Gaussian(Mechanism):
         return dim * self._scale(dim) ** 2
 
 
+@dataclass(frozen=True, kw_only=True)
+class ClampedGaussian(Gaussian):
+    """(eps, delta)-LDP for any two records: every number clamped to [-C / sqrt(n), C / sqrt(n)], Gaussian noise for distance 2C.
+
+    DP-BART (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2) clips each number of the encoder's output to [-c, c] and
+    adds the analytic Gaussian. Clamping keeps signs, but the l2 diameter of a cube, 2 c sqrt(n), grows with the dimension.
+
+    Proof: the cube of half side c = C / sqrt(n) lies in the l2 ball of radius C (n c^2 = C^2), and two of its corners are
+    2 c sqrt(n) = 2C apart. So its l2 sensitivity is that of the ball, and the bound of this module applies,
+    discrete noise included. On the grid: integers of magnitude at most m = floor(sqrt(R / n)), R the ball's largest sum of
+    squares, have n m^2 <= R. (C / sqrt(n) is the root mean square of the numbers of a latent of norm C.)
+
+    Attributes: as of `Gaussian`.
+    """
+
+    name: ClassVar[str] = "clamped_gaussian"
+
+    def project(self, latents: Tensor) -> Tensor:
+        return from_grid(self._units(latents), clip_norm=self.clip_norm, like=latents)
+
+    def _units(self, latents: Tensor) -> Tensor:
+        check_latents(latents)
+        values = latents.detach().to("cpu", torch.float64)
+        values = torch.where(values.isfinite().all(dim=-1, keepdim=True), values, 0.0)
+        side = math.isqrt(grid_radius(self.clip_norm, clip=self.clip) // latents.shape[1])
+        step = grid_step(self.clip_norm)
+        return (values.clamp(-(side + 1) * step, (side + 1) * step) / step).trunc().to(torch.int64).clamp(-side, side)
+
+    def _clipped(self, latents: Tensor) -> Tensor:
+        half_side = self.clip_norm / math.sqrt(latents.shape[1])
+        return latents.clamp(-half_side, half_side)
+
+
 def log_delta(scale: float, *, epsilon: float) -> float:
     """Return ln delta of the continuous Gaussian of standard deviation ``scale`` at l2 distance 1 (Balle and Wang 2018).
 
@@ -156,7 +189,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
     """Return the standard deviation, in units of the l2 sensitivity, at which the continuous Gaussian is (epsilon, delta)-LDP."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
-    target = math.log(delta) + math.log1p(-MARGIN)
+    target = math.log(delta) + math.log1p(-DELTA_MARGIN)
 
     def excess(log_scale: float) -> float:
         return log_delta(math.exp(log_scale), epsilon=epsilon) - target
@@ -187,12 +220,12 @@ def discrete_scale(distance: float, *, dim: int, epsilon: float, delta: float) -
     """Return the parameter s at which the discrete Gaussian on integer vectors is (epsilon, delta)-LDP, by (**)."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
-    target = math.log(delta) + math.log1p(-MARGIN)
+    target = math.log(delta) + math.log1p(-DELTA_MARGIN)
     start = math.log(distance * analytic_scale(epsilon, delta=delta))
 
     def excess(log_scale: float) -> float:
         bound = discrete_log_delta(
-            math.exp(log_scale), distance=distance, dim=dim, epsilon=epsilon, tail=delta * MARGIN / 2
+            math.exp(log_scale), distance=distance, dim=dim, epsilon=epsilon, tail=delta * DELTA_MARGIN / 2
         )
         return bound - target
 

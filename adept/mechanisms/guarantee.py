@@ -1,4 +1,4 @@
-"""What a release guarantees: a claim, its truth, and the words in which both are stated."""
+"""Guarantees: a claim, its truth, and the words in which both are stated."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """What one release guarantees, local or (of votes) central: what is claimed beside what is true.
+    """The guarantee of one release, local or (of votes) central: the claim beside the truth.
 
     A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta for all records x, x' and all sets
     S of outputs (Habernal 2021, Definition 2.3, any two records being neighbours).
@@ -63,7 +63,7 @@ def words(number: float) -> str:
 
 
 def often(probability: Fraction) -> str:
-    """A probability for a sentence: a count of times, never rounded to always."""
+    """Return a probability for a sentence: a count of times, never rounded to always."""
     for times in (100, 1_000, 10_000, 1_000_000):
         count = math.floor(probability * times)
         if times - count >= 2:

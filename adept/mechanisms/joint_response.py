@@ -38,7 +38,7 @@ from adept.mechanisms.guarantee import Guarantee, often, words
 from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.mechanisms.randomized_response import RandomizedResponse
 
-WRITTEN_DOWN = 2**12  # symbols of the largest distribution that is written down for an audit
+MAX_AUDITED_SYMBOLS = 2**12  # symbols of the largest distribution that is written down for an audit
 
 Symbol = tuple[int, str]
 
@@ -165,20 +165,20 @@ class JointResponse:
 
     @property
     def text_epsilon(self) -> float:
-        """What the released text alone guarantees, if the label is not handed out with it: rounded up."""
+        """Epsilon of the released text alone, if the label is not handed out with it: rounded up."""
         heavy, light = self.odds
         count = len(self.labels)
         return self._log(Fraction(heavy + (count - 1) * light, count * light))
 
     @property
     def label_epsilon(self) -> float:
-        """What the released label alone guarantees: rounded up."""
+        """Epsilon of the released label alone: rounded up."""
         heavy, light = self.odds
         count = self.text.count
         return self._log(Fraction(self.top * heavy + (count - self.top) * light, count * light))
 
     def _log(self, ratio: Fraction) -> float:
-        """The logarithm of a ratio of probabilities, never too small and never above the pair's epsilon."""
+        """Return the logarithm of a ratio of probabilities, never too small and never above the pair's epsilon."""
         found = math.log(ratio.numerator) - math.log(ratio.denominator)
         return min(self.epsilon, found * (1 + 1e-12) + 1e-12)
 
@@ -197,7 +197,7 @@ class JointResponse:
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
         """The distribution of ``privatize`` for one symbol, as an audit reads it; None where it is too long to be written down."""
-        return self._distribution if self.size <= WRITTEN_DOWN else None
+        return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:
         number, label = symbol

@@ -88,7 +88,7 @@ class _Laplace(Mechanism):
         return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
-        """A float that is no smaller than D / b, nor than the closed form eps sqrt(n)."""
+        """Return a float that is no smaller than D / b, nor than the closed form eps sqrt(n)."""
         ratio = self._true_diameter(dim) / self._scale(dim)
         while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
             ratio = math.nextafter(ratio, math.inf)

@@ -29,18 +29,20 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import SymbolRandomizer
-from adept.mechanisms.blocks import Block, block_shape, random_codewords
-from adept.mechanisms.codebook import SIZES, Codebook
+from adept.mechanisms.codebook import SIZES, Block, Codebook, block_shape, random_codewords
 from adept.mechanisms.grid import check_latents, clip_latents, to_grid
 from adept.ranges import check_integer
 
-POWERS, JOINT_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
-STAND_IN = 8  # dimensions of random codewords, for an audit without a model
-SHARE, FINEST, SURE = 0.8, 512, 0.9  # of the default number of heavy codewords
-FINER = 4  # times as many codewords, of broad text
-LESS, LEAST_ODDS = 2.0, 4 / 3  # of broad text: by how much the odds of a heavy one are below epsilon, and the least
-FULL_BATCH = 20_000  # latents that k-means reads in each step
-RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
+SIZE_POWERS, JOINT_SIZE_POWERS = (5, 10), (7, 10)  # of the default size, alone and beside labels
+STAND_IN_DIM = 8  # dimensions of random codewords, for an audit without a model
+HEAVY_SHARE, CODEWORDS_PER_HEAVY, SURE_PROBABILITY = 0.8, 512, 0.9  # of the default number of heavy codewords
+BROAD_FACTOR = 4  # times as many codewords, of broad text
+ODDS_BELOW_EPSILON, MIN_ODDS = (
+    2.0,
+    4 / 3,
+)  # of broad text: by how much the odds of a heavy one are below epsilon, and the least
+KMEANS_BATCH_ROWS = 20_000  # latents that k-means reads in each step
+KMEANS_RESTARTS = (3, 1)  # its runs for up to 256 codewords, and for more
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,7 +81,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         """The number of codewords k."""
         if self.codewords is not None:
             return len(self.codewords)
-        return self.size or 1 << min(max(round(4 + self.epsilon), POWERS[0]), POWERS[1])
+        return self.size or 1 << min(max(round(4 + self.epsilon), SIZE_POWERS[0]), SIZE_POWERS[1])
 
     @property
     def heavy(self) -> int:
@@ -87,8 +89,8 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         if self.top is not None:
             return self.top
         odds = math.exp(min(self.epsilon, 700.0))
-        least = 1 if odds >= SURE * (odds + self.count - 1) else max(1, self.count // FINEST)
-        return max(least, round(SHARE * self.count / (odds + 1)))
+        least = 1 if odds >= SURE_PROBABILITY * (odds + self.count - 1) else max(1, self.count // CODEWORDS_PER_HEAVY)
+        return max(least, round(HEAVY_SHARE * self.count / (odds + 1)))
 
     def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
         """Return this mechanism with the largest of a model's codebooks that is not larger than ``most``, or its ``count``.
@@ -108,8 +110,8 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
         """Return this mechanism with as many of a broad model's codewords, and as many heavy ones, as are the rule there."""
-        found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=FINER * self.count))
-        odds = max(LEAST_ODDS, self.epsilon - LESS)
+        found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
+        odds = max(MIN_ODDS, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
         return replace(found, top=top)
 
@@ -135,7 +137,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         """Return this mechanism with ``joint_codewords`` codewords and so many heavy ones, unless their numbers were set."""
         size = self.count if self.size or self.codewords is not None else joint_codewords(self.epsilon, labels)
         odds = math.exp(min(self.epsilon, 700.0))
-        top = self.top or max(1, min(round(SHARE * size * labels / (odds + 1)), size // 2))
+        top = self.top or max(1, min(round(HEAVY_SHARE * size * labels / (odds + 1)), size // 2))
         return replace(self, size=size, top=top)
 
     def choose(self, latents: Tensor, ranks: Sequence[int]) -> Tensor:
@@ -158,7 +160,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
     @property
     def _own(self) -> Tensor:
         """The codewords (k, n); random ones, of few dimensions, where no model brought its own."""
-        return random_codewords(STAND_IN, self.count, 0) if self.codewords is None else self.codewords
+        return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
         """Return E<x, V>: exactly, for x drawn from the codewords themselves; for random ones over random codebooks."""
@@ -181,7 +183,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 def joint_codewords(epsilon: float, labels: int) -> int:
     """Return the number k of codewords beside so many labels: a power of two from 128 to 1024, by the rule of ``JointResponse``."""
     fitting = math.exp(min(epsilon, 700.0)) / (2 * labels)
-    return 1 << max(JOINT_POWERS[0], min(JOINT_POWERS[1], math.floor(math.log2(fitting))))
+    return 1 << max(JOINT_SIZE_POWERS[0], min(JOINT_SIZE_POWERS[1], math.floor(math.log2(fitting))))
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
@@ -215,10 +217,10 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0
     largest = min(len(latents) // 2, distinct)
-    sizes = [1 << power for power in range(POWERS[0], POWERS[1] + 1) if 1 << power <= largest]
+    sizes = [1 << power for power in range(SIZE_POWERS[0], SIZE_POWERS[1] + 1) if 1 << power <= largest]
     if not sizes and largest >= SIZES[0]:
         sizes = [1 << (largest.bit_length() - 1)]
-    if SIZES[0] <= also <= min(largest, 1 << POWERS[1]):
+    if SIZES[0] <= also <= min(largest, 1 << SIZE_POWERS[1]):
         sizes.append(also)
     return {size: _k_means(points, size, seed=seed) for size in sorted(set(sizes))}
 
@@ -226,8 +228,8 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
 def _k_means(points: Tensor, size: int, *, seed: int) -> Tensor:
     from sklearn.cluster import KMeans, MiniBatchKMeans  # training alone needs scikit-learn, which takes long to import
 
-    kind = KMeans if len(points) <= FULL_BATCH else MiniBatchKMeans
-    restarts = RESTARTS[size > 256]
+    kind = KMeans if len(points) <= KMEANS_BATCH_ROWS else MiniBatchKMeans
+    restarts = KMEANS_RESTARTS[size > 256]
     centres = torch.from_numpy(kind(size, n_init=restarts, random_state=seed).fit(points.numpy()).cluster_centers_)
     centres[(centres == 0).all(dim=1), 0] = 1.0  # opposite points have a mean without direction
     return _unit_codewords(centres)

@@ -34,11 +34,11 @@ Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
 SLACK = 2.0**-40
-SMALLEST_TILT, LARGEST_TILT, UNDERFLOW = 1e-12, 500.0, 700.0
-REACH, DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
-SMOOTHING, CUT, MOST_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
-RARE = 30.0  # n ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
-RARELY = 2.0  # the same of ln(1 + P / a)
+MIN_TILT, MAX_TILT, MAX_EXPONENT = 1e-12, 500.0, 700.0
+PERIOD_DEVIATIONS, PERIOD_DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
+SMOOTHING, CUT_OFF, MAX_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
+MAX_LOG_ODDS = 30.0  # n ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
+MAX_LOG_ODDS_ONCE = 2.0  # the same of ln(1 + P / a)
 
 
 def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: int) -> float:
@@ -56,14 +56,14 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
-    """The sum under the weights that make E[e^(theta S); some X > 0] / theta^2 smallest: there S has the mean 2 / theta."""
+    """Return the sum under the weights that make E[e^(theta S); some X > 0] / theta^2 smallest: there S has the mean 2 / theta."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:
         tilted = _Sum(chances, values, zero, copies, math.exp(log_tilt))
         return tilted.mean * tilted.tilt - 2
 
-    ends = math.log(SMALLEST_TILT), math.log(LARGEST_TILT)
+    ends = math.log(MIN_TILT), math.log(MAX_TILT)
     root = brentq(excess, *ends, xtol=1e-3) if excess(ends[1]) > 0 else ends[1]
     return _Sum(chances, values, zero, copies, math.exp(root))
 
@@ -131,20 +131,20 @@ class _Sum:
 
     @cached_property
     def upward(self) -> float:
-        """The root mean square of what the positive values contribute there."""
+        """Root mean square of the positive values' contribution there."""
         return math.sqrt(self.copies * float(self.masses[self._above] @ self.values[self._above] ** 2) / self.share)
 
     @property
     def reach(self) -> float:
-        """What the positive values hardly ever make up for."""
+        """Depth of a negative value that the positive values hardly ever make up for."""
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
-        return mean + REACH * (self.upward + 1)
+        return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 
     @property
     def period(self) -> float:
         """T."""
         downward = self.copies * float(self.masses[~self._above] @ self.values[~self._above] ** 2)
-        return REACH * 2 * math.sqrt(self.upward**2 + downward) + DECAY / self.tilt
+        return PERIOD_DEVIATIONS * 2 * math.sqrt(self.upward**2 + downward) + PERIOD_DECAY / self.tilt
 
     @property
     def smoothing(self) -> float:
@@ -152,12 +152,12 @@ class _Sum:
         return SMOOTHING * min(1 / self.tilt, self.upward)
 
     def bound(self, *, step: float, smoothing: float) -> float:
-        """The sum over y = 0, step, 2 step, ..., with its errors."""
-        total = math.exp(max(-UNDERFLOW, min(self.log_total, UNDERFLOW)))
-        if self.tilt >= LARGEST_TILT or self.log_total < -UNDERFLOW:
+        """Return the sum over y = 0, step, 2 step, ..., with its errors."""
+        total = math.exp(max(-MAX_EXPONENT, min(self.log_total, MAX_EXPONENT)))
+        if self.tilt >= MAX_TILT or self.log_total < -MAX_EXPONENT:
             return total / self.tilt  # Chernoff: s <= e^(theta s) / theta
-        smoothing = max(smoothing, CUT / (MOST_TERMS * step))
-        places = step * np.arange(math.ceil(CUT / (smoothing * step)) + 1, dtype=np.float64)
+        smoothing = max(smoothing, CUT_OFF / (MAX_TERMS * step))
+        places = step * np.arange(math.ceil(CUT_OFF / (smoothing * step)) + 1, dtype=np.float64)
         powers, errors = self._powers(places)
         z = self.tilt + 1j * places
         kernel = np.exp(smoothing**2 / 2 * z**2) / z**2
@@ -173,7 +173,7 @@ class _Sum:
         n, gain, drift = self.copies, self.gain, SLACK * places * float(self.masses @ np.abs(self.values))
         without = 1 - gain
         odds = math.log1p(gain / without) if without > 0 else math.inf
-        if n * odds > RARE or odds > RARELY:
+        if n * odds > MAX_LOG_ODDS or odds > MAX_LOG_ODDS_ONCE:
             log_power = n * _log1p(_turned(self.masses, self.values, places))
             radius = np.exp(log_power.real / n) + drift
             return np.exp(log_power), radius**n * (SLACK * (1 + np.abs(log_power)) + n * drift / radius)
@@ -188,7 +188,7 @@ class _Sum:
 
 
 def _turned(masses: Floats, values: Floats, places: Floats) -> Complexes:
-    """The sum of m (e^(iyx) - 1) at each y: nothing cancels near y = 0."""
+    """Return the sum of m (e^(iyx) - 1) at each y: nothing cancels near y = 0."""
     total = np.zeros(len(places), dtype=np.complex128)
     for mass, value in zip(masses, values, strict=True):
         total += mass * (-2 * np.sin(places * (value / 2)) ** 2 + 1j * np.sin(places * value))

@@ -32,7 +32,7 @@ from adept.mechanisms.noise import exact_bernoulli, fresh_gaussian, fresh_unifor
 from adept.ranges import BUDGETS, check_between
 
 DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
-LOWEST_LOGIT = -690.0  # of s: below the optimum's for every permitted eps and n (-401 at eps=600, n=2)
+MIN_LOGIT = -690.0  # of s: below the optimum's for every permitted eps and n (-401 at eps=600, n=2)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
 
     # The optimum is at least m(0) = 2 M(0) tanh(eps / 2), which bounds s from above.
     floor = 0.99 * 2 * math.tanh(epsilon / 2) / (2 * a) * math.exp(-float(betaln(0.5, a)))
-    logit = float(brentq(excess, LOWEST_LOGIT, -2 * math.log(floor), xtol=1e-14, rtol=1e-14, maxiter=500))
+    logit = float(brentq(excess, MIN_LOGIT, -2 * math.log(floor), xtol=1e-14, rtol=1e-14, maxiter=500))
     log_q = math.log(cap_probability(float(expit(logit)), dim=dim))
     escape = -math.expm1(log_q) * math.exp(-float(np.logaddexp(0.0, log_gain + log_q)))
     return Cap(math.sqrt(expit(-logit)), float(expit(logit)), math.exp(log_q), escape)

@@ -21,7 +21,7 @@ from adept.mechanisms.noise import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_positive
 
 THETAS = ("tight", "lecture")
-LARGEST_RANGE = 2**31
+MAX_RANGE = 2**31
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,7 @@ class ScalarLaplace:
     def __post_init__(self) -> None:
         check_positive(epsilon=self.epsilon)
         check_integers([self.lower, self.upper])
-        if not 1 <= self.upper - self.lower <= LARGEST_RANGE or max(abs(self.lower), abs(self.upper)) > LARGEST_RANGE:
+        if not 1 <= self.upper - self.lower <= MAX_RANGE or max(abs(self.lower), abs(self.upper)) > MAX_RANGE:
             raise ConfigurationError(
                 f"lower and upper must be within 2^31 of zero and of each other, lower < upper, got {self.lower} and {self.upper}"
             )

@@ -19,7 +19,7 @@ from adept.mechanisms.noise import fresh_directions, simulated_directions
 
 @dataclass(frozen=True, kw_only=True)
 class Reference(Mechanism):
-    """What needs no budget and serves every model."""
+    """A reference row: it needs no budget and serves every model."""
 
     epsilon: float = math.inf
     clip: ClassVar[str] = "l2"

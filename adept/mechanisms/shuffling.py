@@ -1,4 +1,4 @@
-r"""What shuffling adds: releases whose order a trusted party forgets are centrally private at a smaller epsilon.
+r"""Shuffling: releases whose order a trusted party forgets are centrally private at a smaller epsilon.
 
 n records, one a person, each release one symbol by *subset selection*: t of k symbols have weight A = e^eps, the others weight 1,
 out of W = t A + k - t (k-ary randomised response is t = 1). Whoever reads the file sees the n symbols without their order.
@@ -51,10 +51,12 @@ from adept.ranges import check_between, check_integer, check_positive
 
 Floats = NDArray[np.float64]
 
-LARGEST_EPSILON = 40.0  # beyond, nothing is hidden among fewer than 10^17 records, and no amplification is computed
-STEP = 2e-4  # relative, of the returned epsilon
-LEAST = 1e-300  # no smaller delta is told from zero
-FLOORS_OFF = 1e-3  # relative error of a floor: n u, for n up to 10^12
+MAX_AMPLIFIED_EPSILON = (
+    40.0  # beyond, nothing is hidden among fewer than 10^17 records, and no amplification is computed
+)
+RELATIVE_STEP = 2e-4  # relative, of the returned epsilon
+MIN_DELTA = 1e-300  # no smaller delta is told from zero
+FLOOR_ERROR = 1e-3  # relative error of a floor: n u, for n up to 10^12
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> flo
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
-    if local > LARGEST_EPSILON:
+    if local > MAX_AMPLIFIED_EPSILON:
         return local
     return _smallest(tuple(draws), records, delta, local)
 
@@ -147,11 +149,11 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
 
     if excess(0.0) <= 0:
         return 0.0
-    if excess(low := local * (1 - STEP)) > 0:
+    if excess(low := local * (1 - RELATIVE_STEP)) > 0:
         return local
-    central = brentq(excess, 0.0, low, rtol=STEP) * (1 + STEP)
+    central = brentq(excess, 0.0, low, rtol=RELATIVE_STEP) * (1 + RELATIVE_STEP)
     while central < local and excess(central) > 0:  # what is returned was checked
-        central *= 1 + STEP
+        central *= 1 + RELATIVE_STEP
     return float(min(central, local))
 
 
@@ -162,12 +164,12 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
     chances, values, unit = _distribution(draws, epsilon=epsilon)
     alone = unit * float(chances @ np.maximum(values, 0.0)) * (1 + SLACK)
     bound = unit * mean_positive_part(chances, values, zero=_no_blanket(draws), copies=records) / records
-    floor = (1 - FLOORS_OFF) * _floor(draws, records=records, epsilon=epsilon)
-    return max(LEAST, bound if floor <= bound < alone else alone)
+    floor = (1 - FLOOR_ERROR) * _floor(draws, records=records, epsilon=epsilon)
+    return max(MIN_DELTA, bound if floor <= bound < alone else alone)
 
 
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
-    """The probabilities and values of X, from above, in units of its largest value; and that unit. Zero is left out."""
+    """Return the probabilities and values of X, from above, in units of its largest value; and that unit. Zero is left out."""
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
         cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]
@@ -187,7 +189,7 @@ def _no_blanket(draws: Sequence[Draw]) -> float:
 
 
 def _floor(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """What delta is at least: the larger one of the two floors."""
+    """Return the larger one of the two floors of delta."""
     blanket = math.prod(draw.size / draw.weight for draw in draws)
     alone = math.log1p(-blanket) if blanket < 0.5 else math.log(_no_blanket(draws))
     together = math.fsum(draw.kept for draw in draws)

@@ -53,12 +53,12 @@ from adept.mechanisms.guarantee import Guarantee, total, words
 from adept.ranges import BUDGETS, check_between, check_integer
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
-MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # counts that one vote of a person can change by one
-MOST_VOTES = 10**6  # of a person
-LARGEST_COUNT = (
+COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # counts that one vote of a person can change by one
+MAX_VOTES = 10**6  # of a person
+MAX_COUNT = (
     1 << 40
 )  # of a cell; at large budgets sums are cut off earlier (``exact_laplace``), which costs use, not privacy
-AT_ONCE = 1 << 18  # counts whose noise is drawn together: memory stays flat
+NOISE_BATCH = 1 << 18  # counts whose noise is drawn together: memory stays flat
 
 Counts = NDArray[np.int64]
 
@@ -83,14 +83,14 @@ class Votes:
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
-        check_integer(1, MOST_VOTES, votes_per_person=self.votes_per_person)
-        if self.neighbours not in MOVED:
-            raise ConfigurationError(f"neighbours must be one of {', '.join(MOVED)}, got {self.neighbours}")
+        check_integer(1, MAX_VOTES, votes_per_person=self.votes_per_person)
+        if self.neighbours not in COUNTS_MOVED:
+            raise ConfigurationError(f"neighbours must be one of {', '.join(COUNTS_MOVED)}, got {self.neighbours}")
 
     @property
     def sensitivity(self) -> int:
         """The largest l1 distance of two neighbours' histograms."""
-        return MOVED[self.neighbours] * self.votes_per_person
+        return COUNTS_MOVED[self.neighbours] * self.votes_per_person
 
     @property
     def scale(self) -> float:
@@ -111,8 +111,8 @@ class Votes:
         _check(counts)
         released = np.empty(counts.size, dtype=np.int64)
         flat, scale = counts.reshape(-1), self.scale
-        for start in range(0, counts.size, AT_ONCE):
-            part = slice(start, start + AT_ONCE)
+        for start in range(0, counts.size, NOISE_BATCH):
+            part = slice(start, start + NOISE_BATCH)
             released[part] = exact_laplace(torch.from_numpy(flat[part].copy()), scale=scale).numpy()
         return released.reshape(counts.shape)
 
@@ -159,10 +159,10 @@ def _check(counts: Counts) -> None:
     """Raise ConfigurationError unless counts are what counting makes."""
     if not np.issubdtype(counts.dtype, np.int64):
         raise ConfigurationError(f"counts must be int64, got {counts.dtype}")
-    if counts.size and not 0 <= counts.min() <= counts.max() <= LARGEST_COUNT:
+    if counts.size and not 0 <= counts.min() <= counts.max() <= MAX_COUNT:
         raise ConfigurationError("counts must be between 0 and 2^40, got another value")
 
 
 def _factor(epsilon: float) -> str:
-    """e^epsilon for a sentence: four significant digits, rounded up."""
+    """Return e^epsilon for a sentence: four significant digits, rounded up."""
     return words(math.nextafter(math.exp(epsilon), math.inf)) if epsilon < 30 else f"e^{words(epsilon)}"

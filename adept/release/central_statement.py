@@ -10,7 +10,7 @@ from typing import Any
 
 from adept.mechanisms.certificate import Part, laplace_part
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.mechanisms.votes import MOVED, Votes
+from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.release.checker import STATEMENT_VERSION, statement_sha256
 from adept.release.wording import listed, origin
 
@@ -102,7 +102,7 @@ class CentralStatement:
         Replacing is removing and adding. If a person's record is removed, their next one counts: up to 4 counts change
         (``adept.mechanisms.votes``), and one epsilon covers a change of ``sensitivity``.
         """
-        person = 2 // MOVED[self.votes.neighbours]
+        person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
 
     @property

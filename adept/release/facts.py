@@ -11,8 +11,8 @@ from typing import Any
 from safetensors.torch import save
 
 from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
-from adept.mechanisms.blocks import Block
 from adept.mechanisms.certificate import Part
+from adept.mechanisms.codebook import Block
 from adept.mechanisms.guarantee import json_number
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import codec_sha256

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Codebook, Gaussian, Mechanism, PrivUnit
-from adept.mechanisms.blocks import Shape
+from adept.mechanisms.codebook import Shape
 from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
 from adept.studies.limits import capacity

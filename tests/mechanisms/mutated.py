@@ -18,7 +18,7 @@ ODDS = tests("test_noise", "test_odds_never_exceed_exp_epsilon_and_come_within_t
 K_ARY = tests("test_entropy", "test_k_ary_response_has_its_distribution")
 CODEBOOK = tests("test_entropy", "test_a_codebook_has_its_distribution")
 RANKING = tests(
-    "test_blocks",
+    "test_codebook_blocks",
     "test_the_nearest_codewords_have_the_largest_dot_products",
     "test_ranking_in_chunks_changes_nothing",
     "test_a_ranking_that_returns_a_set_of_the_wrong_size_is_caught",
@@ -26,7 +26,7 @@ RANKING = tests(
     "test_ranks_run_through_every_codeword_exactly_once_whatever_the_record",
 )
 LAYOUT = tests(
-    "test_blocks",
+    "test_codebook_blocks",
     "test_block_budgets_sum_to_epsilon_exactly_and_every_odds_stay_below_them",
     "test_more_blocks_than_pairs_of_coordinates_are_refused",
 )
@@ -153,9 +153,9 @@ TARGETS = {
     "noise.exact_odds": ODDS,
     "noise.exponential_series": (*ODDS, *CERTIFIED),
     "codebook.released_ranks": CODEBOOK,
-    "blocks.Block.nearest": RANKING,
-    "blocks.Block.place": (*RANKING, *CODEBOOK),
-    "blocks.layout_shapes": LAYOUT,
+    "codebook.Block.nearest": RANKING,
+    "codebook.Block.place": (*RANKING, *CODEBOOK),
+    "codebook.layout_shapes": LAYOUT,
     "description.Description.keep_probability": SEVERAL,
     "description.Description.privatize": SEVERAL,
     "description.Description.choose": SEVERAL,
@@ -208,7 +208,7 @@ TARGETS = {
     "grid.grid_step": GRID,
     "grid.grid_radius": (*GRID, *LAPLACE),
     "grid.to_grid": GRID,
-    "clamped_gaussian.ClampedGaussian._units": CUBE,
+    "gaussian.ClampedGaussian._units": CUBE,
     "gaussian.Gaussian._distance": GAUSSIAN,
     "gaussian.log_delta": GAUSSIAN,
     "gaussian.analytic_scale": GAUSSIAN,
@@ -226,19 +226,19 @@ MET = "the scale moves by less than its margin of 2^-20; that it meets (**) with
 # Mutants that do the same as the function, or the same for every caller.
 EQUIVALENT = {
     "noise.exact_ranks: draw < border -> draw <= border": "at the border the other branch gives the same rank, `near`",
-    "blocks.Block.nearest: max(1, CHUNK // self.shape.size) -> min(1, CHUNK // self.shape.size)": (
+    "codebook.Block.nearest: max(1, MAX_SCORES // self.shape.size) -> min(1, MAX_SCORES // self.shape.size)": (
         "rows are ranked one by one, however many at a time"
     ),
-    "blocks.Block.nearest: max(1, CHUNK // self.shape.size) -> max(2, CHUNK // self.shape.size)": (
+    "codebook.Block.nearest: max(1, MAX_SCORES // self.shape.size) -> max(2, MAX_SCORES // self.shape.size)": (
         "rows are ranked one by one, however many at a time"
     ),
-    "blocks.Block.nearest: score.topk(self.shape.top, dim=-1, sorted=False) -> score.topk(self.shape.top, dim=1, sorted=False)": (
+    "codebook.Block.nearest: score.topk(self.shape.top, dim=-1, sorted=False) -> score.topk(self.shape.top, dim=1, sorted=False)": (
         SAME_AXIS
     ),
-    "blocks.Block.nearest: indices.sort(dim=-1) -> indices.sort(dim=1)": SAME_AXIS,
-    "blocks.Block.nearest: indices.shape[-1] -> indices.shape[1]": SAME_AXIS,
-    "blocks.Block.nearest: indices.diff(dim=-1) -> indices.diff(dim=1)": SAME_AXIS,
-    "blocks.layout_shapes: dim // 2 -> dim / 2": "a whole number is above a half if it is above the half rounded down",
+    "codebook.Block.nearest: indices.sort(dim=-1) -> indices.sort(dim=1)": SAME_AXIS,
+    "codebook.Block.nearest: indices.shape[-1] -> indices.shape[1]": SAME_AXIS,
+    "codebook.Block.nearest: indices.diff(dim=-1) -> indices.diff(dim=1)": SAME_AXIS,
+    "codebook.layout_shapes: dim // 2 -> dim / 2": "a whole number is above a half if it is above the half rounded down",
     "randomized_response.RandomizedResponse.choose: places[label] + rank -> places[label] - rank": (
         "another permutation of all labels, the own one first"
     ),
@@ -248,8 +248,8 @@ EQUIVALENT = {
     "discrete_laplace._magnitudes: count - len(parts) -> count + len(parts)": (
         "more candidates are drawn than are needed; the first that are kept count"
     ),
-    "discrete_laplace._magnitudes: wholes < -(-LARGEST // t) -> wholes <= -(-LARGEST // t)": CUT,
-    "discrete_laplace._magnitudes: -LARGEST // t -> -LARGEST / t": CUT,
+    "discrete_laplace._magnitudes: wholes < -(-MAX_MAGNITUDE // t) -> wholes <= -(-MAX_MAGNITUDE // t)": CUT,
+    "discrete_laplace._magnitudes: -MAX_MAGNITUDE // t -> -MAX_MAGNITUDE / t": CUT,
     "discrete_laplace._magnitudes: np.where(fits, wholes, 0) -> np.where(fits, wholes, 1)": "the other `where` leaves it out",
     "votes.Votes.privatize: counts.reshape(-1) -> counts.reshape(-2)": "NumPy takes any negative number for the rest",
     "laplace._Laplace._true_epsilon: Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim) -> "
@@ -259,12 +259,12 @@ EQUIVALENT = {
     "grid.to_grid: values.isfinite().all(dim=-1, keepdim=True) -> values.isfinite().all(dim=1, keepdim=True)": SAME_AXIS,
     "grid.to_grid: units.abs().pow(NORM_ORDER[clip]).sum(dim=-1, keepdim=True) -> "
     "units.abs().pow(NORM_ORDER[clip]).sum(dim=1, keepdim=True)": SAME_AXIS,
-    "clamped_gaussian.ClampedGaussian._units: values.isfinite().all(dim=-1, keepdim=True) -> "
+    "gaussian.ClampedGaussian._units: values.isfinite().all(dim=-1, keepdim=True) -> "
     "values.isfinite().all(dim=1, keepdim=True)": SAME_AXIS,
-    "clamped_gaussian.ClampedGaussian._units: -(side + 1) * step -> -(side + 1) + step": FIRST_CLAMP,
-    "clamped_gaussian.ClampedGaussian._units: (side + 1) * step -> side + 1 + step": FIRST_CLAMP,
-    "clamped_gaussian.ClampedGaussian._units: side + 1 -> side + 2": FIRST_CLAMP,
-    "clamped_gaussian.ClampedGaussian._units: side + 1 -> side + 2 (2)": FIRST_CLAMP,
+    "gaussian.ClampedGaussian._units: -(side + 1) * step -> -(side + 1) + step": FIRST_CLAMP,
+    "gaussian.ClampedGaussian._units: (side + 1) * step -> side + 1 + step": FIRST_CLAMP,
+    "gaussian.ClampedGaussian._units: side + 1 -> side + 2": FIRST_CLAMP,
+    "gaussian.ClampedGaussian._units: side + 1 -> side + 2 (2)": FIRST_CLAMP,
     "gaussian.log_delta: low < -30 -> low <= -30": "both formulas hold there",
     "gaussian.log_delta: low < -30 -> low < -31": "both formulas hold there",
     "gaussian.analytic_scale: max(1.0, math.sqrt(-2 * target)) / min(epsilon, 1.0) + 1 -> "
@@ -272,7 +272,7 @@ EQUIVALENT = {
     "gaussian.analytic_scale: -2 * target -> -3 * target": BRACKET,
     "gaussian.analytic_scale: 1 / 80 -> 2 / 80": BRACKET,
     "gaussian.analytic_scale: 1 / 80 -> 1 / 81": BRACKET,
-    "gaussian.discrete_scale: delta * MARGIN / 2 -> delta * MARGIN * 2": MET,
-    "gaussian.discrete_scale: delta * MARGIN -> delta + MARGIN": MET,
-    "gaussian.discrete_scale: delta * MARGIN / 2 -> delta * MARGIN / 3": MET,
+    "gaussian.discrete_scale: delta * DELTA_MARGIN / 2 -> delta * DELTA_MARGIN * 2": MET,
+    "gaussian.discrete_scale: delta * DELTA_MARGIN -> delta + DELTA_MARGIN": MET,
+    "gaussian.discrete_scale: delta * DELTA_MARGIN / 2 -> delta * DELTA_MARGIN / 3": MET,
 }

@@ -15,7 +15,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, PrivUnit, entropy
-from adept.mechanisms.blocks import random_layout
+from adept.mechanisms.codebook import random_layout
 
 P_LIMIT = 1e-10
 
@@ -61,7 +61,7 @@ def test_a_draw_with_one_more_unit_of_budget_is_detected(unit_rows) -> None:
 
 def test_two_records_probabilities_differ_by_exactly_the_odds(monkeypatch: pytest.MonkeyPatch, unit_rows) -> None:
     """Every one of the W draws is run through for two opposite records: each codeword comes A or B times, W is the same."""
-    monkeypatch.setattr("adept.mechanisms.blocks.exact_odds", lambda epsilon: (5, 2))
+    monkeypatch.setattr("adept.mechanisms.codebook.exact_odds", lambda epsilon: (5, 2))
     mechanism = Codebook(epsilon=1.0, size=9, blocks=1)
     (block,) = mechanism.layout(4)
     total = block.shape.top * 5 + (9 - block.shape.top) * 2

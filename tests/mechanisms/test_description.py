@@ -14,7 +14,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import description
-from adept.mechanisms.description import LARGEST_SIZE, LESS, Description, best_size
+from adept.mechanisms.description import MAX_SIZE, ODDS_BELOW_EPSILON, Description, best_size
 
 P_LIMIT = 1e-10
 TRIALS = 20_000
@@ -73,7 +73,7 @@ def test_sizes_of_a_hundred_bits_need_no_table() -> None:
 
 
 def test_a_budget_beyond_all_sizes_has_the_largest_one() -> None:
-    assert best_size(600.0) == LARGEST_SIZE
+    assert best_size(600.0) == MAX_SIZE
     assert best_size(1e-3) == 2
 
 
@@ -174,7 +174,7 @@ def test_all_own_descriptions_are_equally_likely_and_so_are_the_others(own: list
 def test_of_all_sentences_as_many_are_heavy_as_give_one_of_them_the_odds(epsilon: float) -> None:
     mechanism = Description(epsilon=epsilon).over_broad_text(300_000)
     assert mechanism.count == 300_000
-    odds, weight = max(1.0, epsilon - LESS), math.exp(epsilon)
+    odds, weight = max(1.0, epsilon - ODDS_BELOW_EPSILON), math.exp(epsilon)
     one_less, one_more = (
         (mechanism.heavy + half) * weight / (300_000 - mechanism.heavy - half) for half in (-0.5, 0.5)
     )

@@ -134,7 +134,7 @@ def test_a_simulation_has_the_stated_variance_and_a_release_too() -> None:
 
 
 def test_parts_are_joined_in_the_shape_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(votes, "AT_ONCE", 7)
+    monkeypatch.setattr(votes, "NOISE_BATCH", 7)
     counts = np.arange(1, 61, dtype=np.int64).reshape(5, 12) * 1000
     released = Votes(epsilon=50.0).privatize(counts)
     assert released.shape == counts.shape

@@ -7,7 +7,7 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.mechanisms.blocks import block_shape
+from adept.mechanisms.codebook import block_shape
 from adept.mechanisms.gaussian import analytic_scale
 from adept.studies import mechanisms
 from adept.studies.mechanisms import MechanismRow, cap_information, codeword_information, gaussian_cosine

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.blocks import (
+from adept.mechanisms.codebook import (
     Block,
     Shape,
     block_shape,
@@ -102,7 +102,7 @@ def test_ranking_in_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch, unit
     block = Block(Shape(8, 500, 20, Fraction(1)), random_codewords(8, 500, 1))
     records = unit_rows(30, 8, torch.float32)
     whole = block.nearest(records)
-    monkeypatch.setattr("adept.mechanisms.blocks.CHUNK", 1000)
+    monkeypatch.setattr("adept.mechanisms.codebook.MAX_SCORES", 1000)
     assert torch.equal(block.nearest(records), whole)
 
 
