@@ -22,9 +22,8 @@ from pathlib import Path
 from statistics import fmean
 
 from adept import Rewriter
-from adept.data import air_travel
-from adept.data.corpus import GRAMMAR, HELD_OUT
-from adept.data.thinning import PublicText, read_public_texts, thinned
+from adept.data.corpus import HELD_OUT
+from adept.data.thinning import read_public_texts, thinned
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.expectation import Expectation, expectation
 
@@ -42,12 +41,6 @@ ASKS = re.compile(
 )
 
 
-def packaged_text(directories: Iterable[str]) -> list[PublicText]:
-    """The public text of the packaged model, as ``adept train experiment=utterances`` reads it before it is thinned."""
-    written = air_travel.generate(seed=0, train=8000, validation=1, test=1, balanced=True)["train"]
-    return [*read_public_texts(directories), *(PublicText(said.text, GRAMMAR, GRAMMAR) for said in written)]
-
-
 def effective(names: Iterable[object]) -> float:
     """The effective number of different names."""
     counts = Counter(names)
@@ -56,7 +49,7 @@ def effective(names: Iterable[object]) -> float:
 
 def balance(directories: list[str]) -> None:
     """Print what is measured of the text before and after thinning."""
-    texts = packaged_text(directories)
+    texts = read_public_texts(directories)
     kept = thinned(texts)
     for heading, part in (("before", texts), ("after", kept)):
         sources = Counter(text.source for text in part)
@@ -80,7 +73,7 @@ def without(directories: list[str], out: Path) -> None:
 
 def measure(model_dir: str, directories: list[str], out: Path) -> None:
     """Write what survives of each domain, by the model that has not read it; print it, and both models on what both held out."""
-    kept = thinned(packaged_text(directories))
+    kept = thinned(read_public_texts(directories))
     left_out = set().union(*DOMAINS.values())
     held = [text.text for text in kept[:HELD_OUT] if text.source in left_out]  # the packaged model has not read these
     rest = [text.text for text in kept[:HELD_OUT] if text.source not in left_out][: len(held)]

@@ -2,7 +2,7 @@
 
     python benchmarks/synthesis.py [records ...]
 
-Records of the bundled grammar, counted per person (at most five of each) and written as a million others would be.
+Bundled records, counted per person (at most five of each) and written as a million others would be.
 """
 
 import json
@@ -14,14 +14,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from adept.data import air_travel
-
-DRAWN = 20_000  # different records; larger files repeat them
+from adept.data.corpus import DataConfig, load
 
 
 def main() -> None:
-    drawn = air_travel.generate(seed=0, train=DRAWN, validation=0, test=0)["train"]
-    labels = sorted({record.intent for record in drawn})
+    corpus = load(DataConfig())["train"]
+    bundled = list(zip(corpus.texts, corpus.labels or [], strict=True))
+    labels = sorted({label for _, label in bundled})
     one_thread = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     print(f"{'records':>9} {'seconds':>8} {'of processor':>13} {'MiB':>6}")
     for records in [int(argument) for argument in sys.argv[1:]] or [10_000, 100_000, 1_000_000]:
@@ -29,8 +28,8 @@ def main() -> None:
             given = Path(directory) / "in.jsonl"
             with given.open("w") as stream:
                 for number in range(records):
-                    record = random.choice(drawn)
-                    line = {"text": record.text, "intent": record.intent, "user": number % (records // 3)}
+                    text, label = random.choice(bundled)
+                    line = {"text": text, "intent": label, "user": number % (records // 3)}
                     stream.write(json.dumps(line) + "\n")
             command = [
                 sys.executable, "-m", "adept", "synthesize", f"input={given}", f"output={directory}/out.jsonl", "epsilon=1",

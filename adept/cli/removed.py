@@ -14,7 +14,7 @@ REMOVED = {
         f"training.content.kind={kind}": "training.content.kind=topics keeps more of what a text is about"
         for kind in ("words", "classes", "labels", "air_travel")
     },
-    "training.content.grammar_texts": "topics come from the public text alone; data.grammar puts the grammar's text beside it",
+    "training.content.grammar_texts": "topics come from the public text alone",
     "training.content.weight": "topics are the encoder, and no part of the loss",
     "training.content.spread": "the decoder learns from codewords, or from noise with training.epsilon",
     "denoise": "each record is written from its own release alone; labels=joint_response keeps labels private",

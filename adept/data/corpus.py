@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adept.data import air_travel
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.files import FORMATS, Record, read_records
 from adept.data.formats import ReadingOptions, tells_format
 from adept.data.labels import label_of
 from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
 from adept.data.texts import text_list
-from adept.data.thinning import PublicText, read_public_texts, thinned
+from adept.data.thinning import read_public_texts, thinned
 from adept.errors import ConfigurationError, DataError
 
-GRAMMAR = "air_travel"  # the bundled grammar, as a source of public text
+AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
 SPLITS = ("train", "validation", "test")
 
@@ -72,23 +71,17 @@ class DataConfig:
     hub_label_column: str = "intent"
     """The Hub's column of labels."""
     seed: int = 0
-    """Seed of the records that are drawn from the grammar, and of those held out where there is no validation split."""
+    """Seed that chooses the records of data.most, and those held out where there is no validation split."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
-    """Of air_travel: records for training, validation and test."""
-    balanced: bool = False
-    """Of air_travel: equally many records for each intent."""
+    """Of air_travel: the first records for training, validation and test; the default is all."""
     broad: str | None = None
     """A directory of public text with columns text, source and domain, read beside path; few texts of each template are kept."""
     most: int | None = None
     """Training records that are kept, drawn by the seed; null: all."""
-    grammar: int = 0
-    """Utterances of the bundled grammar that are added to the training text, whose labels are then left out."""
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 1:
             raise ConfigurationError(f"data.most must be at least 1, got {self.most}")
-        if self.grammar < 0:
-            raise ConfigurationError(f"data.grammar must be at least 0, got {self.grammar}")
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:
@@ -161,23 +154,9 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
         raise ConfigurationError("data.path must name the directory with train.<ext> for data=files, got null")
     if "validation" not in splits:
         splits["train"], splits["validation"] = hold_out(splits["train"], share=0.1, seed=config.seed)
-    splits["train"] = _fewer_and_more(splits["train"], config)
+    if config.most is not None and config.most < len(train := splits["train"]):
+        splits["train"] = train.take(sorted(random.Random(config.seed).sample(range(len(train)), config.most)))
     return splits
-
-
-def _fewer_and_more(train: Corpus, config: DataConfig) -> Corpus:
-    """Keep as many training records as are asked for, and put as many of the bundled grammar beside them."""
-    if config.most is not None and config.most < len(train):
-        train = train.take(sorted(random.Random(config.seed).sample(range(len(train)), config.most)))
-    return Corpus([*train.texts, *_of_grammar(config)]) if config.grammar else train
-
-
-def _of_grammar(config: DataConfig) -> list[str]:
-    """As many utterances of the bundled grammar as are asked for."""
-    if not config.grammar:
-        return []
-    written = air_travel.generate(seed=config.seed, train=config.grammar, validation=1, test=1, balanced=True)["train"]
-    return [utterance.text for utterance in written]
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) -> tuple[Corpus, Corpus]:
@@ -199,10 +178,7 @@ def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) 
 def _load_broad(config: DataConfig) -> dict[str, Corpus]:
     """Load public text of many sources, thinned, in an order by chance; HELD_OUT texts of it are for validation."""
     directories = [directory for directory in (config.path, config.broad) if directory]
-    written = (PublicText(text, GRAMMAR, GRAMMAR) for text in _of_grammar(config))
-    texts = [text.text for text in thinned([*read_public_texts(directories), *written], seed=config.seed)][
-        : config.most
-    ]
+    texts = [text.text for text in thinned(read_public_texts(directories), seed=config.seed)][: config.most]
     if len(texts) <= HELD_OUT:
         raise DataError(f"data.broad must hold more than {HELD_OUT} different texts, got {len(texts)}")
     return {"train": Corpus(texts[HELD_OUT:]), "validation": Corpus(texts[:HELD_OUT])}
@@ -253,8 +229,16 @@ def _hub_split(rows: Any, config: DataConfig) -> Corpus:
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
-    if len(config.sizes) != len(SPLITS):
-        raise ConfigurationError(f"data.sizes must be three sizes (train, validation, test), got {len(config.sizes)}")
-    sizes = dict(zip(SPLITS, config.sizes, strict=True))
-    generated = air_travel.generate(seed=config.seed, balanced=config.balanced, **sizes)
-    return {split: Corpus([u.text for u in rows], [u.intent for u in rows]) for split, rows in generated.items()}
+    """Load the first records of each split of the bundled questions to a travel desk, which nobody asked."""
+    rows: dict[str, list[Record]] = {split: [] for split in SPLITS}
+    for record in read_records(str(AIR_TRAVEL)):
+        rows[record["split"]].append(record)
+    most = [len(rows[split]) for split in SPLITS]
+    if len(config.sizes) != len(SPLITS) or not all(0 <= size <= n for size, n in zip(config.sizes, most, strict=True)):
+        raise ConfigurationError(
+            f"data.sizes must be three sizes (train, validation, test), at most {most}, got {list(config.sizes)}"
+        )
+    first = {split: rows[split][:size] for split, size in zip(SPLITS, config.sizes, strict=True)}
+    return {
+        split: Corpus([row["text"] for row in part], [row["intent"] for row in part]) for split, part in first.items()
+    }

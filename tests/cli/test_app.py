@@ -173,7 +173,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("rewrite model_dir={model} input={input} output={output}.docx epsilon=8", "unknown file format 'docx'"),
         ("rewrite model_dir={model} input={input} output={input} epsilon=8", "a file of its own"),
         ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
-        ("train data.grammar=-1 output_dir={nowhere}", "data.grammar must be at least 0, got -1"),
+        ("train data.sizes=[6001,1,1] output_dir={nowhere}", "at most [6000, 600, 1000], got [6001, 1, 1]"),
         ("train seed=-1 output_dir={nowhere}", "seed must be an integer between 0 and 4294967295, got -1"),
         (
             "train trainer.accelerator=tpu output_dir={nowhere}",

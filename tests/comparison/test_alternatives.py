@@ -27,7 +27,7 @@ from adept.report.table import table
 @pytest.fixture(scope="module")
 def asked(topic_run: Path, tmp_path_factory: pytest.TempPathFactory) -> CompareConfig:
     directory = tmp_path_factory.mktemp("alternatives") / "run"
-    data = DataConfig(sizes=[180, 40, 40], balanced=True)
+    data = DataConfig(sizes=[180, 40, 40])
     options = {"mechanisms": ["learned_codebook"], "epsilons": [6.0, 20.0], "model_dir": str(topic_run)}
     return CompareConfig(data=data, seeds=[0], samples=2, alternatives=True, output_dir=str(directory), **options)  # type: ignore[arg-type]
 

@@ -116,7 +116,7 @@ def test_a_model_that_exists_is_scored_and_nothing_is_trained(
     topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_training, "train_model", lambda *_, **__: pytest.fail("a model was trained"))
-    data = DataConfig(sizes=TINY_SIZES, balanced=True)
+    data = DataConfig(sizes=TINY_SIZES)
     options = {"mechanisms": ["learned_codebook"], "epsilons": [20.0], "model_dir": str(topic_run), "data": data}
     rows = compared(config(tmp_path / "run", decoding=DecodingConfig(strategy="nearest"), **options))
     accuracy = {row.mechanism: row.accuracy for row in rows}

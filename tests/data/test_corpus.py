@@ -1,5 +1,6 @@
 """Data sets load by name or path; columns are found or missed loudly; batches cover every record once."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -19,6 +20,22 @@ def test_the_default_is_the_bundled_corpus_with_labels() -> None:
     splits = load(DataConfig(sizes=[50, 20, 30]))
     assert {name: len(corpus) for name, corpus in splits.items()} == {"train": 50, "validation": 20, "test": 30}
     assert splits["train"].labels is not None
+
+
+def test_the_bundled_corpus_is_the_one_that_tables_were_measured_on() -> None:
+    """Another file changes every figure that was measured on its text: measure again, then change this digest."""
+    splits = load(DataConfig())
+    assert [len(corpus) for corpus in splits.values()] == [6000, 600, 1000]
+    assert len({label for corpus in splits.values() for label in corpus.labels or []}) == 18
+    texts = [set(corpus.texts) for corpus in splits.values()]
+    assert sum(map(len, texts)) == len(set().union(*texts))
+    assert hashlib.sha256(repr(splits).encode()).hexdigest()[:16] == "f93c1cce9c7c1c20"
+
+
+@pytest.mark.parametrize("sizes", [[6001, 1, 1], [1, 1], [1, -1, 1]])
+def test_the_bundled_corpus_is_cut_and_never_stretched(sizes: list[int]) -> None:
+    with pytest.raises(ConfigurationError, match="at most"):
+        load(DataConfig(sizes=sizes))
 
 
 def test_a_directory_of_jsonl_files_stands_in_for_the_hub(tmp_path: Path) -> None:

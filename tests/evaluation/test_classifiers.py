@@ -4,6 +4,7 @@ import random
 
 import pytest
 import torch
+import travel
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
@@ -23,7 +24,7 @@ def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels
 
 
 def test_the_lstm_learns_the_labels_too_and_is_repeatable() -> None:
-    splits = load(DataConfig(sizes=[600, 10, 200], balanced=True))
+    splits = travel.balanced(600, 10, 200)
     first = evaluate(splits["train"], splits["test"], classifier="lstm", seed=3)
     assert first.accuracy.value > 5 * first.majority_accuracy
     few, unseen = Corpus(splits["train"].texts[:100], (splits["train"].labels or [])[:100]), splits["test"].texts
@@ -80,7 +81,7 @@ def test_missing_labels_and_unknown_classifiers_are_refused() -> None:
 
 def test_noisy_labels_call_for_a_simpler_classifier_and_tuning_finds_it() -> None:
     """With .3 of the labels left as they were, C of 30 loses some ten points to the C that cross-validation chooses."""
-    splits = load(DataConfig(sizes=[1500, 10, 400], balanced=True))
+    splits = travel.balanced(1500, 10, 400)
     train, test = splits["train"], splits["test"]
     rng, names = random.Random(0), sorted(set(train.labels or []))
     noisy = [label if rng.random() < 0.3 else rng.choice(names) for label in train.labels or []]
@@ -95,7 +96,7 @@ def test_noisy_labels_call_for_a_simpler_classifier_and_tuning_finds_it() -> Non
 def test_labels_that_are_often_wrong_call_for_a_simple_classifier(kept: float) -> None:
     """One label in eight is kept: too few hits differ to tell strengths apart. One in two: 2 is likelier than 1 until the scores
     of 1, which are smaller, are multiplied by what suits them."""
-    train = load(DataConfig(sizes=[1500, 10, 10], balanced=True))["train"]
+    train = travel.balanced(1500, 10, 10)["train"]
     names = sorted(set(train.labels or []))
     for seed in range(2):
         rng = random.Random(seed)

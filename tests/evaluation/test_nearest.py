@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
+import travel
 
-from adept.data.corpus import Corpus, DataConfig, load
+from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation.nearest import linear_latents
 
 
 @pytest.fixture(scope="module")
 def splits() -> dict[str, Corpus]:
-    return load(DataConfig(sizes=[1500, 10, 300], balanced=True))
+    return travel.balanced(1500, 10, 300)
 
 
 def test_latents_lie_on_the_sphere_and_neighbours_share_their_intent(splits: dict[str, Corpus]) -> None:

@@ -176,7 +176,7 @@ def test_the_commands_that_made_it_are_on_the_page(tmp_path: Path) -> None:
 CONFIGS = [
     CompareConfig(output_dir="runs/first"),
     CompareConfig(
-        data=DataConfig(sizes=[300, 50, 100], balanced=True, seed=3),
+        data=DataConfig(sizes=[300, 50, 100], seed=3),
         mechanisms=["l1", "codebook"],
         epsilons=[0.1, 2.5, 8.000001, 512.0],
         seeds=[4],

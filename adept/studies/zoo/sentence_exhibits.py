@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adept.data.air_travel import generate
+from adept.data.corpus import DataConfig, load
 from adept.studies.zoo import sentence_level
 from adept.studies.zoo.exhibit import BUDGET, LONG, SHORT, Exhibit, Reading
 from adept.studies.zoo.words import public_words
@@ -18,7 +18,7 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 def _far_sentences() -> tuple[str, str]:
     """Return the two public sentences whose latents are farthest apart in the l1 norm."""
-    texts = sorted({utterance.text for utterance in generate(seed=0)["test"]})[:CANDIDATES]
+    texts = sorted(set(load(DataConfig())["test"].texts))[:CANDIDATES]
     latents = np.stack([public_words().encode(text) for text in texts])
     distances = np.abs(latents[:, None] - latents).sum(axis=2)
     place = int(distances.argmax())

@@ -1,6 +1,6 @@
 """What every exhibit needs: public words with public vectors, and a public language model of the bundled corpus.
 
-The corpus is generated and public. A mechanism's guarantee does not depend on which public vectors it is given, so what an audit
+The corpus is public. A mechanism's guarantee does not depend on which public vectors it is given, so what an audit
 says of a claim here it says of the claim.
 """
 
@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from adept.data.air_travel import generate
+from adept.data.corpus import DataConfig, load
 from adept.models.topics.word_vectors import Floats, Indices, Words, word_vectors
 
 __all__ = ["Floats", "Indices", "Words", "public_bigrams", "public_words"]
@@ -19,7 +19,7 @@ SIZE, DIM = 160, 16
 @cache
 def public_words(size: int = SIZE, dim: int = DIM) -> Words:
     """Return the commonest words of the bundled corpus with their vectors."""
-    return word_vectors([utterance.text for utterance in generate(seed=0)["train"]], size=size, dim=dim)
+    return word_vectors(load(DataConfig())["train"].texts, size=size, dim=dim)
 
 
 @cache
@@ -27,8 +27,8 @@ def public_bigrams() -> Floats:
     """Return log frequencies (V + 1, V + 1) of the next word after each word; the last place is the end, and the start."""
     words = public_words()
     counts = np.full((len(words.names) + 1, len(words.names) + 1), 0.05)
-    for utterance in generate(seed=0)["train"]:
-        places = [len(words.names), *words.indices(utterance.text), len(words.names)]
+    for text in load(DataConfig())["train"].texts:
+        places = [len(words.names), *words.indices(text), len(words.names)]
         np.add.at(counts, (places[:-1], places[1:]), 1.0)
     result: Floats = np.log(counts / counts.sum(axis=1, keepdims=True))
     return result

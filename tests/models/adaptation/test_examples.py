@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
+import travel
 
-from adept.data.corpus import Corpus, DataConfig, load
+from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
 from adept.models.adaptation.examples import MOST_CODEWORDS, REDUNDANT, adapt, codebooks_about, codebooks_at
@@ -107,7 +108,7 @@ def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike
 @torch.no_grad()
 def test_the_decoder_reads_the_new_topics_as_it_read_the_old_ones(public: Loaded, adapted: Loaded) -> None:
     """On the model's own text; without the map its weights would read them as noise."""
-    texts = load(DataConfig(sizes=[100, 10, 10], seed=5))["train"].texts
+    texts = travel.texts(100, start=1000)
     tokens = pad(public[1].encode(texts, max_length=40))
     latents = [model.encode(tokens) for model, _ in (public, adapted)]
     written = zip((public[0], adapted[0], adapted[0]), (*latents, latents[1].flip(0)), strict=True)

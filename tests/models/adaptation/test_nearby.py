@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+import travel
 
-from adept.data import air_travel
 from adept.errors import ModelError
 from adept.models.adaptation import nearby
 from adept.models.adaptation.nearby import are_terms, nearest_first, page_lines, sentences_about, spoken
@@ -17,7 +17,7 @@ from adept.models.tokenizer.lexicon import Lexicon
 
 @pytest.fixture(scope="module")
 def codec() -> Codec:
-    texts = [utterance.text for utterance in air_travel.generate(seed=0, train=1500, validation=1, test=1)["train"]]
+    texts = travel.texts(3000)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(codecs, "FIRST", 200)
         return Codec.of_sentences(texts, lexicon=Lexicon.load(), read=1000)

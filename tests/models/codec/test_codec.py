@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import travel
 from distributions import after
 from remembered import entries, grown
 from safetensors.torch import load_file, save_file
 
-from adept.data.air_travel import generator
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.codec import arithmetic_code as text_code
 from adept.models.codec import codec as codec_module
@@ -53,14 +53,12 @@ def small_pool() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    generated = generator.generate(seed=0, balanced=False, train=600, validation=60, test=60)
-    return [utterance.text for utterance in generated["train"]]
+    return travel.texts(600)
 
 
 @pytest.fixture(scope="module")
 def others() -> list[str]:
-    generated = generator.generate(seed=1, balanced=False, train=40, validation=10, test=10)
-    return [utterance.text for utterance in generated["train"]]
+    return travel.texts(40, start=600)
 
 
 @pytest.fixture(scope="module")
@@ -176,8 +174,7 @@ def test_texts_and_numbers_of_the_code_go_both_ways(codec: Codec, size: int) -> 
 @pytest.mark.parametrize("bits", [17, 25])
 def test_texts_of_some_more_bits_than_the_numbers_have_one(codec: Codec, texts: list[str], bits: int) -> None:
     """Each attempt is a chance: with one alone, which is the planted defect, fewer texts have a number, and plain points fewer."""
-    generated = generator.generate(seed=5, balanced=False, train=600, validation=10, test=10)
-    rows = [words_of(utterance.text) for utterance in generated["train"] if utterance.text not in texts]
+    rows = [words_of(text) for text in travel.texts(600, start=1000) if text not in texts]
     found = {}
     for name, attribute, value in (
         ("bands", "SPAN", 64),

@@ -9,9 +9,9 @@ from typing import NoReturn
 import numpy as np
 import pytest
 import torch
+import travel
 from safetensors.torch import load_file, save_file
 
-from adept.data import air_travel
 from adept.data.corpus import Corpus
 from adept.data.files import cache_directory
 from adept.errors import ModelError
@@ -42,8 +42,7 @@ def quick(tiny_run: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def corpora() -> tuple[Corpus, Corpus]:
-    said = air_travel.generate(train=250, validation=40, test=1)
-    return Corpus([row.text for row in said["train"]]), Corpus([row.text for row in said["validation"]])
+    return Corpus(travel.texts(250)), Corpus(travel.texts(40, split="validation"))
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ from statistics import fmean
 import numpy as np
 import pytest
 import torch
+import travel
 from distributions import after
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from adept.data.air_travel import generator
 from adept.errors import ModelError
 from adept.models.codec import listed_texts as likely_texts
 from adept.models.codec.arithmetic_code import ArithmeticCode
@@ -35,8 +35,7 @@ COUNT = 20_000
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    generated = generator.generate(seed=0, balanced=False, train=1200, validation=60, test=60)
-    return [utterance.text for utterance in generated["train"]]
+    return travel.texts(1200)
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +119,7 @@ def test_likely_texts_have_the_first_numbers_behind_the_utterances(codec: Codec)
 
 
 def test_the_likely_texts_say_more_than_numbers_of_the_code(codec: Codec, texts: list[str]) -> None:
-    generated = generator.generate(seed=1, balanced=False, train=150, validation=10, test=10)
-    records = [utterance.text for utterance in generated["train"] if utterance.text not in texts]
+    records = [text for text in travel.texts(150, start=1200) if text not in texts]
     without = Codec(codec.model, codec.weigh, codec.utterances)
     exact = {}
     for name, used in (("with", codec), ("without", without)):

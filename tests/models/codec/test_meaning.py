@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sparse
+import travel
 from safetensors.torch import load_file, save_file
 
-from adept.data import air_travel
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec import codec as codecs
 from adept.models.codec import meaning
@@ -25,7 +25,7 @@ Words = tuple[str, ...]
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    return [utterance.text for utterance in air_travel.generate(seed=0, train=1500, validation=1, test=1)["train"]]
+    return travel.texts(1500)
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from statistics import fmean
 
 import numpy as np
 import pytest
+import travel
 from distributions import after
 
-from adept.data.air_travel import generator
 from adept.models.codec.arithmetic_code import ArithmeticCode, Band
 from adept.models.codec.codec import words_of
 from adept.models.language_model.bands import edge_below, end_share, goes_on, whole_line
@@ -23,8 +23,7 @@ Rows = list[tuple[str, ...]]
 
 @pytest.fixture(scope="module")
 def rows() -> Rows:
-    generated = generator.generate(seed=0, balanced=False, train=600, validation=10, test=10)
-    return [words_of(utterance.text) for utterance in generated["train"]]
+    return [words_of(text) for text in travel.texts(600)]
 
 
 @pytest.fixture(scope="module", params=["spells", "vocabulary"])

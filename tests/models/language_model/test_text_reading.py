@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import travel
 from distributions import after
 
-from adept.data.air_travel import generator
 from adept.models.codec import arithmetic_code
 from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.codec import words_of
@@ -21,8 +21,7 @@ from adept.models.language_model.next_word import at, find, span, unread
 
 @pytest.fixture(scope="module")
 def rows() -> list[tuple[str, ...]]:
-    generated = generator.generate(seed=0, balanced=False, train=400, validation=10, test=10)
-    return [words_of(utterance.text) for utterance in generated["train"]]
+    return [words_of(text) for text in travel.texts(400)]
 
 
 @pytest.fixture(scope="module", params=["network", "n-grams"])

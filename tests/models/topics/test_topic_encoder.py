@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import travel
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
@@ -23,7 +24,7 @@ from adept.models.training.run import randomiser, train_model
 
 @pytest.fixture(scope="module")
 def splits() -> dict[str, Corpus]:
-    return load(DataConfig(sizes=[1500, 10, 300], balanced=True))
+    return travel.balanced(1500, 10, 300)
 
 
 @pytest.fixture(scope="module")
