@@ -49,7 +49,7 @@ def test_synthetic_records_teach_a_classifier_what_an_empty_file_does_not(
     synthesizer: Synthesizer, travel: dict[str, Corpus]
 ) -> None:
     private = travel["validation"]
-    assert accuracy(synthesizer.synthesize(private.texts, private.labels), travel["test"]) > 0.7  # the commonest label alone has .66
+    assert accuracy(synthesizer.synthesize(private.texts, private.labels), travel["test"]) > 0.7  # guessing has .66
     assert accuracy(synthesizer.synthesize([], [], rows=len(private)), travel["test"]) < 0.4
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import travel
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
 
@@ -24,7 +23,7 @@ from adept.models.training.run import randomiser, train_model
 
 @pytest.fixture(scope="module")
 def splits() -> dict[str, Corpus]:
-    return travel.balanced(1500, 10, 300)
+    return load(DataConfig(sizes=[1500, 10, 300]))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,9 @@ def test_neighbours_share_their_intent(splits: dict[str, Corpus], fitted: tuple[
     train, test = splits["train"], splits["test"]
     nearest = (topics(fitted, test.texts) @ topics(fitted, train.texts).T).argmax(dim=1).tolist()
     guesses = [(train.labels or [])[i] for i in nearest]
-    assert np.mean([a == b for a, b in zip(guesses, test.labels or [], strict=True)]) > 0.7
+    assert (
+        np.mean([a == b for a, b in zip(guesses, test.labels or [], strict=True)]) > 0.75
+    )  # the commonest label alone has .66
 
 
 def test_the_words_of_a_text_are_weighted_as_tf_idf_does(
