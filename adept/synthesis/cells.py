@@ -2,8 +2,7 @@ r"""Public cells: a finite set of pairs of codeword and label, and the function 
 
 A text's *features* are its latent (what a public encoder makes of it) and the mean of its words' vectors in the public lexicon
 (``adept.evaluation.meaning``), each of length 1, side by side. Codewords are k-means centres of the features of public texts, and a
-record votes for the codeword nearest to it, with its label. (HWU64, 128 codewords: of the public texts as many have the commonest
-label of their codeword as .56 with topics alone, .62 with the lexicon alone and .66 with both.)
+record votes for the codeword nearest to it, with its label.
 
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text, to
 the last bit (``adept.models.adept``), and so does a sum of its words' vectors. Products of matrices do not: how they
@@ -11,9 +10,8 @@ round depends on the number of rows. So features and codewords are whole numbers
 product stays below GRID^2 * 2 < 2^53, where floats are exact, whatever the order of additions. Ties go to the first codeword.
 
 The rule for the number of codewords K reads the budget and the number of public texts: twice the budget carries twice the
-codewords, because noise has half the size. (HWU64, validation split, one draw each: .634 and .614 with K = 64 and 96 at eps = .5;
-.772, .777 and .762 with 96, 128 and 192 at 1; .80 and .82 with 192 and 256 at 2; .819 and .828 with 256 and 512 at 4; .821 with
-1024 at 8. SNIPS .979, .981, .976 and .970 with 73, 146, 293 and 585 at .5, 1, 2 and 4.)
+codewords, because noise has half the size.
+``docs/design/synthesis.md`` has the measurements.
 """
 
 from collections import Counter
@@ -29,12 +27,13 @@ from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
 
 GRID = 4096  # whole numbers to a unit of features
-PER_NAT = 128  # codewords at a budget of 1 for one vote
-FEWEST, MOST = 16, 512
-TEXTS_EACH = 4  # public texts that a codeword has at least, on average
-MOST_CELLS = 1 << 24
-FULL_BATCH, ROUNDS = 20_000, 30  # texts that k-means reads in each step; its steps
-CHUNK = 4096
+CODEWORDS_PER_NAT = 128  # at a budget of 1 for one vote
+MIN_CODEWORDS, MAX_CODEWORDS = 16, 512
+TEXTS_PER_CODEWORD = 4  # public texts, on average, at least
+MAX_CELLS = 1 << 24
+MAX_KMEANS_TEXTS = 20_000  # above, k-means reads texts in batches
+KMEANS_STEPS = 30
+BATCH_TEXTS = 4096
 
 Features = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -75,10 +74,8 @@ class PublicCells:
 
     def vote(self, texts: Sequence[str]) -> Places:
         """Return the codeword (N,) that each text is nearest to: a function of that text alone."""
-        return np.concatenate([np.empty(0, np.int64), *(self._voted(part) for part in _parts(texts))])
-
-    def _voted(self, texts: Sequence[str]) -> Places:
-        return self.nearest(self.of(texts))
+        parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
+        return np.concatenate([np.empty(0, np.int64), *(self.nearest(self.of(part)) for part in parts)])
 
     def of(self, texts: Sequence[str]) -> Features:
         """Return features (N, d) as whole numbers."""
@@ -99,19 +96,27 @@ def default_size(*, epsilon: float, sensitivity: int, labels: int, texts: int) -
     Args:
         epsilon: the budget.
         sensitivity: of the counts, by which the noise grows.
-        labels: L; there are no more than MOST_CELLS cells of all labels together.
-        texts: how many public texts there are.
+        labels: L; there are no more than MAX_CELLS cells of all labels together.
+        texts: number of public texts.
     """
     share = epsilon / sensitivity
-    return max(1, min(max(round(share * PER_NAT), FEWEST), MOST, texts // TEXTS_EACH, MOST_CELLS // labels))
+    return max(
+        1,
+        min(
+            max(round(share * CODEWORDS_PER_NAT), MIN_CODEWORDS),
+            MAX_CODEWORDS,
+            texts // TEXTS_PER_CODEWORD,
+            MAX_CELLS // labels,
+        ),
+    )
 
 
 def _centres(features: Features, size: int) -> Features:
     """K-means on the sphere, by a fixed seed: public texts alone decide."""
     from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
 
-    kind = KMeans if len(features) <= FULL_BATCH else MiniBatchKMeans
-    found = kind(size, n_init=1, max_iter=ROUNDS, random_state=0).fit((features / GRID).astype(np.float32))
+    kind = KMeans if len(features) <= MAX_KMEANS_TEXTS else MiniBatchKMeans
+    found = kind(size, n_init=1, max_iter=KMEANS_STEPS, random_state=0).fit((features / GRID).astype(np.float32))
     return np.rint(GRID * _unit(found.cluster_centers_.astype(np.float64)))
 
 
@@ -123,7 +128,3 @@ def _rarity(texts: Sequence[str]) -> dict[str, float]:
 
 def _unit(rows: Features) -> Features:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
-
-
-def _parts(texts: Sequence[str]) -> list[Sequence[str]]:
-    return [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]

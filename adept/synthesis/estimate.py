@@ -4,19 +4,16 @@ A cell is a codeword and a label, but a text is more than its codeword: texts of
 other codewords with other labels are. So the counts are explained by a model of *texts*, in few numbers that all cells share. The
 label of a text with features z is c with probability p(c|z) = softmax(W z)_c; a codeword v of weight w_v, with n_v texts, has
 w_v / n_v * sum_t p(c|z_t) votes for label c on average. This is learning from proportions (Quadrianto, Smola, Caetano and Le 2009,
-"Estimating labels from label proportions"): those of 128 codewords label the texts within them. (HWU64, eps = 1: of the public
-texts .65 have the label that their codeword has most noisy votes for, and .76 the one that is found so.)
+"Estimating labels from label proportions"): those of 128 codewords label the texts within them.
 
 *Weights*: a codeword's noisy total is its votes and noise of variance s^2; how common it is among public texts is another guess,
 off by t^2, say. Both together are best weighted t^2 : s^2, and t^2 is read off how far they are apart in all codewords (empirical
 Bayes): where public texts are like the records their shares count, where they are of other domains the totals.
 
 *Labels*: expectation maximisation. Each count has its mean given what was released and what W expects of it
-(``adept.synthesis.posterior``); it is shared out among the codeword's texts in proportion to p(c|z_t); W is fitted to that by
+(``expected_counts``); it is shared out among the codeword's texts in proportion to p(c|z_t); W is fitted to that by
 regularised logistic regression, a few steps from where it was. A text's label is the likeliest one, a quarter of log p(c) aside:
-without that a rare label is never the likeliest (ATIS, validation split, accuracy and macro-F1 without and with it: .856 / .33 and
-.858 / .39 at eps = .5, .898 / .37 and .906 / .46 at 2, .904 / .46 and .896 / .48 at 4; with half of it .81 / .38, .87 / .45, .88 /
-.56; SNIPS and HWU64 the same to .002).
+without that a rare label is never the likeliest. ``docs/design/synthesis.md`` has the measurements.
 
 *Claim*: all of this costs no budget. *Proof*: it reads released counts and public texts, and draws nothing. QED.
 """
@@ -29,18 +26,19 @@ from numpy.typing import NDArray
 
 from adept.evaluation.softmax import Features, softmax_regression
 from adept.synthesis.cells import GRID, PublicCells
-from adept.synthesis.posterior import Numbers, expected_counts
 
-# Constants of all corpora and budgets. (HWU64, eps = 1, validation split: STRENGTH 2, 4, 10 .774, .767, .75; steps are enough.)
 STRENGTH = 4.0  # C of logistic regression: the smaller, the simpler
-STEPS, MOVES = 12, 8  # of expectation maximisation, and of the regression within each
-COMMONNESS = 0.25  # the share of log p(c) that labels are chosen without
-LEAST_WEIGHT = 1e-3  # of a codeword, in shares of the mean one: an estimate of nothing would never be corrected
+EM_STEPS, REGRESSION_STEPS = 12, 8  # of expectation maximisation, and of the regression within each
+DISCOUNT = 0.25  # share of log p(c) that is taken from a label's score
+MIN_WEIGHT = 1e-3  # of a codeword, in shares of the mean one: an estimate of nothing would never be corrected
+MIN_GAP = 1e-6  # a ratio that is nearer to one counts as one
+
+Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known about each public text.
+    """Estimated commonness and label of each public text.
 
     Attributes:
         weights: how many records are like it (n,); they sum to ``total``.
@@ -75,7 +73,7 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
     found, expected, noise = counts.sum(axis=1), total * shares, variance * counts.shape[1]
     apart = max(float(np.mean((found - expected) ** 2 - expected)) - noise, 0.0)
     both = (apart * found + noise * expected) / (apart + noise)
-    weights = np.where(shares > 0, np.maximum(both, LEAST_WEIGHT * total / len(shares)), 0.0)
+    weights = np.where(shares > 0, np.maximum(both, MIN_WEIGHT * total / len(shares)), 0.0)
     return np.asarray(weights * total / weights.sum())
 
 
@@ -86,14 +84,18 @@ def _labels(
     features = Features.dense(torch.from_numpy(cells.features / GRID))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
-    for _ in range(STEPS):
+    for _ in range(EM_STEPS):
         votes = _shared_out(counts, weights, _probabilities(features, slopes), cells.places, sizes, decay)
         slopes = softmax_regression(
-            features, torch.from_numpy(votes.astype(np.float32)), strength=STRENGTH, start=slopes, steps=MOVES
+            features,
+            torch.from_numpy(votes.astype(np.float32)),
+            strength=STRENGTH,
+            start=slopes,
+            steps=REGRESSION_STEPS,
         )
     logs = features.scores(slopes).log_softmax(dim=1)
     common = logs.exp().mean(dim=0).log()
-    return np.asarray((logs - COMMONNESS * common).argmax(dim=1).numpy())
+    return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy())
 
 
 def _shared_out(
@@ -114,3 +116,42 @@ def _shared_out(
 
 def _probabilities(features: Features, slopes: torch.Tensor) -> Numbers:
     return features.scores(slopes).softmax(dim=1).double().numpy()
+
+
+def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:
+    r"""Return E[h | y] for released counts y, geometric counts of the given means, and noise of the given decay.
+
+    A priori the count h of a cell is geometric with mean g, P(h) = (1 - r) r^h with r = g / (1 + g): the widest choice for a mean (it
+    has the largest entropy), so that a cell that stands out is believed although its mean said otherwise. Released is y = h + X with
+    P(X = x) proportional to a^|x|. Then P(h | y) is proportional to r^h a^|y - h|, two pieces of geometric series, and the mean is
+    a quotient of their sums. With u = r / a, x = r a and y >= 0,
+
+        sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x),
+
+    and the same with h beside each term; for y < 0 it is the series of x from h = 0 alone. The larger of a^y and r^y is divided out.
+
+    Args:
+        released: y, whole numbers of any shape.
+        means: g > 0, of the same shape.
+        decay: a in (0, 1).
+    """
+    ratio = means / (1 + means)  # r
+    step = ratio * decay  # x
+    tail = step / (1 - step)  # sum of x^j from j = 1 on
+    place = np.maximum(released, 0.0)
+    quotient = ratio / decay  # u
+    rising = quotient > 1  # the largest term of the left piece is its last one
+    mass, moment = _series(np.where(rising, 1 / quotient, quotient), place)
+    left = np.where(rising, place * mass - moment, moment)
+    right = np.exp(np.minimum(place * np.log(quotient), 0.0)) * tail  # both pieces divided by the larger of a^y and r^y
+    mean = (left + right * (place + 1 / (1 - step))) / (mass + right)
+    return np.where(released < 0, tail, mean)
+
+
+def _series(ratio: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
+    """Return sum s^j and sum j s^j for j from 0 to ``last``, 0 < s <= 1."""
+    gap = np.maximum(1 - ratio, MIN_GAP)
+    whole = -np.expm1((last + 1) * np.log1p(-gap)) / gap
+    moment = (whole - 1 - last * (1 - gap) ** (last + 1)) / gap
+    flat = 1 - ratio < MIN_GAP
+    return np.where(flat, last + 1, whole), np.where(flat, last * (last + 1) / 2, moment)

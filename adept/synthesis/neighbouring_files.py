@@ -14,7 +14,7 @@ from adept.mechanisms.votes import REPLACE
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally
 
-BASE, EXCESS = 3, 5  # rows of either file; rows of a person beyond those that count
+BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond those that count
 
 
 class NeighbouringFiles:
@@ -50,7 +50,7 @@ class NeighbouringFiles:
         return np.array(released, dtype=np.float64)
 
     def supports(self, counts: object, name: str) -> float:
-        """How likely released counts are for a file, in nats, but for a constant: what tells two files apart best."""
+        """Return the log-likelihood of released counts for a file, in nats up to a constant."""
         distance = np.abs(np.ravel(np.asarray(counts)) - self._counts[name]).sum()
         return -float(distance) / self.synthesizer.votes.scale
 
@@ -70,9 +70,9 @@ def _files(synthesizer: Synthesizer) -> tuple[dict[str, list[Record]], list[tupl
     one, other = synthesizer.labels[:2]
 
     def rows(text: str, label: str | None) -> list[Record]:
-        return [{"text": text, "intent": label, "user": "x"}] * (most + EXCESS)
+        return [{"text": text, "intent": label, "user": "x"}] * (most + EXCESS_ROWS)
 
-    base: list[Record] = [{"text": first, "intent": one, "user": f"u{number}"} for number in range(BASE)]
+    base: list[Record] = [{"text": first, "intent": one, "user": f"u{number}"} for number in range(BASE_ROWS)]
     files = {
         "others": base,
         "others, and a person among them": base + rows(first, one),

@@ -25,12 +25,12 @@ from adept.models.tokenizer.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.latents import public_texts
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.cells import MOST_CELLS, PublicCells, default_size
+from adept.synthesis.cells import MAX_CELLS, PublicCells, default_size
 from adept.synthesis.estimate import Estimate, estimate
 from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
 
-MOST_ROWS = 10**8
-CHANCE = 0.05  # of a cell that stands out of noise alone
+MAX_ROWS = 10**8
+FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
 
 Pair = tuple[str, str | None]
 
@@ -88,7 +88,7 @@ class Synthesizer:
         size = cells or default_size(
             epsilon=votes.epsilon, sensitivity=votes.sensitivity, labels=len(self.labels), texts=len(written)
         )
-        check_integer(1, max(1, min(len(written), MOST_CELLS // len(self.labels))), cells=size)
+        check_integer(1, max(1, min(len(written), MAX_CELLS // len(self.labels))), cells=size)
         self.cells = PublicCells(model, tokenizer, written, size=size)
         self._places = {label: place for place, label in enumerate(self.labels)}
 
@@ -122,7 +122,7 @@ class Synthesizer:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a release guarantees to a person, or to a record where there are no persons."""
+        """The guarantee of a release to a person, or to a record where there are no persons."""
         return self.votes.guarantee()
 
     @property
@@ -132,9 +132,9 @@ class Synthesizer:
 
     @property
     def least_standing_out(self) -> int:
-        """The smallest count T that noise alone reaches in some cell with probability CHANCE at most: M a^T / (1 + a) <= CHANCE."""
+        """The smallest count T that noise alone reaches in some of M cells with probability M a^T / (1 + a) <= FALSE_ALARM."""
         decay, count = self._decay, self.cells.size * len(self.labels)
-        return max(1, math.ceil(math.log(CHANCE * (1 + decay) / count) / math.log(decay)))
+        return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / count) / math.log(decay)))
 
     @property
     def _decay(self) -> float:
@@ -207,7 +207,7 @@ class Synthesizer:
         return Release(self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels)))
 
     def stands_out(self, release: Release) -> bool:
-        """Is there a cell that noise alone would hardly have made: otherwise next to nothing can be said at this budget."""
+        """Return True if noise alone would hardly have made some cell; otherwise next to nothing can be said at this budget."""
         return bool(release.counts.max() >= self.least_standing_out)
 
     def write(self, release: Release, *, rows: int | None = None) -> Iterator[Pair]:
@@ -218,9 +218,9 @@ class Synthesizer:
             rows: how many; None: as many as the noisy counts say.
         """
         if rows is not None:
-            check_integer(0, MOST_ROWS, rows=rows)
+            check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(release.counts, self.cells, decay=self._decay)
-        count = min(round(found.total), MOST_ROWS) if rows is None else rows
+        count = min(round(found.total), MAX_ROWS) if rows is None else rows
         return starmap(self._pair, _apportioned(found, self.cells.places, count))
 
     def _pair(self, text: int, label: int) -> Pair:

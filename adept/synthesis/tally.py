@@ -25,13 +25,13 @@ import numpy as np
 from adept.data.values import plain_text
 from adept.mechanisms.votes import Counts
 
-NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: why there is none
-DIGEST = 16
+NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: the reason why there is none
+DIGEST_BYTES = 16
 
 
 @dataclass
 class Notes:
-    """What the curator should know, and nobody else: exact numbers of rows.
+    """Exact numbers of rows, for the curator and nobody else.
 
     Attributes:
         rows: read.
@@ -80,7 +80,7 @@ class Tally:
         if name is None:
             self.notes.nobody += 1
             return False
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST).digest()
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
         if self._had[digest] >= self._most:
             self.notes.excess += 1
             return False

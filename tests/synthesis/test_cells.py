@@ -9,7 +9,7 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
 from adept.models.network.autoencoder import Autoencoder
 from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.synthesis.cells import GRID, MOST, MOST_CELLS, PublicCells, default_size
+from adept.synthesis.cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, default_size
 
 Loaded = tuple[Autoencoder, Tokenizer]
 
@@ -53,8 +53,8 @@ def test_the_number_of_codewords_follows_from_budget_and_public_texts(epsilon: f
 
 
 def test_the_number_of_codewords_has_bounds() -> None:
-    assert default_size(epsilon=600.0, sensitivity=1, labels=3, texts=10**6) == MOST
-    assert default_size(epsilon=600.0, sensitivity=1, labels=10**6, texts=10**6) == MOST_CELLS // 10**6
+    assert default_size(epsilon=600.0, sensitivity=1, labels=3, texts=10**6) == MAX_CODEWORDS
+    assert default_size(epsilon=600.0, sensitivity=1, labels=10**6, texts=10**6) == MAX_CELLS // 10**6
     assert default_size(epsilon=1e-3, sensitivity=1, labels=3, texts=2) == 1
 
 
