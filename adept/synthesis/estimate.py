@@ -121,14 +121,15 @@ def _probabilities(features: Features, slopes: torch.Tensor) -> Numbers:
 def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:
     r"""Return E[h | y] for released counts y, geometric counts of the given means, and noise of the given decay.
 
-    A priori the count h of a cell is geometric with mean g, P(h) = (1 - r) r^h with r = g / (1 + g): the widest choice for a mean (it
-    has the largest entropy), so that a cell that stands out is believed although its mean said otherwise. Released is y = h + X with
-    P(X = x) proportional to a^|x|. Then P(h | y) is proportional to r^h a^|y - h|, two pieces of geometric series, and the mean is
-    a quotient of their sums. With u = r / a, x = r a and y >= 0,
+    A priori the count h of a cell is geometric with mean g, P(h) = (1 - r) r^h with r = g / (1 + g): the widest choice for a mean
+    (it has the largest entropy), so that a cell that stands out is believed although its mean said otherwise. Released is
+    y = h + X with P(X = x) proportional to a^|x|. Then P(h | y) is proportional to r^h a^|y - h|, two pieces of geometric series,
+    and the mean is a quotient of their sums. With u = r / a, x = r a and y >= 0,
 
         sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x),
 
-    and the same with h beside each term; for y < 0 it is the series of x from h = 0 alone. The larger of a^y and r^y is divided out.
+    and the same with h beside each term; for y < 0 it is the series of x from h = 0 alone. The larger of a^y and r^y is divided
+    out.
 
     Args:
         released: y, whole numbers of any shape.
