@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adept import audit, mechanisms
-    from adept.models.network.autoencoder import Autoencoder
+    from adept.models.autoencoder import Autoencoder
     from adept.release.frames import rewrite_frame
     from adept.rewriting.rewriter import Rewriter
     from adept.synthesis.synthesizer import Synthesizer
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Autoencoder", "Rewriter", "Synthesizer", "audit", "mechanisms", "rewrite_frame"]
 
 _HOMES = {
-    "Autoencoder": "adept.models.network.autoencoder",
+    "Autoencoder": "adept.models.autoencoder",
     "Rewriter": "adept.rewriting.rewriter",
     "Synthesizer": "adept.synthesis.synthesizer",
     "rewrite_frame": "adept.release.frames",

@@ -21,12 +21,12 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from adept.data.corpus import DataConfig, Corpus, load
-from adept.models.network.autoencoder import Autoencoder
+from adept.models.autoencoder import Autoencoder
 from adept.models.config import ModelConfig
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer
 from adept.models.config import TrainerConfig
-from adept.models.training.resuming import TrainSpec
-from adept.models.training.run import fit
+from adept.models.config import TrainSpec
+from adept.models.training import fit
 path, epochs, seed, directory = json.loads(sys.argv[1])
 if path:
     texts = [json.loads(line)["text"] for line in Path(path).open()]

@@ -29,9 +29,9 @@ from torch import Tensor, nn
 from adept.data.corpus import Corpus, hold_out, read_corpus
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import Votes
-from adept.models.network.batching import length_batches, pad
-from adept.models.tokenizer.pipeline import END, PAD, START, UNKNOWN
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import pad
+from adept.models.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
+from adept.models.training import length_batches
 from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 

@@ -18,11 +18,10 @@ from typing import Any
 import torch
 
 from adept.data.corpus import DataConfig, load
+from adept.models.autoencoder import Autoencoder, pad
 from adept.models.config import ModelConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.batching import pad
-from adept.models.network.decoding import decode
-from adept.models.tokenizer.tokenizer import END, Tokenizer
+from adept.models.decoding import decode
+from adept.models.tokenizer import END, Tokenizer
 
 BATCH = 1024
 

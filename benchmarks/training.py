@@ -14,12 +14,10 @@ from typing import cast
 import torch
 
 from adept.data.corpus import DataConfig, load
-from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.batching import LengthBatchSampler, token_loader
-from adept.models.tokenizer.tokenizer import PAD, Tokenizer
-from adept.models.training.resuming import TrainSpec
-from adept.models.training.run import fit
+from adept.models.autoencoder import Autoencoder
+from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
+from adept.models.tokenizer import PAD, Tokenizer
+from adept.models.training import LengthBatchSampler, fit, token_loader
 
 
 def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[int]], *, epochs: int) -> float:

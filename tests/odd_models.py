@@ -4,9 +4,9 @@ import random
 
 import torch
 
+from adept.models.autoencoder import Autoencoder
 from adept.models.config import ModelConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import END
+from adept.models.tokenizer import END
 
 V = 60
 SIZES = {

@@ -15,12 +15,12 @@ from adept.cli.audit import AuditConfig, _audits_of_rewriter
 from adept.comparison.audits import _verdict
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.adaptation import examples
-from adept.models.adaptation.nearby import sentences_about
+from adept.models import adapt as examples
+from adept.models.autoencoder import Autoencoder
+from adept.models.codebooks import encode_public
 from adept.models.codec.codec import text_of, words_of
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.public_texts import encode_public
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.nearby_sentences import sentences_about
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact, load_model, packaged_directory
 
 MEBIBYTE = 1 << 20

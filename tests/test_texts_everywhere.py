@@ -34,7 +34,7 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 PACKAGES = ["release", "rewriting", "synthesis", "evaluation", "attacks", "audit"]
-MODULES = ["data.corpus", "models.codec.codec", "models.tokenizer.tokenizer"]
+MODULES = ["data.corpus", "models.codec.codec", "models.tokenizer"]
 NAMES = {"texts", "X", "frame"}
 BAD: dict[str, Any] = {
     "string": "play jazz",
@@ -94,9 +94,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "models.codec.codec.Codec.describe_by_several": lambda given, bad: given.rewriter.model.codec.describe_by_several(  # type: ignore[union-attr]
         bad, size=0, count=0
     ),
-    "models.tokenizer.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(
-        bad, max_length=4
-    ),
+    "models.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(bad, max_length=4),
     "release.adapters.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
     "release.adapters.TextRelease.release": lambda given, bad: TextRelease(given.rewriter).release(bad),
     "release.frames.rewrite_frame": lambda given, bad: rewrite_frame(
@@ -129,8 +127,8 @@ WITHOUT = {
     "audit.checks.text.Texts.__init__": "made by guessing_game and replay",
     "models.codec.codec.Codec.of": "learns from a Corpus",
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
-    "models.tokenizer.tokenizer.Tokenizer.train": "learns from a Corpus",
-    "models.tokenizer.tokenizer.Tokenizer.extended": "learns from a Corpus",
+    "models.tokenizer.Tokenizer.train": "learns from a Corpus",
+    "models.tokenizer.Tokenizer.extended": "learns from a Corpus",
     "release.batches.output_rows": "reads what was drawn",
     "release.columns.Seen.__init__": "keeps texts that were checked",
     "release.memory.remembered": "called by PrivateText with checked texts",

@@ -12,7 +12,7 @@ from torch import Tensor
 from adept.attacks.likelihood import Known
 from adept.attacks.reconstruction import guess, reranked
 from adept.mechanisms import Codebook
-from adept.models.network.batching import pad
+from adept.models.autoencoder import pad
 from adept.rewriting.rewriter import Rewriter
 
 SHORTLIST, ROWS = 8, 256

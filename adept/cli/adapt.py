@@ -12,12 +12,11 @@ from adept.data.corpus import Corpus, read_corpus
 from adept.data.files import new_directory
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError, ModelError
-from adept.models.adaptation.examples import adapt
-from adept.models.adaptation.nearby import are_terms, page_lines, sentences_about
-from adept.models.config import OptimiserConfig, TrainerConfig, check_accelerator
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.card import model_card
-from adept.models.training.resuming import MODEL
+from adept.models.adapt import adapt
+from adept.models.autoencoder import Autoencoder
+from adept.models.card import model_card
+from adept.models.config import MODEL, OptimiserConfig, TrainerConfig, check_accelerator
+from adept.models.nearby_sentences import are_terms, page_lines, sentences_about
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 
@@ -92,7 +91,7 @@ def run(config: AdaptConfig) -> AdaptResult:
     directory = new_directory(config.output_dir)
     model, tokenizer = adapt(model, tokenizer, examples, source=_source(config, lines), said=said, seed=config.seed)
     if config.trainer.max_epochs:
-        from adept.models.adaptation.fine_tuning import fine_tune  # a trainer takes seconds to import
+        from adept.models.adapt import fine_tune  # a trainer takes seconds to import
 
         trainer = TrainerConfig(max_epochs=config.trainer.max_epochs, accelerator=config.trainer.accelerator)
         fine_tune(

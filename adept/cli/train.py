@@ -17,11 +17,20 @@ from adept.cli.process import signalled
 from adept.data.corpus import Columns, Corpus, DataConfig, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
-from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig, TrainingData
-from adept.models.network.card import model_card
-from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.training.reconstruction import Reconstruction, reconstruction
-from adept.models.training.resuming import CHECKPOINTS, LAST, MODEL, FitResult, TrainSpec
+from adept.models.card import model_card
+from adept.models.config import (
+    CHECKPOINTS,
+    LAST,
+    MODEL,
+    FitResult,
+    ModelConfig,
+    TokenizerConfig,
+    TrainerConfig,
+    TrainingConfig,
+    TrainingData,
+    TrainSpec,
+)
+from adept.models.reconstruction import Reconstruction, reconstruction
 from adept.ranges import check_integer
 
 OVERRIDES = "overrides.json"
@@ -105,10 +114,10 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         joint_labels=config.labels == "joint",
         seed=config.seed,
     )
-    from adept.models.training.run import train_model  # a trainer takes seconds to import
+    from adept.models.training import train_model  # a trainer takes seconds to import
 
     with _resumable(directory):
-        model, fitted = train_model(
+        model, tokenizer, fitted = train_model(
             splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
         )
     if overrides is not None:
@@ -122,7 +131,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         train_records=model.training_data.records,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         fit=fitted,
-        reconstruction=reconstruction(model, Tokenizer.from_pretrained(directory / MODEL), splits["validation"].texts),
+        reconstruction=reconstruction(model, tokenizer, splits["validation"].texts),
     )
     (directory / MODEL / "README.md").write_text(model_card(model, metrics=_metrics(fitted)), "utf-8")
     write_json(result, directory / "result.json")

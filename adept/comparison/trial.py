@@ -11,10 +11,9 @@ from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
 from adept.mechanisms import BY_NAME, Codebook, JointResponse, L1Laplace, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
-from adept.models.config import TrainingData
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.training.resuming import MODEL, TrainSpec
+from adept.models.autoencoder import Autoencoder
+from adept.models.config import MODEL, TrainingData, TrainSpec
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -95,7 +94,7 @@ class Trial:
 
     def _train(self, family: Family, run: Path) -> None:
         """Train a family's model, without the public labels unless it is to write labels."""
-        from adept.models.training.run import train_model  # a trainer takes seconds to import
+        from adept.models.training import train_model  # a trainer takes seconds to import
 
         config, joint = self.config, self.config.labels == JOINT
         noise = L1Laplace if family.clip == "l1" else Codebook

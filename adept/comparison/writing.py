@@ -1,7 +1,7 @@
 """What is released of the private records for a cell, and what is written from the release: what a classifier learns from.
 
 ``lstm`` is the model's decoder, ``codec`` writes descriptions in its place; ``nearest`` gives the public utterances with the
-nearest latents (``adept.models.network.public_texts``). The decoder ``latents`` writes nothing: a classifier is trained on the
+nearest latents (``adept.models.codebooks``). The decoder ``latents`` writes nothing: a classifier is trained on the
 released latents themselves, which shows what decoding loses. ``words`` is text that was released as it is, by what a user might
 take instead of a rewriter of ours; all that these need to know beside the record is read from public text.
 
@@ -39,8 +39,8 @@ from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus, hold_out
 from adept.evaluation.nearest import LINEAR_DIM, linear_latents
 from adept.mechanisms import Codebook
-from adept.models.network.public_texts import PublicTexts
-from adept.models.topics.word_vectors import Words, word_vectors
+from adept.models.decoding import PublicTexts
+from adept.models.word_vectors import Words, word_vectors
 from adept.rewriting.alternatives import (
     PromptSampling,
     Redaction,

@@ -11,10 +11,10 @@ from torch.utils.data import DataLoader
 
 from adept.data.corpus import Corpus
 from adept.data.texts import text_list
+from adept.models.autoencoder import pad
 from adept.models.config import TrainerConfig
-from adept.models.network.batching import length_batches, pad
-from adept.models.tokenizer.tokenizer import PAD, Tokenizer
-from adept.models.training.trainer import make_trainer, quiet_lightning
+from adept.models.tokenizer import PAD, Tokenizer
+from adept.models.training import length_batches, make_trainer, quiet_lightning
 
 
 class LSTMClassifier(lightning.LightningModule):

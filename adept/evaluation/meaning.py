@@ -1,7 +1,7 @@
 """What a text is about, whichever words say it: the mean of its words' vectors, rare words counting more than common ones.
 
 Rewrites have fewer words than people, for public text writes them. From words and word pairs a classifier learns nothing of a word
-that no rewrite holds, and little of one that few hold; the vectors of a lexicon of English (``adept.models.tokenizer.lexicon``)
+that no rewrite holds, and little of one that few hold; the vectors of a lexicon of English (``adept.models.lexicon``)
 say what each is like. A text's vector is a function of that text, the training texts' words and public vectors: which other texts
 are read beside it changes nothing.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from adept.data.texts import text_list
-from adept.models.tokenizer.lexicon import Lexicon
+from adept.models.lexicon import Lexicon
 
 
 class Meaning:

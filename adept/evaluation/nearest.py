@@ -1,6 +1,6 @@
 """The baseline latent, without a network: TF-IDF of words and word pairs, 16 singular directions, whitened, on the sphere.
 
-Answered with the nearest public utterances (``adept.models.network.public_texts``), it is the baseline that an encoder has to beat.
+Answered with the nearest public utterances (``adept.models.codebooks``), it is the baseline that an encoder has to beat.
 """
 
 from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ of 128 was chosen on HWU64 at eps = 8, where 3 to 10 are best.)
 
 Rewrites have fewer words than people, for public text writes them. So beside TF-IDF stands the mean of the words' vectors
 (``adept.evaluation.meaning``), and a word that no rewrite holds is read as the most like one that some do
-(``adept.models.tokenizer.lexicon``): what the classifier learned is used for text that says the same in other words. Where the
+(``adept.models.lexicon``): what the classifier learned is used for text that says the same in other words. Where the
 lexicon does not know the language the classifier is TF-IDF alone. ``docs/decisions.md``, "What words mean", has the figures.
 """
 
@@ -27,7 +27,7 @@ from adept.data.texts import text_list
 from adept.errors import DataError
 from adept.evaluation.meaning import Meaning
 from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
-from adept.models.tokenizer.lexicon import Lexicon
+from adept.models.lexicon import Lexicon
 
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0  # C of logistic regression for one record: the smaller, the simpler
 STANDARD = 4.0  # more is taken on better evidence than likelihood

@@ -1,6 +1,7 @@
 """Configurations of models: sizes, tokenizer, training and decoding. Help reads them, so nothing here imports PyTorch."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +9,11 @@ from adept.errors import ConfigurationError, printable
 from adept.ranges import CLIP_NORMS, check_between, check_choice, check_integer, check_positive
 
 if TYPE_CHECKING:
+    from adept.mechanisms import Mechanism
     from adept.mechanisms.choice import Kind
 
+CHECKPOINTS, MODEL = "checkpoints", "model"  # directories of a training run
+LAST, BEST = "last.ckpt", "best.ckpt"
 TOPICS = "topics"  # the kind of content, and the encoder
 ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
@@ -263,3 +267,36 @@ def check_accelerator(name: str) -> None:
 
         if not torch.accelerator.is_available():
             raise ConfigurationError("trainer.accelerator must be auto or cpu on this machine, got gpu: it has none")
+
+
+@dataclass(frozen=True)
+class TrainSpec:
+    """Specification of a training run: everything but its text and its place.
+
+    Args:
+        clip: the set that latents are clipped into: "l1", "l2" or "sphere".
+        training_data: where the text comes from; kept with the model.
+        mechanism: builds the mechanism of noise-aware training from a budget.
+        joint_labels: the record is the pair of label and text, and the training labels become the public label set.
+    """
+
+    clip: str
+    training_data: TrainingData = field(default_factory=TrainingData)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    mechanism: Callable[[float], "Mechanism"] | None = None
+    joint_labels: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """Figures of a training run: speed counts real tokens (padding left out) of training batches, validation time included."""
+
+    epochs: int
+    validation_loss: float
+    tokens_per_second: float
+    records_per_second: float
+    seconds: float

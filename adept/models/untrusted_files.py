@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from adept.errors import ModelError, printable
@@ -23,8 +22,7 @@ MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
 TENSOR_LIMIT = 256 * MEBIBYTE
 HEADER_LIMIT = 1 * MEBIBYTE
-PRECISIONS = {"float32": torch.float32, "float16": torch.float16}  # of weights in a file; in memory all are float32
-KINDS = {"float32": "F32", "float16": "F16"}  # the same in the words of safetensors
+KINDS = {"float32": "F32", "float16": "F16"}  # precisions of weights in a file, in the words of safetensors
 
 
 def check_file(path: Path, *, limit: int) -> None:
@@ -65,7 +63,7 @@ def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]], *, precision: s
     Args:
         path: the file.
         shapes: the names and shapes.
-        precision: what they are declared to be in the file, one of ``PRECISIONS``.
+        precision: their declared type in the file, one of ``KINDS``.
     """
     with _opened(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
@@ -82,23 +80,8 @@ def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]], *, precision: s
 
 
 def _is_finite(tensor: Tensor) -> bool:
-    """Is every value a finite number: the least and the largest are then, and neither is one where any value is none."""
+    """Return True if every value is a finite number: the least and the largest are then, and neither is if any value is not."""
     return not tensor.numel() or all(bool(edge.isfinite()) for edge in torch.aminmax(tensor))
-
-
-def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write float32 tensors into a safetensors file, in a precision that ``read_tensors`` reads.
-
-    Raises:
-        ModelError: a value is too large for the precision.
-    """
-    held = {  # copies: two names of one tensor, such as codebooks of all that little text says, are no mistake
-        name: tensor.to(PRECISIONS[precision]).clone(memory_format=torch.contiguous_format)
-        for name, tensor in tensors.items()
-    }
-    if large := [name for name, tensor in held.items() if not bool(tensor.isfinite().all())]:
-        raise ModelError(f"{large[0]} has values beyond {precision}: save the model with model.precision=float32")
-    save_file(held, path)
 
 
 def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int | None, ...]]) -> dict[str, Tensor]:

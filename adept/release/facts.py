@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+import torch
 from safetensors.torch import save
 
 from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.certificate import Part
 from adept.mechanisms.codebook import Block
 from adept.mechanisms.guarantee import json_number
+from adept.models.autoencoder import WEIGHTS, Autoencoder
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import codec_sha256
 from adept.models.config import TrainingData
-from adept.models.network.autoencoder import WEIGHTS, Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.untrusted_files import PRECISIONS
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import PACKAGED, packaged_directory
 
 LONGEST_NAME = 100
@@ -84,7 +84,7 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
 
 def model_sha256(model: Autoencoder) -> str:
     """Return the digest of the weights, as ``sha256sum model.safetensors`` gives it for the directory that they came from."""
-    precision = PRECISIONS[model.config.precision]
+    precision = getattr(torch, model.config.precision)
     weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.weights.items()}
     return hashlib.sha256(save(weights)).hexdigest()
 

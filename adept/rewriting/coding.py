@@ -16,7 +16,7 @@ from typing import Any
 from torch import Tensor
 
 from adept.mechanisms import LocalRandomizer
-from adept.models.network.autoencoder import Autoencoder
+from adept.models.autoencoder import Autoencoder
 
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 

@@ -11,10 +11,10 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.description import Described
+from adept.models.autoencoder import Autoencoder
 from adept.models.codec.first_use import complete
 from adept.models.config import DecodingConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair
 
 HALF = 60  # bits

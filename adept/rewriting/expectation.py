@@ -12,9 +12,9 @@ from statistics import fmean
 import torch
 
 from adept.mechanisms.guarantee import words
+from adept.models.codebooks import encode_public
 from adept.models.codec.codec import text_of
-from adept.models.network.public_texts import encode_public
-from adept.models.training.reconstruction import word_f1
+from adept.models.reconstruction import word_f1
 from adept.rewriting.rewriter import Rewriter
 from adept.rewriting.unseen import unseen_line
 

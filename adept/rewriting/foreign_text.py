@@ -15,7 +15,7 @@ from itertools import islice
 
 from adept.data.files import Record
 from adept.data.texts import text_list
-from adept.models.tokenizer.tokenizer import UNKNOWN, Tokenizer
+from adept.models.tokenizer import UNKNOWN, Tokenizer
 
 FIRST_TEXTS = 1000  # texts of a file that are looked at
 UNKNOWN_SHARE, LEAST_UNKNOWN = 0.25, 3  # share and number of unknown words from which there is a warning

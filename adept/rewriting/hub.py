@@ -13,9 +13,9 @@ from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError
 
 from adept.errors import ModelError, ReleaseRefused, printable
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.card import TAGS, model_card
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.card import TAGS, model_card
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 
 JSON = ["config.json", "tokenizer.json", "synonyms.json", "codec.json"]

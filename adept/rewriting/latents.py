@@ -15,12 +15,10 @@ from torch import Tensor
 
 from adept.errors import ModelError
 from adept.mechanisms import LocalRandomizer
-from adept.models.codec.codec import text_of
+from adept.models.autoencoder import Autoencoder
 from adept.models.config import DecodingConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import decode
-from adept.models.network.public_texts import PublicTexts
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.decoding import PublicTexts, decode
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
 from adept.rewriting.pool import Pools, texts_of
 
@@ -50,7 +48,7 @@ class LatentCoding(Coding):
         self.model, self.tokenizer, self.decoding, self.batch_size = model, tokenizer, decoding, batch_size
         self.size, self.labels = symbols_of(mechanism, model), tokenizer.labels
         self.pools, self.most = Pools(decoding.pool or 0), texts_of(mechanism)
-        if decoding.strategy == "nearest" and not public_texts(model):
+        if decoding.strategy == "nearest" and not model.public_texts:
             raise ModelError(
                 "the model holds no public texts to write: set decoding.strategy=sample, or train on public text"
             )
@@ -62,7 +60,7 @@ class LatentCoding(Coding):
     @cached_property
     def _public(self) -> PublicTexts:
         if self.model not in _PUBLIC:
-            _PUBLIC[self.model] = PublicTexts.of(self.model, self.tokenizer, public_texts(self.model))
+            _PUBLIC[self.model] = PublicTexts.of(self.model, self.tokenizer, self.model.public_texts)
         return _PUBLIC[self.model]
 
     @torch.inference_mode()
@@ -112,8 +110,3 @@ class LatentCoding(Coding):
         if self.model.config.encoder == "topics":
             return torch.nn.functional.cosine_similarity(self.model.encode(tokens), latents)
         return self.model.likelihood(latents, tokens)
-
-
-def public_texts(model: Autoencoder) -> Sequence[str]:
-    """Return the utterances that a model of public text holds as they stand; none where its text is not public."""
-    return [text_of(words) for words in model.codec.utterances] if model.codec else []

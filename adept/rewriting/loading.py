@@ -16,11 +16,10 @@ from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printab
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.choice import Kind
 from adept.mechanisms.guarantee import Guarantee
+from adept.models.autoencoder import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
 from adept.models.codec.files import DESCRIPTION, TABLES
 from adept.models.config import TrainingData
-from adept.models.network.autoencoder import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder
-from adept.models.network.batching import pad
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer
 
 PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 PACKAGED = "utterances"  # the name of the model that comes with the package

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms import LearnedCodebook, LocalRandomizer
+from adept.models.autoencoder import Autoencoder
 from adept.models.config import DecodingConfig
-from adept.models.network.autoencoder import Autoencoder
 
 Pair = tuple[str, str | None]
 

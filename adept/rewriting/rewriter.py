@@ -15,9 +15,9 @@ from adept.data.values import plain_text
 from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
+from adept.models.autoencoder import Autoencoder
 from adept.models.config import BATCH_SIZE, DecodingConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair
 from adept.rewriting.descriptions import DescriptionCoding
 from adept.rewriting.latents import LatentCoding

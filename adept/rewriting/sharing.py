@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from adept.mechanisms import JointResponse, LocalRandomizer
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.card import model_card
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.card import model_card
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")

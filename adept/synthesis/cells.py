@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from adept.errors import ConfigurationError
 from adept.evaluation.meaning import Meaning
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.tokenizer import Tokenizer
 
 GRID = 4096  # whole numbers to a unit of features
 CODEWORDS_PER_NAT = 128  # at a budget of 1 for one vote

@@ -20,10 +20,9 @@ from adept.data.values import plain_text
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.guarantee import Guarantee
 from adept.mechanisms.votes import ADD_OR_REMOVE, Counts, Votes
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
-from adept.rewriting.latents import public_texts
 from adept.rewriting.loading import check_release, load_model
 from adept.synthesis.cells import MAX_CELLS, PublicCells, default_size
 from adept.synthesis.estimate import Estimate, estimate
@@ -82,7 +81,7 @@ class Synthesizer:
         self.model, self.tokenizer, self.votes = model.eval(), tokenizer, votes
         check_release(self.guarantee, model.training_data, accept_private_model=accept_private_model)
         self.labels: tuple[str | None, ...] = _checked(label_set) if label_set else (None,)
-        written = list(dict.fromkeys(public_texts(model) if texts is None else text_list(texts)))
+        written = list(dict.fromkeys(model.public_texts if texts is None else text_list(texts)))
         if not written:
             raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")
         size = cells or default_size(

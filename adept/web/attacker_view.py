@@ -24,8 +24,8 @@ from adept.attacks.bounds import several_guesses
 from adept.attacks.likelihood import Known, known
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import OriginalLaplace
+from adept.models.autoencoder import Autoencoder
 from adept.models.codec.codec import text_of
-from adept.models.network.autoencoder import Autoencoder
 from adept.rewriting.rewriter import Rewriter
 
 PEOPLE = 1_000

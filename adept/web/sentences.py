@@ -12,8 +12,8 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import Guarantee, json_number, words
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
 from adept.web.attacker_view import PEOPLE, Reader, View, bound, crowd_of, guesses

@@ -26,8 +26,8 @@ from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
 from adept.evaluation.quality import COLUMNS as COLUMNS_OF_QUALITY
+from adept.models import training as model_training
 from adept.models.config import DecodingConfig, ModelConfig, TrainerConfig, TrainingConfig
-from adept.models.training import run as model_training
 from adept.rewriting.rewriter import Rewriter
 
 COLUMNS = (

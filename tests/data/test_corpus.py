@@ -9,7 +9,7 @@ import pytest
 
 from adept.data.corpus import Corpus, DataConfig, hold_out, load, read_corpus, samples_of
 from adept.errors import ConfigurationError, DataError
-from adept.models.network.batching import length_batches
+from adept.models.training import length_batches
 
 
 def write(path: Path, *rows: str) -> None:

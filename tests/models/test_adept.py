@@ -10,13 +10,12 @@ from odd_models import SIZES, V, model_of, records
 from torch import Tensor, nn
 
 from adept.mechanisms import L1Laplace
+from adept.models import decoding as decoding_module
 from adept.models.adept import ROWS, Adept, multiply, noise_between, step
+from adept.models.autoencoder import Autoencoder, pad
 from adept.models.config import DecodingConfig
-from adept.models.network import decoding as decoding_module
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.batching import pad
-from adept.models.network.decoding import _drawn, decode
-from adept.models.tokenizer.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
+from adept.models.decoding import _drawn, decode
+from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -13,7 +13,7 @@ from tiny import Run
 
 from adept.errors import AdeptError, ModelError
 from adept.mechanisms import Codebook, Description
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

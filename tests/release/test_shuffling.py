@@ -18,8 +18,8 @@ from adept.data.files import Record
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.mechanisms.shuffling import Draw, central_epsilon
+from adept.models import decoding
 from adept.models.config import DecodingConfig
-from adept.models.network import decoding
 from adept.release import plan
 from adept.release.batches import PlainBatches, ShuffledBatches
 from adept.release.columns import ReleaseOptions

@@ -15,7 +15,7 @@ import pytest
 from audit.asking import failed_of
 
 from adept.errors import ConfigurationError
-from adept.models.topics.word_vectors import Words, word_vectors
+from adept.models.word_vectors import Words, word_vectors
 from adept.rewriting.alternatives import (
     PromptSampling,
     Redaction,

@@ -3,7 +3,7 @@
 import pytest
 
 from adept.models.config import TokenizerConfig
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.foreign_text import FIRST_TEXTS, Foreign, first_texts, look_at
 from adept.rewriting.loading import load_model
 

@@ -24,7 +24,7 @@ from adept.mechanisms import (
 )
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.config import DecodingConfig
-from adept.models.network.decoding import decode
+from adept.models.decoding import decode
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -125,7 +125,7 @@ def test_a_model_serves_only_mechanisms_of_its_clip_and_radius(tiny_run: Path, t
 
 
 def test_a_tokenizer_that_is_not_the_models_is_refused(tiny_run: Path, tmp_path: Path) -> None:
-    from adept.models.tokenizer.tokenizer import Tokenizer
+    from adept.models.tokenizer import Tokenizer
 
     for file in (tiny_run / "model").iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from adept.data.corpus import Corpus, DataConfig, load
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.tokenizer import Tokenizer
 from adept.synthesis.cells import GRID, MAX_CELLS, MAX_CODEWORDS, PublicCells, default_size
 
 Loaded = tuple[Autoencoder, Tokenizer]

@@ -15,9 +15,9 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import Votes
+from adept.models.autoencoder import Autoencoder
 from adept.models.config import TrainingData
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer
 from adept.synthesis.synthesizer import Pair, Release
 
 Loaded = tuple[Autoencoder, Tokenizer]

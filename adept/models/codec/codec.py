@@ -42,8 +42,8 @@ from adept.models.language_model.intervals import BITS
 from adept.models.language_model.mixture import LanguageModel
 from adept.models.language_model.vocabulary import MAX_WORDS
 from adept.models.language_model.word_lstm import LARGE, SMALL
-from adept.models.tokenizer.lexicon import Lexicon
-from adept.models.tokenizer.pipeline import PUNCTUATION
+from adept.models.lexicon import Lexicon
+from adept.models.tokenizer import PUNCTUATION
 
 OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
 LISTED = 1 << 24  # numbers from which on a list wins little and costs time

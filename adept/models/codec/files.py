@@ -26,8 +26,8 @@ from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
 from adept.models.language_model.unknown_words import LETTER_ORDER, UnknownWords
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
 from adept.models.language_model.word_lstm import LARGE, SMALL, Size, WordLstm, shapes
-from adept.models.tokenizer.lexicon import Lexicon
-from adept.models.tokenizer.pipeline import LONGEST_TOKEN, UNWRITABLE
+from adept.models.lexicon import Lexicon
+from adept.models.tokenizer import MAX_TOKEN_LENGTH, UNWRITABLE
 from adept.models.untrusted_files import corrupt, read_json, read_tables
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
@@ -264,7 +264,7 @@ def _is_words(words: object) -> TypeGuard[list[str]]:
 
 def _is_word(word: object) -> bool:
     """Is it one word that may be written: no space, no control character, not endless."""
-    if not isinstance(word, str) or len(word) > LONGEST_TOKEN or word.split() != [word]:
+    if not isinstance(word, str) or len(word) > MAX_TOKEN_LENGTH or word.split() != [word]:
         return False
     if word.isascii():
         return word.isprintable()

@@ -1,7 +1,7 @@
 r"""What texts mean, in whole numbers, and the index of the text that is nearest to a record in meaning and in words.
 
 A text's meaning is the sum of its words' vectors, each times how rare the word is in public text, at length LENGTH and rounded to
-whole numbers. The words' vectors are those of a lexicon (``adept.models.tokenizer.lexicon``), whose sums are close to what a neural
+whole numbers. The words' vectors are those of a lexicon (``adept.models.lexicon``), whose sums are close to what a neural
 encoder makes of whole sentences. The product of two meanings is LENGTH^2 times their cosine: a sum of whole numbers below 2^24,
 which floating point holds exactly in whatever order it adds, so that the nearest is the nearest everywhere and in every batch.
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from adept.models.codec.inverted_file import LENGTH, InvertedFile, joined
 from adept.models.codec.nearest_text import ADDED, FINE, ListedTexts, TextTable, Words, WordWeights
-from adept.models.tokenizer.lexicon import Lexicon
+from adept.models.lexicon import Lexicon
 
 MANY = 1 << 15  # texts
 MEANING = (

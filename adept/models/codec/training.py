@@ -7,7 +7,7 @@ from adept.data.corpus import Corpus
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.nearest_text import Words
 from adept.models.config import CodecConfig
-from adept.models.tokenizer.lexicon import Lexicon
+from adept.models.lexicon import Lexicon
 
 FEWEST = 1_000  # training texts from which on more than n-grams is learned
 HELD_OUT = 200

@@ -18,7 +18,7 @@ import numpy as np
 
 from adept.models.language_model.intervals import ONE, Span
 from adept.models.language_model.ngrams import Ngrams, NgramTables, Whole
-from adept.models.tokenizer.lexicon import KNOWN_SHARE, Lexicon
+from adept.models.lexicon import KNOWN_SHARE, Lexicon
 
 LETTER_ORDER, MAX_LETTERS = 6, 30
 LISTED = ONE // 2  # the share of words of the lexicon

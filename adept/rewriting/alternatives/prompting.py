@@ -18,10 +18,9 @@ import torch
 from adept.data.texts import text_list
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import writable
-from adept.models.tokenizer.pipeline import END, PAD, START
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.autoencoder import Autoencoder
+from adept.models.decoding import writable
+from adept.models.tokenizer import END, PAD, START, Tokenizer
 from adept.ranges import BUDGETS, check_between, check_integer
 
 ROWS = 256  # texts that are written at once

@@ -21,7 +21,7 @@ from adept.data.texts import text_list
 from adept.mechanisms.exponential import exponential_choice
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.randomized_response import RandomizedResponse
-from adept.models.topics.word_vectors import Floats, Indices, Words
+from adept.models.word_vectors import Floats, Indices, Words
 from adept.ranges import BUDGETS, check_between, check_integer
 
 LONGEST = 1000

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from adept.data.corpus import DataConfig, load
-from adept.models.topics.word_vectors import Floats, Indices, Words, word_vectors
+from adept.models.word_vectors import Floats, Indices, Words, word_vectors
 
 __all__ = ["Floats", "Indices", "Words", "public_bigrams", "public_words"]
 

@@ -18,7 +18,7 @@ from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.files import load_codec, save_codec
 from adept.models.codec.meaning import LENGTH, MeaningIndex, Meanings
 from adept.models.codec.nearest_text import ADDED, ListedTexts, WordWeights
-from adept.models.tokenizer.lexicon import Lexicon
+from adept.models.lexicon import Lexicon
 
 Words = tuple[str, ...]
 

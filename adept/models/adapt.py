@@ -18,24 +18,34 @@ text is. All of these can be fitted again in seconds:
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms.learned_codebook import learn_codebooks
-from adept.models.adaptation.nearby import nearest_first, sentences_about
+from adept.models.autoencoder import Autoencoder
+from adept.models.codebooks import TEXT_CODEWORDS, encode_public
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.nearest_text import ListedTexts
 from adept.models.codec.training import unseen
-from adept.models.config import TOPICS, TrainingData
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.public_texts import TEXT_CODEWORDS, encode_public
-from adept.models.tokenizer.lexicon import Lexicon
-from adept.models.tokenizer.pipeline import UNKNOWN
-from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.topics.encoder import MEANT
+from adept.models.config import (
+    TOPICS,
+    ContentConfig,
+    FitResult,
+    OptimiserConfig,
+    TrainerConfig,
+    TrainingConfig,
+    TrainingData,
+    TrainSpec,
+)
+from adept.models.lexicon import Lexicon
+from adept.models.nearby_sentences import nearest_first, sentences_about
+from adept.models.tokenizer import UNKNOWN, Tokenizer
+from adept.models.topics import MEANING
 
 FEWEST, MOST_TOPICS = 8, 400
 MOST_CODEWORDS, OF_BROAD_TEXT = 1024, 4096  # of an adapted model
@@ -123,7 +133,7 @@ def _refitted(
 ) -> tuple[Autoencoder, Tokenizer]:
     """Return the model with topics of texts, the examples among them, and a tokenizer that knows the examples' words."""
     new_tokenizer = tokenizer.extended(examples)
-    meaning = MEANT if tokenizer.synonyms else 0.0
+    meaning = MEANING if tokenizer.synonyms else 0.0
     if tokenizer.synonyms:
         new_tokenizer = new_tokenizer.with_synonyms(Lexicon.load())
     topics = max(model.config.latent_dim, min(MOST_TOPICS, model.config.latent_dim + len(examples)))
@@ -143,7 +153,7 @@ def own_texts(model: Autoencoder) -> list[str]:
         )
     if model.codec is None or not model.codec.utterances or not model.training_data.public:
         raise ModelError("model_dir must hold a model of public text: train one with training_data.public=true")
-    return [text_of(words) for words in model.codec.utterances]
+    return model.public_texts
 
 
 def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
@@ -251,3 +261,34 @@ def _codec(
     places = {words_of(text): place for place, text in enumerate(ranked)}
     ordered = sorted(codec.utterances, key=lambda words: places.get(words, len(places)))  # a stable order
     return Codec(codec.model, codec.weigh, ordered, unseen(codec, sorted(held_out)), listed=listed, lexicon=lexicon)
+
+
+def fine_tune(
+    model: Autoencoder,
+    tokenizer: Tokenizer,
+    examples: Corpus,
+    *,
+    optimiser: OptimiserConfig,
+    trainer: TrainerConfig,
+    output_dir: Path,
+    seed: int = 0,
+) -> FitResult:
+    """Train an adapted model's decoder in place, on the examples beside as many of its own texts as ``adapt`` takes.
+
+    The examples that ``adapt`` held out are not used, so that estimates from them hold for texts that the model has not seen.
+    """
+    own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
+    examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
+    beside = random.Random(seed).sample(own, min(MANY.beside, len(own)))
+    spec = TrainSpec(
+        clip=model.clip,
+        training_data=model.training_data,
+        model=model.config,
+        training=TrainingConfig(**vars(optimiser), content=ContentConfig(kind=TOPICS)),
+        trainer=trainer,
+        seed=seed,
+    )
+    from adept.models.training import fit  # a trainer takes seconds to import
+
+    texts = Corpus([*examples.texts * MANY.weight, *beside])
+    return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)

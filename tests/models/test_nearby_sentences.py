@@ -6,13 +6,13 @@ import pytest
 import travel
 
 from adept.errors import ModelError
-from adept.models.adaptation import nearby
-from adept.models.adaptation.nearby import are_terms, nearest_first, page_lines, sentences_about, spoken
+from adept.models import nearby_sentences as nearby
 from adept.models.codec import codec as codecs
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.files import load_codec, save_codec
 from adept.models.codec.meaning import Meanings
-from adept.models.tokenizer.lexicon import Lexicon
+from adept.models.lexicon import Lexicon
+from adept.models.nearby_sentences import are_terms, nearest_first, page_lines, sentences_about, spoken
 
 
 @pytest.fixture(scope="module")

@@ -20,12 +20,11 @@ from adept.data.corpus import Corpus
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.adept import lightning_module
-from adept.models.config import ContentConfig, ModelConfig, TrainerConfig, TrainingConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.batching import LengthBatchSampler, pad, token_loader
-from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.training.resuming import FitResult, TrainSpec
-from adept.models.training.run import draw_codewords, fit
+from adept.models.autoencoder import Autoencoder, pad
+from adept.models.codebooks import draw_codewords
+from adept.models.config import ContentConfig, FitResult, ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
+from adept.models.tokenizer import Tokenizer
+from adept.models.training import LengthBatchSampler, fit, token_loader
 from adept.rewriting.expectation import expectation
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter

@@ -11,14 +11,11 @@ from torch import Tensor
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
-from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.batching import pad
-from adept.models.tokenizer.pipeline import END, PAD, UNKNOWN
-from adept.models.tokenizer.tokenizer import Tokenizer
-from adept.models.topics.encoder import TopicEncoder, supported_topics
-from adept.models.training.resuming import TrainSpec
-from adept.models.training.run import randomiser, train_model
+from adept.models.autoencoder import Autoencoder, pad
+from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
+from adept.models.tokenizer import END, PAD, UNKNOWN, Tokenizer
+from adept.models.topics import TopicEncoder, _information, cooccurrence_vectors, supported_topics
+from adept.models.training import randomiser, train_model
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +126,7 @@ def test_content_is_topics_for_a_learned_codebook_and_they_are_saved_with_the_mo
     sizes = ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=5)
     training = TrainingConfig().for_mechanism(LearnedCodebook)
     spec = TrainSpec(clip="sphere", model=sizes, training=training, trainer=TrainerConfig(max_epochs=1))
-    model, _ = train_model(splits["train"], splits["validation"], spec, output_dir=tmp_path)
+    model, _, _ = train_model(splits["train"], splits["validation"], spec, output_dir=tmp_path)
     assert (model.config.encoder, model.config.latent_dim) == ("topics", 50)
     assert sorted(model.codebooks) == [32, 64, 128]
     again = TopicEncoder(model.vocabulary_size, 50)
@@ -210,3 +207,36 @@ def test_words_that_mean_the_same_point_the_same_way_where_meaning_counts() -> N
         return float((vehicles.mean(dim=0) - foods.mean(dim=0)).norm() / within)
 
     assert apart(1.5) > 0.2 > apart(0.0)
+
+
+def test_information_is_how_much_more_often_two_words_meet_than_chance_would_have_it() -> None:
+    """Worked by hand: 0 and 1 meet once as neighbours, 0 and 2 once two places apart, 1 and 2 once as neighbours."""
+    found = _information([[0, 1, 2], [3, 4]], words=5).toarray()
+    of_word = np.array([1.5, 2.0, 1.5, 1.0, 1.0])
+    chance = of_word[:, None] * (of_word**0.75 / (of_word**0.75).sum())
+    near = np.zeros((5, 5))
+    for one, other, weight in ((0, 1, 1.0), (0, 2, 0.5), (1, 2, 1.0), (3, 4, 1.0)):
+        near[one, other] = near[other, one] = weight
+    expected = np.where(near > 0, np.log(np.where(near > 0, near, 1.0) / chance), 0.0)
+    assert found == pytest.approx(np.maximum(expected, 0))
+
+
+def test_words_that_keep_the_same_company_have_the_same_vector_though_they_never_meet() -> None:
+    rows = [[verb, thing] for verb in (0, 1) for thing in (2, 3, 4)] + [[5, 6], [6, 7], [7, 5]]
+    vectors = cooccurrence_vectors(rows, words=8, seed=0)
+    assert vectors[0] @ vectors[1] == pytest.approx(1.0)
+    assert vectors[0] @ vectors[5] < 0.1
+
+
+def test_words_without_a_vector_keep_their_place_and_say_nothing() -> None:
+    near, apart = _information([[0, 1]], words=2).toarray(), _information([[0, -1, 1], [0, 1]], words=2).toarray()
+    assert near[0, 1] > 0
+    assert apart[0, 1] > 0
+    assert not cooccurrence_vectors([[0, -1], [-1, 1]], words=2, seed=0).any()  # no two words ever meet
+    assert not cooccurrence_vectors([], words=3, seed=0).any()
+
+
+def test_the_window_ends() -> None:
+    far = [[0, *[-1] * 8, 1], [0, 2]]
+    assert _information(far, words=3)[0, 1] == 0
+    assert _information([[0, *[-1] * 7, 1], [0, 2]], words=3)[0, 1] != 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adept.data.corpus import DataConfig, load
-from adept.models.training.reconstruction import Reconstruction, reconstruction, word_f1
+from adept.models.reconstruction import Reconstruction, reconstruction, word_f1
 from adept.rewriting.loading import load_model
 
 

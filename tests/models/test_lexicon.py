@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from adept.errors import ModelError
 from adept.models.config import TokenizerConfig
-from adept.models.tokenizer.lexicon import LIKE, Lexicon
-from adept.models.tokenizer.tokenizer import END, FIRST_LABEL, UNKNOWN, Tokenizer
+from adept.models.lexicon import LIKE, Lexicon
+from adept.models.tokenizer import END, FIRST_LABEL, UNKNOWN, Tokenizer
 
 TEXTS = ["book a cheap hotel in paris", "rent a car on friday", "play music by the band", "cancel my order"] * 2
 

@@ -11,8 +11,7 @@ import pytest
 
 from adept.errors import ConfigurationError, ModelError
 from adept.models.config import TokenizerConfig
-from adept.models.tokenizer.pipeline import PUNCTUATION
-from adept.models.tokenizer.tokenizer import END, PAD, SPECIAL_TOKENS, START, UNKNOWN, Tokenizer
+from adept.models.tokenizer import END, PAD, PUNCTUATION, SPECIAL_TOKENS, START, UNKNOWN, Tokenizer
 
 TEXTS = ["show flights to Boston", "show flights to Denver, please", "flights from st. louis to boston."] * 3
 

@@ -2,37 +2,41 @@
 
 The vocabulary comes from the training text alone. Rewriting always uses the saved one: a vocabulary built from the text that is
 to be rewritten would carry that text's words past the mechanism. A word outside it is unknown, or is read as the word inside it
-that means most nearly the same (``adept.models.tokenizer.lexicon``).
+that means most nearly the same (``adept.models.lexicon``).
+
+Subwords are of bytes: each word is a space and its UTF-8 bytes, every one of which is a token, and the commonest neighbours are
+merged. So any text has tokens, and they write it again; only white space, and space before punctuation, is not kept.
 """
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tokenizers
-from tokenizers import models, trainers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
+from adept.data.corpus import Corpus
 from adept.data.texts import text_list
 from adept.data.values import plain_text
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
-from adept.models.tokenizer import pipeline
-from adept.models.tokenizer.lexicon import Lexicon
-from adept.models.tokenizer.pipeline import (
-    END,
-    FIRST_LABEL,
-    LABEL_TOKEN,
-    PAD,
-    SPECIAL_TOKENS,
-    START,
-    UNKNOWN,
-)
-from adept.models.untrusted_files import corrupt, read_json
 
-__all__ = ["END", "FIRST_LABEL", "PAD", "SPECIAL_TOKENS", "START", "UNKNOWN", "Tokenizer"]
+if TYPE_CHECKING:
+    from adept.models.lexicon import Lexicon
+
+PAD, UNKNOWN, START, END = range(4)
+SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
+FIRST_LABEL = len(SPECIAL_TOKENS)  # label tokens, where there are any, come right after the special ones
+LABEL_TOKEN = "[LABEL={}]"
+BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for each
+CONTROL = normalizers.Replace(Regex(r"\p{C}"), " ")
+PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
+MAX_LABELS, MAX_TOKEN_LENGTH = 10_000, 4_000
+UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of characters, line and paragraph separators
 
 
 class Tokenizer:
@@ -42,7 +46,7 @@ class Tokenizer:
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
         """Args:
-        backend: as ``adept.models.tokenizer.pipeline`` builds it.
+        backend: as ``build`` makes it, with a vocabulary.
         synonyms: the known word that another word, in lower case, is read as.
         """
         self._backend = backend
@@ -71,11 +75,9 @@ class Tokenizer:
             labels: a public label set: each becomes a token that stands before the text.
         """
         config = config or TokenizerConfig()
-        try:
-            pipeline.check_writable(labels)
-        except ValueError:
-            raise ConfigurationError("labels must hold no control characters, got one that does: rename it") from None
-        backend = pipeline.build(config)
+        if not all(map(is_writable, labels)):
+            raise ConfigurationError("labels must hold no control characters, got one that does: rename it")
+        backend = build(config)
         options: dict[str, Any] = {
             "vocab_size": config.vocabulary_size + len(labels),
             "min_frequency": config.min_frequency,
@@ -85,7 +87,7 @@ class Tokenizer:
         if config.kind == "word":
             backend.train_from_iterator(texts, trainers.WordLevelTrainer(**options))
         else:
-            backend.train_from_iterator(texts, trainers.BpeTrainer(**options, initial_alphabet=pipeline.BYTES))
+            backend.train_from_iterator(texts, trainers.BpeTrainer(**options, initial_alphabet=BYTES))
         return cls(backend)
 
     @classmethod
@@ -95,17 +97,9 @@ class Tokenizer:
         Raises:
             ModelError: the first file is missing, one is damaged, or it is no tokenizer of ours.
         """
-        backend, path = pipeline.load(Path(directory) / cls.FILE), Path(directory) / cls.SYNONYMS
-        if not path.exists():
-            return cls(backend)
-        _, synonyms = read_json(path)
-        words = backend.get_vocab(with_added_tokens=False)
-        special = {token.content for token in backend.get_added_tokens_decoder().values()}
-        if len(synonyms) > MAX_VOCABULARY or not all(
-            isinstance(known, str) and known in words and known not in special for known in synonyms.values()
-        ):
-            raise corrupt(path, "not words of the vocabulary")
-        return cls(backend, synonyms)
+        from adept.models.tokenizer_file import load_tokenizer
+
+        return cls(*load_tokenizer(Path(directory) / cls.FILE, Path(directory) / cls.SYNONYMS))
 
     def save_pretrained(self, directory: str | Path) -> None:
         """Write ``tokenizer.json`` into a model directory, and ``synonyms.json`` where there are any."""
@@ -114,7 +108,7 @@ class Tokenizer:
         if self.synonyms:
             (Path(directory) / self.SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
 
-    def with_synonyms(self, lexicon: Lexicon) -> "Tokenizer":
+    def with_synonyms(self, lexicon: "Lexicon") -> "Tokenizer":
         """Return a tokenizer that reads a word which it does not know as the known one that a lexicon has nearest to it."""
         return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
@@ -126,7 +120,7 @@ class Tokenizer:
             for text in texts:
                 clean = self._backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
                 for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(clean):
-                    if len(words) < MAX_VOCABULARY and pipeline.is_writable(word):
+                    if len(words) < MAX_VOCABULARY and is_writable(word):
                         words.setdefault(word, len(words))
         return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(content)))
 
@@ -150,7 +144,7 @@ class Tokenizer:
         prefix, suffix = LABEL_TOKEN.split("{}")
         special = [token.content for _, token in sorted(self._backend.get_added_tokens_decoder().items())]
         named = (token.removeprefix(prefix).removesuffix(suffix) for token in special[FIRST_LABEL:])
-        return [plain_text(label) or label for label in named]  # models of earlier versions may spell labels otherwise
+        return [plain_text(label) or label for label in named]
 
     def encode(
         self, texts: Sequence[str], *, max_length: int, labels: Sequence[str | None] | None = None
@@ -171,6 +165,10 @@ class Tokenizer:
             return rows
         heads = [UNKNOWN] * len(rows) if labels is None else self.label_ids(labels)
         return [[head, *row] for head, row in zip(heads, rows, strict=True)]
+
+    def encode_corpus(self, corpus: Corpus, *, max_length: int) -> list[list[int]]:
+        """Return the ids of a corpus, with its labels if the tokenizer has a label set."""
+        return self.encode(corpus.texts, max_length=max_length, labels=corpus.labels if self.labels else None)
 
     def _ids(self, texts: list[str]) -> list[list[int]]:
         """Return the ids of each text; one that cannot be encoded has none, so that no failure tells what a record says."""
@@ -203,9 +201,33 @@ class Tokenizer:
         kept = [row[: row.index(END)] if END in row else row for row in rows]
         written = self._backend.decode_batch(kept, skip_special_tokens=True)
         # Bytes can spell a line break where every token is harmless: so lines are checked as they are written.
-        lines = (" ".join(pipeline.CONTROL.normalize_str(text).split()) for text in written)
+        lines = (" ".join(CONTROL.normalize_str(text).split()) for text in written)
         return [re.sub(r" ([.,;:!?)\]])", r"\1", line) for line in lines]
 
     def decode_labels(self, rows: list[list[int]]) -> list[str]:
         """Return the label that each row begins with, for a tokenizer with a label set."""
         return [self.labels[row[0] - FIRST_LABEL] for row in rows]
+
+
+def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
+    """Put together normalisation (control and format characters are white space), splitting and the empty model."""
+    backend = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNKNOWN]))
+    split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated")]
+    if config.kind == "bpe":
+        backend.model = models.BPE()
+        split.append(pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False))
+        backend.decoder = decoders.ByteLevel()
+    backend.pre_tokenizer = pre_tokenizers.Sequence(split)
+    backend.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), CONTROL, *([normalizers.Lowercase()] if config.lowercase else [])]
+    )
+    return backend
+
+
+def is_writable(word: str) -> bool:
+    """Return True if a token or label is part of a line, and not endless."""
+    if len(word) > MAX_TOKEN_LENGTH:
+        return False
+    if word.isascii():  # most are: of these only control characters are not printable
+        return word.isprintable()
+    return not any(unicodedata.category(character) in UNWRITABLE for character in word)

@@ -8,11 +8,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from adept.errors import ConfigurationError, ModelError
+from adept.models.autoencoder import Autoencoder, write_tensors
 from adept.models.config import DecodingConfig, ModelConfig, TrainingData
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.decoding import decode
-from adept.models.tokenizer.tokenizer import END, PAD, START, UNKNOWN
-from adept.models.untrusted_files import read_tensors, write_tensors
+from adept.models.decoding import decode
+from adept.models.tokenizer import END, PAD, START, UNKNOWN
+from adept.models.untrusted_files import read_tensors
 
 SIZES = ModelConfig(embedding_dim=12, hidden_dim=24, latent_dim=6, max_length=9)
 V = 50

@@ -4,7 +4,7 @@ Public text of a domain is short of words: five hundred utterances hold a third 
 whose means are close to what a neural encoder makes of whole sentences say which word a missing one resembles, so
 
 - a word outside a vocabulary is read as the *nearest known* one ("bike" as "ride"), where one is near: ``Lexicon.nearest``;
-- the *topics* of a model know words by their vectors too (``adept.models.topics.encoder``).
+- the *topics* of a model know words by their vectors too (``adept.models.topics``).
 
 Both are functions of public words alone, and each word is looked up by itself, whatever the record's other words are. Classifiers
 read words that no rewrite holds in the first way, and texts as means of vectors (``adept.evaluation.tfidf``).
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-PACKAGED = Path(__file__).parents[2] / "pretrained" / "lexicon"
+PACKAGED = Path(__file__).parents[1] / "pretrained" / "lexicon"
 WORDS, VECTORS = "words.txt", "vectors.safetensors"
 DIM, RIDGE = 128, 5.0  # of a vector; what a difference from the encoder's vector costs
 LIKE = 0.5  # cosine from which a word is read as another one

@@ -5,14 +5,20 @@ comes from the operating system: whoever found a generator's seed could tell at 
 shuffled file has to hide that (``adept.release.shuffling``).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from adept.mechanisms import entropy
+from adept.models.autoencoder import Autoencoder
+from adept.models.codebooks import encode_public
 from adept.models.config import DecodingConfig
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.tokenizer.pipeline import END, FIRST_LABEL
+from adept.models.tokenizer import END, FIRST_LABEL, Tokenizer
+
+NEAREST_ROWS = 32  # latents in every product; fewer are filled up
+WIDTH = 16  # floats in a vector register; rows of another width begin at different places in it and may be rounded differently
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
@@ -75,3 +81,47 @@ def _drawn(weights: Tensor) -> Tensor:
 def fresh_uniform(count: int) -> Tensor:
     """Return numbers (count,) in [0, 1), multiples of 2^-53, from the operating system's entropy."""
     return torch.from_numpy((entropy.source.words(count) >> np.uint64(11)) * 2.0**-53)
+
+
+class PublicTexts:
+    """Public utterances by their latents (N, n): a release is answered with the nearest ones.
+
+    A text that a person wrote is fluent and short; what a decoder writes that saw too little text of a domain is neither. The
+    answer reads the release and public texts alone: post-processing, which costs no budget.
+    """
+
+    def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
+        self.texts = list(texts)
+        self.directions = torch.nn.functional.normalize(latents.to(torch.float32), dim=1)
+        self._table = filled(filled(self.directions, dim=0), dim=1).T.contiguous()  # (n, N)
+
+    @classmethod
+    def of(cls, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> "PublicTexts":
+        """Encode public texts by a model, in batches of similar length: what is public need not be the same to the last bit."""
+        return cls(texts, encode_public(model, tokenizer, texts))
+
+    def near(self, released: Tensor, *, count: int) -> list[list[int]]:
+        """Return the numbers of the ``count`` texts nearest to each released latent (B, n), or of all where there are fewer."""
+        distinct, index = torch.unique(released.to(self.directions), dim=0, return_inverse=True)
+        near = [
+            self._likeness(part).topk(min(count, len(self.texts)), dim=1).indices
+            for part in torch.split(distinct, NEAREST_ROWS)
+        ]
+        found: list[list[int]] = torch.cat(near)[index].tolist() if near else []
+        return found
+
+    def _likeness(self, latents: Tensor) -> Tensor:
+        """Return the similarity (B, N) of texts to at most NEAREST_ROWS latents (B, n), whose places do not matter."""
+        rows = filled(filled(latents, dim=0, width=NEAREST_ROWS), dim=1)
+        return (rows @ self._table)[: len(latents), : len(self.texts)]
+
+    def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
+        """Return ``samples`` texts for each released latent (B, n), consecutively: the nearest ones, at most ``most`` different."""
+        chosen = self.near(released, count=samples if most is None else min(samples, most))
+        return [self.texts[row[place % len(row)]] for row in chosen for place in range(samples)]
+
+
+def filled(tensor: Tensor, *, dim: int, width: int = WIDTH) -> Tensor:
+    """Fill a dimension of a matrix with zeros to a multiple of ``width``; this changes no sum."""
+    missing = -tensor.shape[dim] % width
+    return torch.nn.functional.pad(tensor, (0, missing) if dim == 1 else (0, 0, 0, missing)).contiguous()

@@ -2,29 +2,27 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from adept.errors import ConfigurationError, ModelError, printable
+from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.grid import NORM_ORDER
 from adept.models.adept import Adept
-from adept.models.codec.codec import Codec
-from adept.models.codec.files import load_codec, save_codec
-from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
-from adept.models.network.batching import pad
-from adept.models.tokenizer.pipeline import FIRST_LABEL, MOST_LABELS, PAD, UNKNOWN
-from adept.models.topics.encoder import TopicEncoder
-from adept.models.untrusted_files import corrupt, read_json, read_tensors, write_tensors
-from adept.ranges import check_integer
+from adept.models.config import TOPICS, ModelConfig, TrainingData
+from adept.models.tokenizer import PAD, UNKNOWN
+from adept.models.topics import TopicEncoder
 
-FORMAT_VERSION = 1
-DECLARED = ("model", "vocabulary_size", "clip", "labels", "training_data", "codebooks", "codec")
+if TYPE_CHECKING:
+    from adept.models.codec.codec import Codec
+
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
-MOST_CODEBOOKS, LARGEST_CODEBOOK, MOST_HELD_OUT = 20, 1 << 16, 200
+FORMAT_VERSION = 1  # of config.json
+MAX_HELD_OUT = 200  # texts that the model keeps for estimates
 HIDDEN_LABELS = (
     0.3  # share of labels that are hidden from the encoder in training, so that it also serves unlabelled text
 )
@@ -106,6 +104,13 @@ class Autoencoder(Adept):
         return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
 
     @property
+    def public_texts(self) -> list[str]:
+        """The utterances that a model of public text holds as they stand; none if its text is not public."""
+        from adept.models.codec.codec import text_of
+
+        return [text_of(words) for words in self.codec.utterances] if self.codec else []
+
+    @property
     def weights(self) -> dict[str, Tensor]:
         """The weights by their names in ``model.safetensors``."""
         return {name_in_file(name): tensor for name, tensor in self.state_dict().items()}
@@ -130,6 +135,8 @@ class Autoencoder(Adept):
         if named:
             write_tensors(directory / CODEBOOKS, named, precision=precision)
         if self.codec:
+            from adept.models.codec.files import save_codec
+
             save_codec(self.codec, directory)
         (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
 
@@ -140,21 +147,9 @@ class Autoencoder(Adept):
         Raises:
             ModelError: a file is missing or damaged, or weights are missing, unexpected or of the wrong shape.
         """
-        directory = Path(directory)
-        _, description = read_json(directory / CONFIG)
-        model = _described(cls, description, directory / CONFIG)
-        precision = model.config.precision
-        shapes = {name: tuple(tensor.shape) for name, tensor in model.weights.items()}
-        held = read_tensors(directory / WEIGHTS, shapes, precision=precision)
-        model.load_state_dict({name: held[name_in_file(name)] for name in model.state_dict()}, assign=True)
-        if sizes := _codebook_sizes(description["codebooks"], directory / CONFIG):
-            shapes = {f"{k}": (k, model.config.latent_dim) for k in sizes}
-            named = read_tensors(directory / CODEBOOKS, shapes, precision=precision)
-            model.codebooks = {int(k): words for k, words in named.items()}
-        model.held_out = _held_out(description.get("held_out", []), directory / CONFIG)
-        if description["codec"]:
-            model.codec = load_codec(directory)
-        return model.eval()
+        from adept.models.model_files import load_autoencoder
+
+        return load_autoencoder(cls, Path(directory))
 
 
 def name_in_file(name: str) -> str:
@@ -165,49 +160,22 @@ def name_in_file(name: str) -> str:
     return direction + name.removeprefix("encoder").removesuffix("_reverse")
 
 
-def _described(cls: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:
-    """Build the model of a ``config.json`` without allocating it: its weights are on the "meta" device."""
-    try:
-        if description["format_version"] != FORMAT_VERSION:
-            raise ModelError(
-                f"{path} has format {printable(description['format_version'])}, "
-                f"this version reads {FORMAT_VERSION}: train again"
-            )
-        if missing := [field for field in DECLARED if field not in description]:
-            raise corrupt(path, f"no {missing[0]}")
-        if not isinstance(description["codec"], bool):
-            raise corrupt(path, "codec must be true or false")
-        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
-            raise corrupt(path, f"unknown sizes {sorted(unknown)}")
-        check_integer(FIRST_LABEL, MAX_VOCABULARY + MOST_LABELS, vocabulary_size=description["vocabulary_size"])
-        check_integer(0, min(MOST_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
-        with torch.device("meta"):
-            return cls(
-                ModelConfig(**description["model"]),
-                vocabulary_size=description["vocabulary_size"],
-                clip=description["clip"],
-                training_data=TrainingData(**description["training_data"]),
-                labels=description["labels"],
-            )
-    except ConfigurationError as error:
-        raise corrupt(path, str(error)) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise corrupt(path, type(error).__name__) from None
+def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
+    """Return ids as one tensor (B, T), T being ``length`` or that of the longest row."""
+    length = length or max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])
 
 
-def _held_out(texts: Any, path: Path) -> list[str]:
-    """Return the held-out texts of a file, after checking that they are few strings."""
-    if not (isinstance(texts, list) and len(texts) <= MOST_HELD_OUT and all(isinstance(text, str) for text in texts)):
-        raise corrupt(path, f"held_out must be at most {MOST_HELD_OUT} texts")
-    return texts
+def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
+    """Write float32 tensors into a safetensors file, in a precision that ``read_tensors`` reads.
 
-
-def _codebook_sizes(sizes: Any, path: Path) -> list[int]:
-    """Return the declared sizes of the codebooks, which must all be there: a lost file must not become another mechanism."""
-    try:
-        check_integer(0, MOST_CODEBOOKS, codebooks=len(sizes))
-        for size in sizes:
-            check_integer(2, LARGEST_CODEBOOK, codebooks=size)
-    except (ConfigurationError, TypeError) as error:
-        raise corrupt(path, str(error)) from None
-    return list(sizes)
+    Raises:
+        ModelError: a value is too large for the precision.
+    """
+    held = {  # copies: two names of one tensor, such as codebooks of all that little text says, are no mistake
+        name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
+    if large := [name for name, tensor in held.items() if not bool(tensor.isfinite().all())]:
+        raise ModelError(f"{large[0]} has values beyond {precision}: save the model with model.precision=float32")
+    save_file(held, path)

@@ -10,13 +10,11 @@ import travel
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
-from adept.models.adaptation.examples import MOST_CODEWORDS, REDUNDANT, adapt, codebooks_about, codebooks_at
-from adept.models.adaptation.fine_tuning import fine_tune
+from adept.models.adapt import MOST_CODEWORDS, REDUNDANT, adapt, codebooks_about, codebooks_at, fine_tune
+from adept.models.autoencoder import Autoencoder, pad
 from adept.models.codec.codec import text_of
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
-from adept.models.network.autoencoder import Autoencoder
-from adept.models.network.batching import pad
-from adept.models.tokenizer.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 from adept.rewriting.pool import pool_size
 from adept.rewriting.rewriter import Rewriter
@@ -148,7 +146,7 @@ def test_no_text_that_is_held_out_is_trained_on(
     def fit(model: object, tokenizer: object, texts: Corpus, watched: Corpus, *given: object, **more: object) -> None:
         read.extend([*texts.texts, *watched.texts])
 
-    monkeypatch.setattr("adept.models.adaptation.fine_tuning.fit", fit)
+    monkeypatch.setattr("adept.models.adapt.fit", fit)
     one = TrainerConfig(max_epochs=1)
     fine_tune(*adapted, Corpus(EXAMPLES), optimiser=OptimiserConfig(), trainer=one, output_dir=tmp_path)
     held_out = {text_of(words) for words in adapted[0].codec.held_out}

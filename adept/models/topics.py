@@ -11,31 +11,32 @@ A word counts in up to four ways, each a unit vector with a weight of its own:
 
 - as *itself*;
 - by its *spelling*: the parts of three to five letters that it shares with other words ("cancelled", "cancel");
-- by its *co-occurrence*: words that occur beside the same words are near each other ("raise", "increase";
-  ``adept.models.topics.cooccurrence``);
-- by its *meaning*: the lexicon's vector (``adept.models.tokenizer.lexicon``), for a model that is to serve domains which its public
+- by its *co-occurrence*: words that occur beside the same words are near each other ("raise", "increase");
+- by its *meaning*: the lexicon's vector (``adept.models.lexicon``), for a model that is to serve domains which its public
   text lacks. Where half of a corpus is public, meaning is left out.
 
 What a word adds to a topic is a sum over its parts, which is worked out once: a table of words it remains. Everything is fitted to
 public text before any training; a record's latent depends on its own tokens alone. ``docs/decisions.md`` has the measurements.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError
-from adept.models.tokenizer.lexicon import Lexicon
-from adept.models.tokenizer.pipeline import FIRST_LABEL
-from adept.models.topics.cooccurrence import cooccurrence_vectors
+from adept.models.lexicon import Lexicon
+from adept.models.tokenizer import FIRST_LABEL
 
-TEXTS_PER_TOPIC, FEWEST = 8, 2  # public texts for each topic; texts that a word must stand in
-LETTERS, WORDS_WITH = (3, 5), 3  # of a part of a word; words that it must stand in
-SPELLED, COOCCURRENCE, MEANT = 0.8, 1.5, 3.0  # weights of spelling, co-occurrence and meaning beside the word itself
+TEXTS_PER_TOPIC, MIN_TEXTS = 8, 2  # public texts for each topic; texts that a word must stand in
+PART_LETTERS, MIN_WORDS = (3, 5), 3  # of a part of a word; words that it must stand in
+SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0  # weights of spelling, co-occurrence and meaning beside the word itself
+WINDOW, VECTOR_DIMS = 8, 150  # of co-occurrence: places on each side; dimensions of a word's vector
+NEIGHBOUR_POWER = 0.75  # of how common a neighbour is
 
 
 class TopicEncoder(nn.Module):
@@ -86,7 +87,7 @@ class TopicEncoder(nn.Module):
             seed: of the decomposition.
             words: the V words in the order of their ids; without them words have neither spelling nor meaning.
             cooccurrence: weight of co-occurrence; 0 for texts that are too few to show it.
-            meaning: weight of meaning: MEANT for a model that is to serve domains which these texts lack.
+            meaning: weight of meaning: MEANING for a model that is to serve domains which these texts lack.
 
         Raises:
             DataError: there are no two words that two texts share.
@@ -100,7 +101,7 @@ class TopicEncoder(nn.Module):
         if found < 1:
             raise DataError("topics need texts that share words, got none: set training.content.kind=none")
         weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
-        kinds = [identity(len(known)), SPELLED * _spelling(words or [""] * len(known))]
+        kinds = [identity(len(known)), SPELLING * _spelling(words or [""] * len(known))]
         if words and meaning:
             kinds.append(meaning * csr_matrix(Lexicon.load().of(words)))
         if cooccurrence:
@@ -117,7 +118,7 @@ class TopicEncoder(nn.Module):
 
 
 def supported_topics(texts: int, *, most: int) -> int:
-    """Return how many topics a number of public texts supports, at most ``most`` and at least 2."""
+    """Return the number of topics that some public texts support, at most ``most`` and at least 2."""
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
 
 
@@ -125,7 +126,7 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
     """Return the parts of each word as unit rows (V, parts); special tokens have none."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    parts = TfidfVectorizer(analyzer="char_wb", ngram_range=LETTERS, min_df=WORDS_WITH)
+    parts = TfidfVectorizer(analyzer="char_wb", ngram_range=PART_LETTERS, min_df=MIN_WORDS)
     try:
         return csr_matrix(parts.fit_transform(["" if n < FIRST_LABEL else word for n, word in enumerate(words)]))
     except ValueError:  # no part is shared
@@ -139,8 +140,53 @@ def _counts(rows: Sequence[Sequence[int]], *, vocabulary_size: int) -> csr_matri
         (place, word)
         for place, row in enumerate(rows)
         for word in row
-        if word >= FIRST_LABEL and texts_with[word] >= FEWEST
+        if word >= FIRST_LABEL and texts_with[word] >= MIN_TEXTS
     )
     places, words = np.array(list(entries), dtype=np.int64).reshape(-1, 2).T
     times = np.array(list(entries.values()), dtype=np.float64)
     return csr_matrix((times, (places, words)), shape=(len(rows), vocabulary_size))
+
+
+def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
+    """Return a unit vector (words, n), n <= 150, for each word; zero for words without neighbours.
+
+    How much more often two words occur near each other than chance would have it is their pointwise mutual information. The
+    matrix of it, where it is positive, factorised and halved (each word gets the left singular vectors times the square roots of
+    the singular values), is what skip-gram embeddings approximate: Levy and Goldberg 2014, "Neural word embedding as implicit
+    matrix factorization", Sections 3 and 4. How common a neighbour is counts with a power of .75 (Levy, Goldberg and Dagan 2015,
+    Section 3.1), and a neighbour d places away counts 1/d.
+
+    Args:
+        rows: words of each text by their numbers below ``words``; a negative number stands for one without a vector, and
+            keeps its place.
+        words: number of words.
+        seed: of the factorisation.
+    """
+    from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
+    from sklearn.preprocessing import normalize
+
+    information = _information(rows, words)
+    kept = np.flatnonzero(information.getnnz(axis=1))
+    if len(kept) < 2:
+        return np.zeros((words, 1))
+    factors = TruncatedSVD(min(VECTOR_DIMS, len(kept) - 1), random_state=seed).fit(information)
+    halved = factors.transform(information) / np.sqrt(np.maximum(factors.singular_values_, 1e-12))
+    return np.asarray(normalize(halved), dtype=np.float64)
+
+
+def _information(rows: Sequence[Sequence[int]], words: int) -> csr_matrix:
+    """Return the positive pointwise mutual information of words and their neighbours (words, words)."""
+    near: defaultdict[tuple[int, int], float] = defaultdict(float)
+    for row in rows:
+        for place, word in enumerate(row):
+            for distance, other in enumerate(row[place + 1 : place + 1 + WINDOW], start=1):
+                if word >= 0 and other >= 0:
+                    near[word, other] += 1 / distance
+    pairs = np.array(list(near), dtype=np.int64).reshape(-1, 2)
+    one_way = csr_matrix((list(near.values()), pairs.T), shape=(words, words))
+    together = (one_way + one_way.T).tocoo()
+    of_word = np.asarray(together.sum(axis=1)).ravel()
+    of_neighbour = of_word**NEIGHBOUR_POWER / max((of_word**NEIGHBOUR_POWER).sum(), 1e-12)
+    found = np.log(together.data / (of_word[together.row] * of_neighbour[together.col]))
+    positive = found > 0
+    return csr_matrix((found[positive], (together.row[positive], together.col[positive])), shape=(words, words))

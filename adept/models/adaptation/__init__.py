@@ -1,1 +1,0 @@
-"""A trained model in another domain, by public examples of it."""

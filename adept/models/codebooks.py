@@ -1,0 +1,73 @@
+"""Codewords among a model's latents: learned from its training text, or those of its public texts themselves."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from adept.data.corpus import Corpus
+from adept.mechanisms.learned_codebook import learn_codebooks
+from adept.models.autoencoder import Autoencoder, pad
+from adept.models.config import TrainSpec
+from adept.models.tokenizer import Tokenizer
+
+BATCH_TEXTS = 1024
+MAX_NEIGHBOURS = 8  # codewords around a latent from which training may write its text
+TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
+
+
+def learn_codebooks_of(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:
+    """Learn codebooks from the latents of a corpus."""
+    rows = tokenizer.encode_corpus(corpus, max_length=model.config.max_length)
+    return learn_codebooks(model.encode_records(rows).cpu(), seed=seed)
+
+
+def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validation: Corpus, spec: TrainSpec) -> None:
+    """Give a trained model its codec and, if it answers with public texts, the codebooks of these."""
+    from adept.models.codec.training import learn_codec  # a model for l1 needs no codec
+
+    public, sizes = spec.training_data.public, spec.training.codec
+    model.codec = learn_codec(train, validation, public=public, seed=spec.seed, config=sizes)
+    if model.config.decoder == "nearest":
+        model.codebooks |= text_codebooks(model, tokenizer)
+
+
+def text_codebooks(model: Autoencoder, tokenizer: Tokenizer) -> dict[int, Tensor]:
+    """Return codebooks (k, n) of the first k public texts, for a model that answers each codeword with its own text.
+
+    Means of texts lie where no text is, and most of them near what is said most (``docs/decisions.md``: what a codeword is).
+    """
+    first = model.public_texts[: max(TEXT_CODEWORDS)]
+    latents = encode_public(model, tokenizer, first).cpu()
+    directions = torch.nn.functional.normalize(latents, dim=1)
+    return {size: directions[:size] for size in TEXT_CODEWORDS if size <= len(first)}
+
+
+@torch.inference_mode()
+def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
+    """Return the clipped latents (N, n) of public texts."""
+    rows = tokenizer.encode(texts, max_length=model.config.max_length)
+    device = next(model.parameters()).device
+    latents = torch.zeros((len(rows), model.config.latent_dim), device=device)
+    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    for start in range(0, len(order), BATCH_TEXTS):
+        places = order[start : start + BATCH_TEXTS]
+        latents[places] = model.encode(pad([rows[place] for place in places]).to(device))
+    return latents
+
+
+def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
+    """Draw a codeword for each latent, out of a codebook drawn at random: mostly the nearest, sometimes one beside it.
+
+    With n codebooks, one draw in n + 1 keeps the latent, for decoding without a codebook. So the decoder learns to write from a
+    codeword the public texts around it, and at release it sees only inputs of a kind that it saw in training.
+    """
+    drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
+    place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1
+    chosen = latents
+    for number, book in enumerate(books.values()):
+        words = book.to(latents)
+        near = (latents @ words.T).topk(min(MAX_NEIGHBOURS, len(words)), dim=1).indices
+        own = near.gather(1, place.clamp(max=near.shape[1] - 1))
+        chosen = torch.where((drawn == number)[:, None], words[own[:, 0]] * clip_norm, chosen)
+    return chosen

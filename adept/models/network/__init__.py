@@ -1,1 +1,0 @@
-"""The autoencoder: sizes and file, encoding, decoding, batches, and the card of a model directory."""
