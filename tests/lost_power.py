@@ -3,7 +3,8 @@
 A recorder looks at a directory at every step that writes, synchronises or names something, as CrashMonkey and ALICE do (Mohan et
 al. 2018, Pillai et al. 2014). What is on the disk for certain is what was synchronised: a file's content, a directory's names.
 Of what came later any part may be there: of names each change or not, of a file that grew any of its blocks, the others reading
-as zeros, or only a beginning. SQLite is trusted: a ledger is as it was after the last transaction that ended.
+as zeros, or only a beginning. SQLite is trusted with what it has synchronised: a ledger is as it was after the last transaction
+that ended, and a journal holds what it held after its last ``sync``; of a log that grew since then any blocks may be there.
 """
 
 import os
@@ -16,8 +17,10 @@ from typing import Any
 
 import pytest
 
-from adept.release.journal import BLOCK, Journal
+from adept.release.journal import SIDE_FILES, Journal
 from adept.release.ledger import Ledger
+
+BLOCK = 512  # bytes that reach a disk together
 
 Names = dict[str, int]  # names to files, which are numbered
 Contents = dict[int, bytes]
@@ -37,7 +40,7 @@ class Moment:
 
 @dataclass
 class Recorder:
-    """Looks at a directory whenever something in it changes; ``ledger`` is the file that SQLite cares for."""
+    """Looks at a directory whenever something in it changes; SQLite cares for ``ledger``, and for the journal."""
 
     directory: Path
     ledger: str
@@ -58,21 +61,23 @@ class Recorder:
             (os, "open"),
             (Path, "unlink"),
             (Path, "write_text"),
-            (Journal, "_write"),
-            (Journal, "_cut"),
+            (Journal, "append"),
         ):
             patch.setattr(owner, name, self._followed(getattr(owner, name)))
         patch.setattr(os, "fsync", self._synchronised(os.fsync))
         for name in ("begin", "claim", "show", "forget", "finish"):
-            patch.setattr(Ledger, name, self._followed(getattr(Ledger, name), ledger=True))
+            patch.setattr(Ledger, name, self._followed(getattr(Ledger, name), kept=(self.ledger,)))
+        for name in ("begin", "sync", "remove"):
+            patch.setattr(
+                Journal, name, self._followed(getattr(Journal, name), kept=("s.json.journal", "out.jsonl.journal"))
+            )
 
-    def _followed(self, action: Callable[..., Any], *, ledger: bool = False) -> Callable[..., Any]:
+    def _followed(self, action: Callable[..., Any], *, kept: tuple[str, ...] = ()) -> Callable[..., Any]:
         def run(*arguments: Any, **options: Any) -> Any:
             try:
                 return action(*arguments, **options)
             finally:
-                if ledger:
-                    self._keep_ledger()
+                self._keep(kept)
                 self._step()
 
         return run
@@ -90,9 +95,9 @@ class Recorder:
 
         return run
 
-    def _keep_ledger(self) -> None:
+    def _keep(self, databases: tuple[str, ...]) -> None:
         names, contents = self._look()
-        for name in (self.ledger, f"{self.ledger}-journal"):
+        for name in (database + suffix for database in databases for suffix in ("", *SIDE_FILES)):
             self._safe_names.pop(name, None)
             if name in names:
                 self._safe_names[name] = names[name]

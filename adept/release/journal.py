@@ -1,4 +1,4 @@
-r"""The journal of a release: what was drawn, in order, so that a run that was killed is continued and not repeated.
+r"""The journal of a release: everything that was drawn, in order, so that a killed run is continued and not repeated.
 
 *Visible* is what stands under the output's final name, and what was written to standard output; until it has that name a file is
 its owner's alone (mode 0600, made anew by each run), and who reads it then is not counted. A *release* is one randomised
@@ -7,17 +7,21 @@ output of the mechanism (and of randomised response, where labels are randomised
 *Claim*: however often a run is killed, at whatever moments, and resumed, all visible rows of a record are written from one
 release of it. So the budget in the statement is spent once.
 
-*Proof*. (1) A row becomes visible only after the entry with its release is on the disk: before standard output is written to,
-and before the output gets its name, the journal is synchronised. (2) Entries are appended in the order of the input, by one
-process at a time, and never changed: a lock that the kernel drops with its holder sees to it. Where there are no locks nothing
-is begun; where machines do not share them, as a mount option of network disks has it, the claim is for the runs of one machine.
-An entry that a crash has torn ends too early, or lacks whole blocks, which read as zeros; it was not on the disk, and nor was
-what follows it, so by (1) nothing of either was visible, and both are cut off before anything new is drawn. Any other line
-whose checksum is wrong was damaged later and may have been visible: such a journal is refused. (3) A run first replays the
-entries against the same records, and draws for a record only if no entry holds it. So exactly one entry holds a record whose
-rows are visible, in this run and in every one before. (4) Which record an entry is about cannot shift: with every entry stands
-a keyed digest of all rows of the input up to there, and another input is refused, as is another model, mechanism, budget,
-option or version of what draws and writes, so that the statement is true of what is replayed. QED.
+*Proof*. (1) A row becomes visible only after ``sync`` has put its entry on the disk: before standard output is written to, and
+before the output gets its name. (2) Entries are numbered in the order of the input, added by one process at a time, and never
+changed: a lock that the kernel drops with its holder sees to it. Where there are no locks nothing is begun; where machines do
+not share them, as a mount option of network disks has it, the claim is for the runs of one machine. (3) A crash loses whole
+entries from the end. They were not on the disk, so by (1) nothing of them was visible. Other damage is refused, as shown below.
+(4) A run first replays the entries against the same records, and draws for a record only if no entry holds it. So exactly one
+entry holds a record whose rows are visible, in this run and in every one before. (5) Which record an entry is about cannot shift:
+with every entry stands a keyed digest of all rows of the input up to there, and another input is refused, as is another model,
+mechanism, budget, option or version of what draws and writes, so that the statement is true of what is replayed. QED.
+
+*Damage*. The journal is an SQLite file. A batch is committed to its write-ahead log, which survives the death of the process;
+``sync`` moves the log into the file itself, and so on the disk. SQLite takes a log whose checksum is wrong for shorter: that
+loses only entries that were never visible. The pages of the file have no checksums. So each row stands with a digest of its
+number and content, and one row counts the entries: a file whose rows are not exactly these is refused. A bit that changes
+elsewhere changes no entry.
 
 What was drawn and lost, because the run died before it was on the disk, nobody saw. If the moment of death does not depend on the
 values drawn, such draws cost nothing. If it did (a disk that is filled up by long texts), keeping only what survives would be a
@@ -27,33 +31,45 @@ An entry holds what was drawn and nothing of a record: written texts, and random
 releases themselves, as no text is written before all are there (``adept.release.shuffling``). Copied labels and kept columns are
 read from the input again. The file has mode 0600 and goes when the output is complete.
 
-What no file can notice: a journal whose end is cut off, or that was put back from an older copy, is one that has not come so
-far. A ledger knows better: it keeps how many records may have been read (``adept.release.publication``).
+No file can notice that it was put back from an older copy. A ledger can: it keeps how many records may have been read
+(``adept.release.publication``). The journal stays apart from it: draws in the order of the input, beside digests of its rows, would
+undo a shuffle.
 """
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
+import re
 import secrets
+import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, closing
 from io import FileIO
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import quote
 
 from adept.data.files import sync_directory
 from adept.errors import DataError
+from adept.release.database import reported, transaction
 
-VERSION = 2
+VERSION = 3
 LEDGER = "ledger"  # among the terms of a release that was begun with one
-ATTEMPTS = 100  # to open a journal that other runs make and remove meanwhile
+MAX_ATTEMPTS = 100  # to open a journal that other runs make and remove meanwhile
 SECONDS_BETWEEN_SYNCS = 1.0
-BLOCK = 512  # bytes that reach a disk together
-HEADER = b' {"journal":'  # after the checksum of the first line
-HEX = frozenset(b"0123456789abcdef")
-CHECK = 16  # hexadecimal digits before each line that tell a whole line from a torn one
+DIGEST_BYTES = 16
+SIDE_FILES = ("-wal", "-shm", "-journal")  # names that SQLite adds to the file's own
+TERMS, PROGRESS = 0, -1  # numbers of the rows that are no entries
+OLD_FORMAT = re.compile(rb'[0-9a-f]{16} \{"journal":')
+TABLE = "CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, content BLOB, digest BLOB)"
+ROWS = "SELECT number, content, digest FROM journal WHERE number >= ? ORDER BY number"
+DAMAGED = "is damaged or not a journal"
+ADVICE = "restore it; under another name records would be released again"
 
 Entry = dict[str, Any]
 
@@ -64,8 +80,8 @@ class Journal:
     Attributes:
         path: the file.
         run: the identity of the release, which its resumption keeps.
-        records: how many records have an entry.
-        finished: was it noted that everything had been published.
+        records: number of records that have an entry.
+        finished: True once everything has been published.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,53 +89,25 @@ class Journal:
         self.run = secrets.token_hex(8)
         self.records, self.finished = 0, False
         self._terms: Entry = {}
-        self._stream = _locked(path)
-        self._begin = self._end = 0
-        self._synced, self._is_synced = time.monotonic(), True
-        try:
-            self._scan()
-        except BaseException:
-            self._stream.close()
-            raise
+        self._entries, self._synced = 0, time.monotonic()
+        with ExitStack() as opened:
+            self._lock = opened.enter_context(_lock(path))
+            self._database = opened.enter_context(closing(_connect(path)))
+            self._read()
+            self._opened = opened.pop_all()
 
     @property
     def begun(self) -> bool:
-        """Was anything drawn, in this run or before."""
+        """True if anything was drawn, in this run or before."""
         return self.records > 0
-
-    def _scan(self) -> None:
-        """Read what an earlier run left, and cut off what never was on the disk."""
-        with self.path.open("rb") as stream:
-            for line in stream:
-                if (entry := _parsed(line)) is None:
-                    self._check_torn(line, stream)
-                    break
-                self._end += len(line)
-                if self._begin:
-                    self.records += entry["records"]
-                    self.finished = entry["finished"]
-                elif entry["journal"] != VERSION:
-                    raise DataError(f"{self.path} is another version's: continue with the adept that began it")
-                else:
-                    self._begin, self.run, self._terms = self._end, entry["run"], entry["terms"]
-        self._stream.truncate(self._end)
-        self._stream.seek(self._end)
-
-    def _check_torn(self, line: bytes, rest: Iterable[bytes]) -> None:
-        """Refuse a line that was damaged, or is none of ours; one that a crash has torn, with what follows it, was never safe."""
-        safe = any(entry["synced"] for entry in map(_parsed, rest) if entry)
-        if safe or not _torn(line, self._end) or not (self._begin or _is_header(line)):
-            raise DataError(
-                f"{self.path} is damaged or not a journal: restore it; under another name records would be released again"
-            )
 
     @property
     def has_ledger(self) -> bool:
-        """Whether the release was begun with a ledger."""
+        """True if the release was begun with a ledger."""
         return bool(self._terms.get(LEDGER))
 
     def begin(self, terms: Entry) -> None:
-        """Write down the terms of a release of which nothing was drawn yet, or raise where a begun one had others.
+        """Write down the terms of a release of which nothing was drawn yet, or raise if a begun one had others.
 
         Raises:
             DataError: naming the first difference, or the journal cannot be written.
@@ -133,72 +121,133 @@ class Journal:
                         f"{self._terms.get(name)!r}, and is {terms.get(name)!r}: restore it"
                     )
             return
+        self._terms = terms
         try:
-            self._cut(0)
-            self._begin = self._end = self._write({"journal": VERSION, "run": self.run, "terms": terms})
+            sync_directory(self.path.parent)  # before SQLite has files beside it, which tell nothing alone
+            self._start()
+            self._use_log()
             self.sync()
         except OSError as error:
-            self.remove()  # half a first line would be taken for somebody else's file
+            self.remove()  # nothing was drawn
             raise DataError(f"cannot write {self.path}: {error.strerror}: mend that, and run again") from None
-        sync_directory(self.path.parent)
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries that an earlier run left."""
-        place, end = self._begin, self._end
-        with self.path.open("rb") as stream:
-            stream.seek(place)
-            while stream.tell() < end:
-                entry = _parsed(stream.readline())
-                if entry is not None and entry["records"]:
-                    yield entry
+        for _, content in self._rows(first=1) if self._entries else ():
+            yield json.loads(content)
 
     def append(self, entry: Entry, *, durable: bool) -> None:
         """Add what was drawn for the next records, on the disk before this returns if it is to be ``durable``.
 
-        What is not yet durable survives the death of the process, though not of the machine.
+        An entry that is not yet durable survives the death of the process, but not of the machine.
         """
-        self._note({**entry, "finished": False})
-        self.records += entry["records"]
+        number, records = self._entries + 1, self.records + entry["records"]
+        self._write({number: entry, PROGRESS: {"entries": number, "records": records, "finished": False}})
+        self._entries, self.records = number, records
         if durable or time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
             self.sync()
 
     def finish(self) -> None:
         """Note that everything was published, so that all that stands under the final names is this release's."""
-        self._note({"records": 0, "finished": True})
+        self._write({PROGRESS: {"entries": self._entries, "records": self.records, "finished": True}})
         self.sync()
         self.finished = True
 
-    def _note(self, entry: Entry) -> None:
-        """Write an entry, with whether everything before it is on the disk."""
-        self._write({**entry, "synced": self._is_synced})
-        self._is_synced = False
-
     def sync(self) -> None:
-        """Put everything on the disk."""
-        os.fsync(self._stream.fileno())
-        self._synced, self._is_synced = time.monotonic(), True
+        """Put every entry on the disk, in the file itself."""
+        with self._reported():
+            (busy, *_) = self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise OSError(errno.EBUSY, "the journal is being read", str(self.path))
+        os.fsync(self._lock.fileno())
+        self._synced = time.monotonic()
 
     def give_up(self) -> None:
         """Forget what was drawn, which nobody can have read: what is left has nothing to publish, whatever happens next."""
-        self._cut(self._begin)
-        self.records, self._end = 0, self._begin
+        self._start()
         self.sync()
 
     def remove(self) -> None:
-        """Remove the file, which nothing needs any longer."""
-        self.path.unlink(missing_ok=True)
+        """Remove the files, which nothing needs any longer; the journal itself goes last."""
+        self._database.close()
+        path, *others = journal_files(self.path)
+        for other in others:
+            other.unlink(missing_ok=True)
+        sync_directory(path.parent)
+        path.unlink(missing_ok=True)
 
-    def _cut(self, length: int) -> None:
-        self._stream.seek(length)
-        self._stream.truncate(length)
+    # --- The file
 
-    def _write(self, entry: Entry) -> int:
-        content = json.dumps(entry, separators=(",", ":")).encode("ascii")
-        line = _check(content) + b" " + content + b"\n"
-        written = 0
-        while written < len(line):
-            written += self._stream.write(line[written:])
-        return written
+    def _read(self) -> None:
+        """Read what an earlier run left, if it came to that.
+
+        Raises:
+            DataError: the file is damaged, of another version, or somebody else's.
+        """
+        if OLD_FORMAT.match(os.pread(self._lock.fileno(), 64, 0)):
+            raise DataError(
+                f"{self.path} is a journal of a version before 0.2.0, which this one does not read: continue with the adept "
+                "that began it"
+            )
+        try:
+            with self._reported():
+                (pages,) = self._database.execute("PRAGMA page_count").fetchone()
+            if pages:
+                self._use_log()
+                self._check_whole()
+        except OSError as error:
+            raise DataError(f"cannot continue {self.path}: {error.strerror}: mend that, or restore it") from None
+
+    def _check_whole(self) -> None:
+        """Check every row, and take over terms and progress."""
+        with self._reported():
+            found = self._database.execute("PRAGMA quick_check(1)").fetchall()
+        if found != [("ok",)]:
+            raise _damaged(self.path)
+        rows = self._rows(first=PROGRESS)
+        head = {number: json.loads(content) for number, content in islice(rows, 2)}
+        if head.keys() != {PROGRESS, TERMS}:
+            raise _damaged(self.path)
+        begun, progress = head[TERMS], head[PROGRESS]
+        if begun["journal"] != VERSION:
+            raise DataError(f"{self.path} is another version's: continue with the adept that began it")
+        if [number for number, _ in rows] != list(range(1, progress["entries"] + 1)):
+            raise _damaged(self.path)
+        self.run, self._terms = begun["run"], begun["terms"]
+        self._entries, self.records, self.finished = progress["entries"], progress["records"], progress["finished"]
+
+    def _rows(self, *, first: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the rows from a number on, each checked by its digest."""
+        with self._reported():
+            for number, content, digest in self._database.execute(ROWS, (first,)):
+                if not isinstance(content, bytes) or digest != _digest(number, content):
+                    raise _damaged(self.path)
+                yield number, content
+
+    def _start(self) -> None:
+        """Hold the terms alone."""
+        begun = {"journal": VERSION, "run": self.run, "terms": self._terms}
+        self._write({TERMS: begun, PROGRESS: {"entries": 0, "records": 0, "finished": False}}, anew=True)
+        self._entries = self.records = 0
+
+    def _use_log(self) -> None:
+        """Write into a log from here on; a new file is whole by then."""
+        with self._reported():
+            self._database.execute("PRAGMA journal_mode = WAL").fetchall()
+            self._database.execute("PRAGMA synchronous = NORMAL").fetchall()  # ``sync`` alone waits for the disk
+            self._database.execute("PRAGMA secure_delete = ON").fetchall()  # overwrite what is deleted
+
+    def _write(self, entries: Mapping[int, Entry], *, anew: bool = False) -> None:
+        """Write rows, all or none; ``anew`` removes all others."""
+        contents = [(n, json.dumps(entry, separators=(",", ":")).encode("ascii")) for n, entry in entries.items()]
+        rows = [(number, content, _digest(number, content)) for number, content in contents]
+        with self._reported(), transaction(self._database):
+            for statement in (TABLE, "DELETE FROM journal") if anew else ():
+                self._database.execute(statement)
+            self._database.executemany("INSERT OR REPLACE INTO journal VALUES (?, ?, ?)", rows)
+
+    def _reported(self) -> AbstractContextManager[None]:
+        return reported(str(self.path), f"{self.path} {DAMAGED}", ADVICE)
 
     def __enter__(self) -> "Journal":
         return self
@@ -206,21 +255,44 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._stream.close()
+        self._opened.close()  # the lock last, behind which SQLite tidies up
 
 
-def _locked(path: Path) -> FileIO:
+def journal_files(path: Path) -> list[Path]:
+    """Return a journal's names: its own, and those of SQLite's files beside it."""
+    return [path, *(Path(f"{path}{suffix}") for suffix in SIDE_FILES)]
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open the file; SQLite needs no locks of its own, as ``_lock`` has locked it.
+
+    Raises:
+        DataError: a file beside it belongs to somebody else, or it cannot be opened.
+    """
+    for other in journal_files(path)[1:]:
+        if os.path.lexists(other):
+            _check_owner(other, other.lstat().st_uid)
+    address = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw&vfs=unix-none"
+    try:
+        database = sqlite3.connect(address, uri=True, isolation_level=None)
+    except sqlite3.Error as error:
+        raise DataError(f"cannot write {path}: {error}") from None
+    database.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()  # a log without shared memory
+    return database
+
+
+def _lock(path: Path) -> FileIO:
     """Open a journal for this process alone, making it where there is none."""
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         try:
-            handle = _opened(path)
+            handle = _open(path)
         except FileNotFoundError:
             if path.parent.exists():
                 continue  # the run that had it has just removed it
             raise DataError(f"cannot write {path}: its directory is gone") from None
         except OSError as error:
             raise DataError(f"cannot write {path}: {error.strerror}") from None
-        stream = os.fdopen(handle, "r+b", buffering=0)  # what was written is the kernel's, whatever becomes of us
+        stream = FileIO(handle, "r+")
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -239,20 +311,28 @@ def _locked(path: Path) -> FileIO:
     raise DataError(f"cannot write {path}: the file system takes no such file; choose another output")
 
 
-def _opened(path: Path) -> int:
-    """Open a journal, or make one; what somebody else has put there could be read by them.
-
-    The directory's owner may own it: some network disks give every file to one user, and that owner can read all of them.
-    """
+def _open(path: Path) -> int:
+    """Open a journal, or make one."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         handle = os.open(path, flags)
-    if (owner := os.fstat(handle).st_uid) not in (os.geteuid(), path.parent.stat().st_uid):
+    try:
+        _check_owner(path, os.fstat(handle).st_uid)
+    except DataError:
         os.close(handle)
-        raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
+        raise
     return handle
+
+
+def _check_owner(path: Path, owner: int) -> None:
+    """Refuse a file that somebody else has put there, who could read it.
+
+    The directory's owner may own it: some network disks give every file to one user, and that owner can read all of them.
+    """
+    if owner not in (os.geteuid(), path.parent.stat().st_uid):
+        raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")
 
 
 def _remove_empty(path: Path) -> None:
@@ -261,28 +341,9 @@ def _remove_empty(path: Path) -> None:
         path.unlink()
 
 
-def _is_header(line: bytes) -> bool:
-    """May a torn first line be ours: a part of it, or a block that never reached the disk."""
-    begin = line[:BLOCK]
-    return not begin.strip(b"\0") or (set(begin[:CHECK]) <= HEX and HEADER.startswith(begin[CHECK:][: len(HEADER)]))
+def _digest(number: int, content: bytes) -> bytes:
+    return hashlib.blake2b(b"%d " % number + content, digest_size=DIGEST_BYTES).digest()
 
 
-def _torn(line: bytes, start: int) -> bool:
-    """Is a line, which begins at a place of its file, one that a crash cut off, or of which a block never reached the disk."""
-    if not line.endswith(b"\n"):
-        return _parsed(line[:-1] + b"\n") is None  # only its end was damaged
-    blocks = range(start - start % BLOCK, start + len(line), BLOCK)
-    return not all(line[max(block - start, 0) : block - start + BLOCK].strip(b"\0") for block in blocks)
-
-
-def _parsed(line: bytes) -> Entry | None:
-    """Return the entry on a line; None for one that is torn or damaged."""
-    check, _, content = line.removesuffix(b"\n").partition(b" ")
-    if not line.endswith(b"\n") or check != _check(content):
-        return None
-    entry: Entry = json.loads(content)
-    return entry
-
-
-def _check(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest()[:CHECK].encode("ascii")
+def _damaged(path: Path) -> DataError:
+    return DataError(f"{path} {DAMAGED}: {ADVICE}")

@@ -39,6 +39,7 @@ from typing import Any
 
 from adept.data.files import STANDARD_STREAM, publish, sync_directory
 from adept.errors import DataError
+from adept.release.journal import journal_files
 
 STATEMENT, CARD, PARTIAL, JOURNAL = ".privacy.json", ".card.md", ".partial", ".journal"
 
@@ -76,7 +77,7 @@ class Publication:
         if places.statement == STANDARD_STREAM:
             raise DataError(f"statement must be a file of its own, got {places.statement}: choose another name")
         taken: set[str] = set()
-        for name in (*places.names, *map(str, places.temporary), str(places.journal), *others):
+        for name in (*places.names, *map(str, (*places.temporary, *journal_files(places.journal))), *others):
             if (real := os.path.realpath(name)) in taken:
                 raise DataError(
                     f"statement must be a file of its own, and so must ledger, key and input, got {name} twice: choose "
@@ -109,7 +110,7 @@ class Publication:
     @property
     def leftovers(self) -> list[Path]:
         """What a run that was killed has left."""
-        return [path for path in (*self.temporary, self.journal) if os.path.lexists(path)]
+        return [path for path in (*self.temporary, *journal_files(self.journal)) if os.path.lexists(path)]
 
     def check_free(self, *, resume: bool = False) -> None:
         """Refuse names that are taken, unless a journal tells that a run of this release was interrupted."""

@@ -23,7 +23,7 @@ from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
 from adept.release.inputs import Inputs
-from adept.release.journal import Journal
+from adept.release.journal import SIDE_FILES, Journal
 from adept.release.output import STDOUT
 from adept.release.plan import plan_release
 from adept.release.publication import Publication
@@ -449,9 +449,9 @@ def test_a_full_disk_keeps_what_was_drawn(sampler: Rewriter, tmp_path: Path, mon
     assert [row["text"] for row in rows(target)][:8] == held
 
 
-@pytest.mark.parametrize("most", [10, 1500, 2500, 3000, 4000])
+@pytest.mark.parametrize("most", [10, 5000, 9000, 20_000, 40_000])
 def test_no_room_is_one_line_and_what_was_drawn_is_continued(sampler: Rewriter, tmp_path: Path, most: int) -> None:
-    """A limit on the size of files stands for a disk that is full: at the journal's first line, or later in any of the files."""
+    """A limit on the size of files stands for a disk that is full: as the journal begins, or later in any of the files."""
     given, target = records_file(tmp_path / "in.jsonl", 40), tmp_path / "out.jsonl"
 
     def release() -> PrivacyStatement:
@@ -459,12 +459,12 @@ def test_no_room_is_one_line_and_what_was_drawn_is_continued(sampler: Rewriter, 
 
     def without_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-        with pytest.raises(DataError, match=r"cannot write .*: File too large: mend that"):
+        with pytest.raises(DataError, match=r"cannot write .*: (File too large|disk I/O error): mend that"):
             release()
 
     assert forked(without_room)
     held = [text for entry in drawn(Path(f"{target}.journal")) for text in entry["texts"]]  # type: ignore[index]
-    left = {path.name for path in tmp_path.iterdir()}
+    left = {path.name for path in tmp_path.iterdir() if not path.name.endswith(SIDE_FILES)}
     assert left == {"in.jsonl"} | ({"out.jsonl.journal"} if held else set())
     assert release().records == 40
     assert [row["text"] for row in rows(target)][: len(held)] == held
@@ -491,30 +491,6 @@ def test_a_mistake_in_the_input_ends_as_if_nothing_had_been_drawn(sampler: Rewri
     with pytest.raises(DataError, match="record 13"):
         release_file(sampler, str(given), str(target), options=OPTIONS["plain"], key=KEY)
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
-
-
-def entry(number: int) -> journals.Entry:
-    return {"records": 1, "input": "", "texts": [f"text {number}"]}
-
-
-def test_a_torn_entry_is_cut_off_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.journal"
-    with Journal(path) as journal:
-        journal.begin({"a": 1})
-        for number in range(3):
-            journal.append(entry(number), durable=True)
-    whole = path.read_bytes()
-    ends = [i + 1 for i, byte in enumerate(whole) if byte == 10]
-    for cut in range(ends[0], len(whole)):
-        path.write_bytes(whole[:cut])
-        with Journal(path) as journal:
-            assert journal.records == sum(end <= cut for end in ends[1:])
-            assert [e["texts"] for e in journal.entries()] == [[f"text {i}"] for i in range(journal.records)]
-        assert path.stat().st_size in ends
-    for place in (3, ends[0] + 20, ends[1] + 2):
-        path.write_bytes(whole[:place] + b"?" + whole[place + 1 :])
-        with pytest.raises(DataError, match="damaged or not a journal"):
-            Journal(path)
 
 
 def test_somebody_elses_file_is_not_taken_for_a_journal(tmp_path: Path) -> None:
