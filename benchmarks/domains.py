@@ -5,7 +5,7 @@
     adept train experiment=utterances data.broad=OUT training.codec.texts=100000 output_dir=runs/without
     python benchmarks/domains.py measure runs/without/model DIR DIR2 unseen.json
 
-``balance`` prints shares and effective numbers of sources and subjects before and after thinning (``adept.data.thinning``); an
+``balance`` prints shares and effective numbers of sources and subjects before and after thinning (``adept.data.public_text``); an
 effective number is the exponential of the shares' entropy: so many equal shares would be as uneven. ``without`` writes the text
 less the sources of DOMAINS, subjects that no other source has much of. ``measure`` releases and rewrites texts of each subject by
 the model that has not read them, and by both models what the packaged one held out.
@@ -23,7 +23,7 @@ from statistics import fmean
 
 from adept import Rewriter
 from adept.data.corpus import HELD_OUT
-from adept.data.thinning import read_public_texts, thinned
+from adept.data.public_text import read_public_texts, thinned
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.expectation import Expectation, expectation
 

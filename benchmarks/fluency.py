@@ -20,7 +20,7 @@ from statistics import fmean
 from domains import packaged_text
 
 from adept import Rewriter
-from adept.data.thinning import thinned
+from adept.data.public_text import thinned
 from adept.evaluation.metrics import TrigramModel, content_f1
 from adept.mechanisms import Description, LearnedCodebook
 from adept.models.codec.codec import words_of

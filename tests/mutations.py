@@ -23,8 +23,8 @@ from pathlib import Path
 import pyarrow
 from pyarrow import parquet
 
+from adept.data.arrow_types import SeenValues, UnfitValues
 from adept.data.files import FORMATS, Record, file_format, read_records, record_writer
-from adept.data.inference import Shape, UnfitValues
 from adept.errors import DataError
 
 NAMES = [f"a.{ending}" for ending in FORMATS] + [f"a.{ending}.gz" for ending in FORMATS] + ["pages.parquet"]
@@ -244,7 +244,7 @@ def attempt(path: Path, output: Path) -> str:
 
 def _types(rows: list[Record], columns: list[str]) -> dict[str, object]:
     """The types under which a release writes such columns."""
-    shapes = {column: Shape() for column in columns}
+    shapes = {column: SeenValues() for column in columns}
     for row in rows:
         for column, shape in shapes.items():
             shape.add(row[column])

@@ -12,8 +12,7 @@ from omegaconf import MISSING
 from adept.cli.app import execute
 from adept.cli.console import progress, show_table, write_json
 from adept.data.corpus import Columns, DataConfig, load
-from adept.data.files import new_directory
-from adept.data.tables import write_csv
+from adept.data.files import new_directory, write_table
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
 from adept.ranges import check_integer, check_positive
@@ -94,7 +93,7 @@ def run(config: StudyConfig) -> StudyResult:
     study = STUDIES[config.study]
     rows = list(study_rows(config))
     result = StudyResult(config.study, study.simulated, study.statement, asdict(config), rows)
-    write_csv(rows, directory / f"{config.study}.csv")
+    write_table(rows, directory / f"{config.study}.csv")
     (directory / f"{config.study}.svg").write_text(study.view.draw(rows), "utf-8")
     write_json(result, directory / "result.json")
     return result

@@ -26,7 +26,7 @@ from adept.comparison.store import Store
 from adept.comparison.trial import Trial
 from adept.comparison.writing import Writer
 from adept.data.corpus import Corpus, load
-from adept.data.tables import write_csv
+from adept.data.files import write_table
 from adept.errors import DataError
 
 
@@ -89,11 +89,11 @@ class Comparison:
         writers = [Writer(Trial(self.store, self.splits, seed)) for seed in self.config.seeds]
         found = [(cell, row_of(writer, cell)) for writer in writers for cell in self.plan.cells]
         rows = [(cell, row) for cell, row in found if row is not None]
-        write_csv([row for _, row in rows], self.store.directory / "results.csv")
+        write_table([row for _, row in rows], self.store.directory / "results.csv")
         verdicts = [verdict_on(writers[0], cell) for cell in self.plan.audited]
         attacks = [attack_on(writers[0].trial, cell) for cell in self.plan.attacked]
         if attacks:
-            write_csv([line for found in attacks for line in found.lines], self.store.directory / "attacks.csv")
+            write_table([line for found in attacks for line in found.lines], self.store.directory / "attacks.csv")
         return Results(self.config, [row for _, row in rows], verdicts, attacks, examples(writers[0].trial, rows))
 
 

@@ -37,7 +37,7 @@ from adept.comparison.results import Results, Row
 from adept.comparison.run import Comparison
 from adept.comparison.store import open_directory
 from adept.comparison.trial import Trial
-from adept.data.tables import write_csv
+from adept.data.files import write_table
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.choice import MechanismChoice
@@ -110,7 +110,7 @@ class TrustComparison:
         """Return what was made, in one relation and by comparison, and write ``trust.csv``."""
         results = [part.collect() for part in self.parts]
         rows = [row for part, found in zip(self.parts, results, strict=True) for row in trust_rows(part, found.rows)]
-        write_csv(rows, self.directory / "trust.csv")
+        write_table(rows, self.directory / "trust.csv")
         return rows, results
 
 

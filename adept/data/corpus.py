@@ -11,12 +11,12 @@ from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.files import FORMATS, Record, read_records
 from adept.data.formats import ReadingOptions, tells_format
 from adept.data.labels import label_of
-from adept.data.slots import SLOTS_COLUMN, slot_names, slot_values
+from adept.data.public_text import read_public_texts, thinned
 from adept.data.texts import text_list
-from adept.data.thinning import read_public_texts, thinned
 from adept.errors import ConfigurationError, DataError
 
 AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")
+SLOTS_COLUMN = "slots"  # of tags in the IOB scheme, one for each word (Ramshaw and Marcus 1995)
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
 SPLITS = ("train", "validation", "test")
 
@@ -121,6 +121,42 @@ def read_corpus(
             labels.append(label_of(record, label_column, number=number))
         tags.append(record.get(SLOTS_COLUMN))
     return Corpus(texts, labels if label_column else None, slot_values(texts, tags), slot_names(texts, tags))
+
+
+def slot_values(texts: Sequence[str], tags: Sequence[object]) -> list[list[str]] | None:
+    """Return each text's slot values; None where there are none, or where the tags are no tags of these texts.
+
+    Args:
+        texts: of every record.
+        tags: what stands in the column of each: a string of tags, or anything else.
+    """
+    found = _found(texts, tags)
+    return None if found is None else [[value for _, value in slots] for slots in found]
+
+
+def slot_names(texts: Sequence[str], tags: Sequence[object]) -> list[list[str]] | None:
+    """Return the names of each text's slots, one for each of its values."""
+    found = _found(texts, tags)
+    return None if found is None else [[name for name, _ in slots] for slots in found]
+
+
+def _found(texts: Sequence[str], tags: Sequence[object]) -> list[list[tuple[str, str]]] | None:
+    found = [_slots(text.split(), tagged) for text, tagged in zip(texts, tags, strict=True)]
+    known = [values for values in found if values is not None]
+    return known if len(known) == len(found) and any(known) else None
+
+
+def _slots(words: Sequence[str], tagged: object) -> list[tuple[str, str]] | None:
+    tags = tagged.split() if isinstance(tagged, str) else []
+    if len(tags) != len(words) or any(tag != "O" and tag[:2] not in ("B-", "I-") for tag in tags):
+        return None
+    values: list[tuple[str, list[str]]] = []
+    for word, tag, before in zip(words, tags, ["O", *tags], strict=False):
+        if tag.startswith("B-") or (tag != "O" and tag[2:] != before[2:]):
+            values.append((tag[2:], [word]))
+        elif tag != "O":
+            values[-1][1].append(word)
+    return [(name, " ".join(value)) for name, value in values]
 
 
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:

@@ -1,25 +1,38 @@
-"""Files of records: txt, csv, jsonl and parquet, read and written as streams, and outputs that appear only when complete.
+"""Files of records, read and written as streams, and outputs that appear only when they are complete.
 
 A record is one line or row, as a dict of columns. Files are handled a record at a time, so their size does not matter, and
 nothing that is read is kept anywhere: no cache of a private file is left on the disk. No message repeats what a record says.
 """
 
+import csv
 import errno
 import gzip
 import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adept.data.formats import FORMATS, STANDARD_STREAM, check_format, file_format, is_gzip_name
-from adept.data.input_records import parquet_types, read_records
-from adept.data.parquet import Types
-from adept.data.records import Record, Write
-from adept.data.writing import WRITERS
+from adept.data.csv_files import to_cell, write_csv
+from adept.data.formats import (
+    DELIMITERS,
+    FORMATS,
+    STANDARD_STREAM,
+    Record,
+    Write,
+    check_format,
+    file_format,
+    is_gzip_name,
+)
+from adept.data.json_files import to_json, write_json, write_jsonl
+from adept.data.parquet import Types, write_parquet
+from adept.data.reading import parquet_types, read_records
+from adept.data.txt_files import write_txt
 from adept.errors import DataError
 
 __all__ = [
@@ -41,6 +54,15 @@ __all__ = [
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as FAT and some network disks say
 
+WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextManager[Write]]] = {
+    "txt": write_txt,
+    "jsonl": write_jsonl,
+    "json": write_json,
+    "csv": write_csv,
+    **{f"csv:{name}": partial(write_csv, delimiter=character) for name, character in DELIMITERS.items()},
+    "parquet": write_parquet,
+}
+
 
 @contextmanager
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
@@ -57,6 +79,30 @@ def record_writer(location: str, *, format: str, columns: Sequence[str], types: 
         WRITERS[format](stream, columns, types) as write,
     ):
         yield write
+
+
+def check_value(value: Any, format: str) -> None:
+    """Raise DataError for a value that a jsonl or csv file cannot hold."""
+    if format.startswith("csv"):
+        to_cell(value)
+    else:
+        to_json(value)
+
+
+def write_table(rows: Sequence[Any], path: Path) -> None:
+    """Write rows of one dataclass, whole or not at all: its fields in order are the columns.
+
+    What does not apply (None) is empty; infinite and undefined numbers are "inf" and "nan". A file of that name is replaced.
+
+    Args:
+        rows: at least one instance of the same dataclass.
+    """
+    temporary = path.with_name(f"{path.name}.partial")
+    with temporary.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.DictWriter(stream, fieldnames=[f.name for f in fields(rows[0])], lineterminator="\n")
+        table.writeheader()
+        table.writerows(asdict(row) for row in rows)
+    temporary.replace(path)
 
 
 @contextmanager

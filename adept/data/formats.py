@@ -1,14 +1,18 @@
-"""Formats of data files: a file's name and the options decide how it is read and written.
+"""Records, and formats of their files: a file's name and the options decide how it is read and written.
 
 The container (gzip), the format, the delimiter and the header follow from the name and from ``ReadingOptions``. In a central
 release the content of a file decides none of them: otherwise its first row would decide how all rows are read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from adept.errors import ConfigurationError, DataError
+
+Record = dict[str, Any]
+Write = Callable[[Sequence[Record]], None]
 
 FORMATS = ("txt", "jsonl", "json", "csv", "parquet")
 STANDARD_STREAM = "-"
@@ -19,6 +23,27 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
 COMPRESSED = ("bz2", "xz", "zst", "zip", "7z")
 COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
+
+
+class DamagedFile(Exception):
+    """A file that breaks the rules of its format; the message repeats none of its content."""
+
+
+class UnfitFile(Exception):
+    """A file that must be read in another way; the message is: what is wrong, a colon, what to do."""
+
+
+class DamagedRecord(Exception):
+    """A record that does not fit its file; the message repeats none of its content."""
+
+
+def check_columns(names: Sequence[str]) -> None:
+    """Raise DamagedFile if two columns have the same name."""
+    first: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
+        if name in first:
+            raise DamagedFile(f"columns {first[name]} and {number} have the same name")
+        first[name] = number
 
 
 @dataclass(kw_only=True)

@@ -17,7 +17,7 @@ from typing import Any
 from adept.data.column_names import missing_column
 from adept.data.files import Record, read_records
 from adept.data.texts import is_missing as is_absent
-from adept.data.values import plain_text
+from adept.data.texts import plain_text
 from adept.errors import ConfigurationError, DataError
 
 FROM_FILE = "@"  # before the name of a file with a label on each line

@@ -1,11 +1,11 @@
 """Parquet: reading rows from a file, writing them into one, and keeping the types of kept columns.
 
-A row is a ``Row``: a dict of Python values, as for every other format, that also knows its place in the Arrow batch from which it
-came. Columns that go into another Parquet file are copied from that batch, so nanoseconds, decimals, maps and dates beyond
-Python's calendar come back unchanged. Only values and types are copied. Metadata of schema and fields are not, and dictionaries
-are built again from the written values, because a categorical keeps categories that no row has.
+A row is a ``ParquetRow``: a dict of Python values, as for every other format, that also knows its place in the Arrow batch from
+which it came. Columns that go into another Parquet file are copied from that batch, so nanoseconds, decimals, maps and dates
+beyond Python's calendar come back unchanged. Only values and types are copied. Metadata of schema and fields are not, and
+dictionaries are built again from the written values, because a categorical keeps categories that no row has.
 
-*Claim*: a value of a ``Row`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is
+*Claim*: a value of a ``ParquetRow`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is
 converted as a whole where that succeeds, which converts every value by the same function; where it fails, each value is converted
 by itself by that function, and one that has no Python value becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
 """
@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from adept.data.records import DamagedFile, Record, Write, check_columns
+from adept.data.formats import DamagedFile, Record, Write, check_columns
 from adept.errors import DataError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ BATCH_ROWS = 1024
 Types = Mapping[str, "pyarrow.DataType"]
 
 
-class Row(Record):
+class ParquetRow(Record):
     """The values of a row in Python, and their place in Arrow.
 
     Attributes:
@@ -41,20 +41,20 @@ class Row(Record):
         super().__init__(values)
         self.names, self.batch, self.index = names, batch, index
 
-    def __or__(self, other: Any) -> "Row":  # type: ignore[override]
+    def __or__(self, other: Any) -> "ParquetRow":  # type: ignore[override]
         """Return the row with other Python values and the same place in Arrow."""
-        return Row({**self, **other}, self.names, self.batch, self.index)
+        return ParquetRow({**self, **other}, self.names, self.batch, self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the values without the batch."""
         return dict, (dict(self),)
 
-    def cell(self, column: str) -> "Cell":
+    def cell(self, column: str) -> "ArrowValue":
         """Return a column's value as a cell of Arrow."""
-        return Cell(self.batch.column(column), self.index)
+        return ArrowValue(self.batch.column(column), self.index)
 
 
-class Cell:
+class ArrowValue:
     """One value of an Arrow array."""
 
     def __init__(self, array: Any, index: int) -> None:
@@ -110,7 +110,9 @@ def read_parquet(
             batch = read.select(used)
             values = [_plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
-                yield Row({name: row[index] for name, row in zip(used, values, strict=True)}, names, batch, index)
+                yield ParquetRow(
+                    {name: row[index] for name, row in zip(used, values, strict=True)}, names, batch, index
+                )
     except pyarrow.ArrowMemoryError:
         raise
     except (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError):
@@ -271,7 +273,7 @@ def can_hold(kind: Any) -> bool:
     import pyarrow
 
     try:
-        none = [Cell(pyarrow.nulls(1, kind), 0)]
+        none = [ArrowValue(pyarrow.nulls(1, kind), 0)]
         with write_parquet(io.BytesIO(), ["value"], {"value": kind}) as write:
             write([{"value": cell} for cell in none])
     except (DataError, pyarrow.ArrowException, ValueError, TypeError):
@@ -307,7 +309,7 @@ def _array(values: Sequence[Any], kind: Any) -> Any:
     import pyarrow
     from pyarrow import types
 
-    if values and isinstance(values[0], Cell):
+    if values and isinstance(values[0], ArrowValue):
         plain = kind.value_type if types.is_dictionary(kind) else kind
         whole = pyarrow.concat_arrays([_retyped(part, plain) for part in _slices(values)])
         # The new dictionary holds only the values of these rows.
@@ -315,7 +317,7 @@ def _array(values: Sequence[Any], kind: Any) -> Any:
     return pyarrow.array(values, kind)
 
 
-def _slices(cells: Sequence[Cell]) -> Iterator[Any]:
+def _slices(cells: Sequence[ArrowValue]) -> Iterator[Any]:
     """Cut the longest runs of neighbours out of their arrays."""
     start = 0
     for end in range(1, len(cells) + 1):

@@ -1,4 +1,7 @@
-"""Readers of open files, one for each format; damaged or hostile content is read or refused, never trusted.
+"""Records of data files, whatever their format and container, and the columns that they declare before any record is read.
+
+Damaged or hostile content is read or refused, never trusted.
+
 
 No message repeats the content of a record or the name of a column: in a file without a header, the names would be the first
 record.
@@ -8,256 +11,53 @@ A *tolerant* reader refuses no file because of one record: a damaged one is a re
 *Claim*: adding or removing one row of txt, jsonl or csv changes what a tolerant reader yields by that row's record
 alone. *Proof*. (1) Bytes become characters one by one: no byte of a line end belongs to a longer UTF-8 sequence, and a
 sequence that is cut short becomes U+FFFD before the next row begins. (2) Where a row ends depends on where it begins
-and on its own characters: in txt and jsonl at the first CR or LF, in csv as ``adept.data.csv_rows`` proves. An
+and on its own characters: in txt and jsonl at the first CR or LF, in csv as ``adept.data.csv_files`` proves. An
 empty line is not a row, so CRLF ends one row, even if a row was removed between CR and LF. (3) A record is a
 function of its row alone, and of names that stand in a csv's header or in options. A byte order mark is dropped at
-the beginning of every row, not only of the first. QED. ``adept.data.json_rows`` proves (2) for the elements of a JSON array. The
+the beginning of every row, not only of the first. QED. ``adept.data.json_files`` proves (2) for the elements of a JSON array. The
 exceptions are a csv quote, and a JSON string or bracket in an array, that are never closed.
 """
 
-import csv
-import json
+import errno
+import gzip
+import io
+import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import chain
+import zlib
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import IO, Any
 
-from adept.data.csv_rows import LONGEST, MARK, Rows, TooLong
-from adept.data.formats import DELIMITERS
-from adept.data.json_rows import NoArray, array_elements
-from adept.data.parquet import read_parquet
-from adept.data.records import DamagedFile, DamagedRecord, Record, UnfitFile, check_columns
+from adept.data.column_names import RequiredColumns
+from adept.data.csv_files import read_csv
+from adept.data.formats import (
+    COMPRESSED_ADVICE,
+    SPREADSHEET_ADVICE,
+    STANDARD_STREAM,
+    DamagedFile,
+    DamagedRecord,
+    ReadingOptions,
+    Record,
+    UnfitFile,
+    delimiter_of,
+    file_format,
+    format_of_name,
+    is_gzip_name,
+)
+from adept.data.json_files import read_json, read_jsonl
+from adept.data.parquet import file_types, read_parquet
+from adept.data.txt_files import read_txt
+from adept.errors import DataError
 
-DEEPEST = 100  # lists and objects inside each other: what is deeper could not be written again
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
-TOO_LONG = f"more than {LONGEST:,} characters"
-
-Header = Callable[[Sequence[str]], None]
-
-
-def _lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
-    """Yield lines with their ends. Bytes that are not UTF-8 have become surrogates, which show the damaged record.
-
-    The stream of a tolerant reader has U+FFFD in their place; a line that is too long is cut off, and an empty one is skipped.
-    """
-    while line := stream.readline(LONGEST + 1):
-        if len(line) > LONGEST:
-            if not tolerant:
-                raise DamagedRecord(f"a line of {TOO_LONG}")
-            rest = line
-            while rest and not rest.endswith("\n"):
-                rest = stream.readline(LONGEST)
-            line = line[:LONGEST].rstrip("\n") + "\n"
-        line = line.removeprefix(MARK)
-        if not tolerant:
-            yield _checked(line)
-        elif line.strip("\n"):
-            yield line.replace("\0", "\ufffd")
-
-
-def _checked(text: str) -> str:
-    """Return a row's text unchanged.
-
-    Raises:
-        DamagedRecord: it was not UTF-8.
-    """
-    if "\0" in text:
-        raise DamagedRecord("NUL in the text, as UTF-16 has it, which can be converted to UTF-8")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise DamagedRecord("not UTF-8, to which it can be converted") from None
-    return text
-
-
-def read_txt(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Yield a record for each line; a tolerant reader skips empty lines."""
-    for line in _lines(stream, tolerant=tolerant):
-        yield {"text": line.removesuffix("\n")}
-
-
-def read_jsonl(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Yield the object of each line; blank lines are skipped. A lone surrogate, which no file can hold, becomes U+FFFD."""
-    lines = (line for line in _lines(stream, tolerant=tolerant) if line.strip())
-    yield from (_object_of(line, tolerant=tolerant) for line in lines)
-
-
-def read_json(stream: IO[str], *, tolerant: bool = False, columns: Collection[str] | None = None) -> Iterator[Record]:
-    """Yield the objects of an array."""
-    try:
-        for text in array_elements(stream, tolerant=tolerant):
-            if tolerant or text is None:
-                yield _object_of(text and text.replace("\0", "\ufffd"), tolerant=tolerant)
-            else:
-                yield _object_of(_checked(text), tolerant=False)
-    except (
-        NoArray
-    ) as error:  # to a tolerant reader the opening bracket alone, which stands before all elements, as a header does
-        raise UnfitFile(str(error)) from None
-
-
-def _object_of(text: str | None, *, tolerant: bool) -> Record:
-    """Parse one object; for a tolerant reader a damaged one has no columns."""
-    try:
-        if text is None:
-            raise DamagedRecord(TOO_LONG)
-        return _parsed(text)
-    except DamagedRecord:
-        if not tolerant:
-            raise
-        return {}
-
-
-def _parsed(line: str) -> Record:
-    try:
-        record = json.loads(line, object_pairs_hook=_object)
-        if "\\ud" in line.lower():
-            record = json.loads(_without_surrogates(record), object_pairs_hook=_object)
-    except (ValueError, RecursionError):
-        opened = line.strip() == "{"
-        several = "an object over several lines, which must stand on one line, or in an array"
-        raise DamagedRecord(several if opened else "no valid JSON") from None
-    if not isinstance(record, dict):
-        raise DamagedRecord("not a JSON object")
-    if line.count("[") + line.count("{") > DEEPEST and _is_deep(record):
-        raise DamagedRecord(f"lists or objects more than {DEEPEST} deep")
-    return record
-
-
-def _object(pairs: list[tuple[str, Any]]) -> Record:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise DamagedRecord("an object with the same name twice")
-    return record
-
-
-def _is_deep(record: Record) -> bool:
-    """Are more than ``DEEPEST`` lists or objects inside each other, the record itself being the first."""
-    level: list[Any] = [record]
-    for _ in range(DEEPEST):
-        inside = [part.values() if isinstance(part, dict) else part for part in level]
-        level = [value for values in inside for value in values if isinstance(value, dict | list)]
-    return bool(level)
-
-
-def _without_surrogates(record: Any) -> str:
-    return json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def read_csv(
-    stream: IO[str],
-    *,
-    tolerant: bool = False,
-    columns: Collection[str] | None = None,
-    delimiter: str = ",",
-    sure: bool = False,
-    named: Sequence[str] | None = None,
-    on_header: Header = lambda names: None,
-) -> Iterator[Record]:
-    """Yield the rows below a header, without the apostrophe that our writer puts before formulas.
-
-    Args:
-        stream: text, opened with ``newline=""``.
-        tolerant: as in this module's docstring.
-        delimiter: the character between cells.
-        sure: True if the user chose the delimiter; then a header of one cell is accepted.
-        columns: unused; all columns are read.
-        named: the columns of a file without a header. Our own outputs have one, so a reader that is not tolerant takes a first
-            row that holds some of these names and nothing else for a header.
-        on_header: called with the names of the columns before any record is read; it may raise.
-    """
-    rows = Rows(stream, delimiter, raises=not tolerant)
-    parsed = _cells(rows, tolerant=tolerant)
-    try:
-        names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
-    except DamagedRecord as error:
-        raise DamagedFile(f"header: {error}") from None
-    if not names and not tolerant:
-        return  # there is nothing in the file
-    check_columns(names)
-    on_header(names)
-    for cells in parsed:
-        if len(cells) == len(names):
-            yield dict(zip(names, cells, strict=True))
-        elif tolerant:
-            yield {}
-        else:
-            expected = f"{len(names)} in columns=" if named is not None else f"{len(names)} in the header"
-            raise DamagedRecord(f"wrong number of fields, {len(cells)} for {expected}")
-
-
-def _header(
-    rows: Rows, parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
-) -> tuple[Sequence[str], Iterator[list[str]]]:
-    """Return the columns and the rows below the header."""
-    if named is not None and tolerant:
-        return named, parsed
-    first = next(parsed, None)
-    if first is None:
-        return named or [], parsed
-    if named is not None:
-        return (first, parsed) if set(first) <= set(named) else (named, chain([first], parsed))
-    if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
-        if found[1] != rows.delimiter and (sure or tolerant or found[1] not in DELIMITERS.values()):
-            raise UnfitFile(f"says in its first line that another character separates cells: {_advice(found[1])}")
-        rows.delimiter = found[1]
-        first = next(parsed, [])
-    if not first:
-        raise DamagedRecord("no names of columns")
-    others = [other for other in DELIMITERS.values() if other in first[0] and other != rows.delimiter]
-    if len(first) == 1 and others and not sure:
-        raise UnfitFile(f"begins with one cell that holds {others[0]!r}: {_advice(others[0])}")
-    return first, parsed
-
-
-def _advice(character: str) -> str:
-    names = [name for name, other in DELIMITERS.items() if other == character]
-    return f"add delimiter={names[0]}" if names else f"separate cells by one of {', '.join(DELIMITERS)}"
-
-
-def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
-    """Yield the cells of each row; for a tolerant reader a damaged row has none.
-
-    ``csv.reader`` gets one text for each row. It reads quotes as ``adept.data.csv_rows`` does, and begins anew after an error.
-    """
-    csv.field_size_limit(LONGEST)
-    texts = _tolerated(rows) if tolerant else map(_checked, filter(None, rows))
-    delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
-    while True:
-        if rows.delimiter != delimiter:
-            delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except TooLong:
-            raise DamagedRecord(f"a row of {TOO_LONG}, or a quote that is never closed") from None
-        except csv.Error as error:
-            if not tolerant:
-                raise DamagedRecord(str(error)) from None
-            cells = []
-        yield [_bare(cell) if cell[:1] == "'" else cell for cell in cells]
-
-
-def _tolerated(rows: Rows) -> Iterator[str]:
-    """Yield each row; a row that is too long or holds NUL is replaced by one without cells."""
-    for text in rows:
-        yield "" if text is None or "\0" in text else text
-
-
-def _bare(cell: str) -> str:
-    return cell[1:] if runs(cell[1:]) else cell
-
-
-def runs(cell: str) -> bool:
-    """Whether a spreadsheet would run a cell as a formula, apostrophes aside; a number is none, whatever its sign."""
-    start = cell.lstrip("'")
-    if not start.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
-        return False
-    return start != cell or NUMBER.fullmatch(cell) is None
-
+GZIP = b"\x1f\x8b"
+ZIP = b"PK\x03\x04"  # as a new spreadsheet begins
+OLD_SPREADSHEET = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+COMPRESSED_BYTES = re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+PARQUET = b"PAR1"
+HEAD_BYTES = 10  # enough to tell what a file is
 
 READERS: dict[str, Callable[..., Iterator[Record]]] = {
     "txt": read_txt,
@@ -266,3 +66,279 @@ READERS: dict[str, Callable[..., Iterator[Record]]] = {
     "csv": read_csv,
     "parquet": read_parquet,
 }
+
+
+def read_records(
+    location: str,
+    *,
+    format: str | None = None,
+    options: ReadingOptions | None = None,
+    at_least: int = 0,
+    tolerant: bool = False,
+    columns: Collection[str] | None = None,
+    required: RequiredColumns | None = None,
+    may_be_empty: bool = False,
+) -> Generator[Record, None, int]:
+    """Yield the records of a file (``-`` is standard input), or of a directory's parts, one by one; return their number.
+
+    Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of jsonl and csv are skipped.
+
+    Args:
+        location: the file.
+        format: replaces the format of the options.
+        options: None decides by the file's name.
+        at_least: smallest size in bytes of a plain file; it must also keep the size it had when it was opened.
+        tolerant: never raise because of one record: a damaged one has no columns, and a file may be empty.
+        columns: those that are used; other columns of a parquet file are not read.
+        required: columns that a csv's header or a Parquet file's schema must name.
+        may_be_empty: accept a file without records, as one of several; a csv file without a line then lacks no column.
+
+    Raises:
+        DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or becomes shorter. The record is named
+            by its number alone, the first one being 1.
+    """
+    options = options or ReadingOptions(format=format)
+    number, parts, sizes = 0, [location], [at_least]
+    if is_directory(location):
+        options = replace(options, format=directory_format(location, options.format))
+        parts = part_files(location)
+        sizes = [0] * len(parts)
+    for part, size in zip(parts, sizes, strict=True):
+        may_lack = may_be_empty or len(parts) > 1
+        number += yield from _file_records(part, options, size, tolerant, columns, required, may_lack)
+    if number == 0 and not (tolerant or may_be_empty):
+        raise DataError(f"{location} has no records: give a file with at least one")
+    return number
+
+
+def _file_records(
+    location: str,
+    options: ReadingOptions,
+    at_least: int,
+    tolerant: bool,
+    columns: Collection[str] | None,
+    required: RequiredColumns | None,
+    may_be_empty: bool,
+) -> Generator[Record, None, int]:
+    """Yield the records of one file, which may be empty, and return their number."""
+    kind = file_format(location, options.format)
+    number = 0
+
+    def check(names: Sequence[str]) -> None:
+        if required and (names or not may_be_empty):
+            required.check(location, names, header=kind == "csv" and options.columns is None)
+
+    with (
+        _data_errors(location, lambda: number),
+        open_input(location, kind=kind, at_least=at_least, tolerant=tolerant) as stream,
+    ):
+        if kind in ("json", "jsonl") and not tolerant:
+            kind = "json" if begins_array(stream) else "jsonl"
+        more: dict[str, Any] = {"on_header": check} if kind in ("csv", "parquet") else {}
+        more |= _csv_options(location, options) if kind == "csv" else {}
+        more |= {"columns": columns} if kind == "parquet" else {}
+        for record in READERS[kind](stream, tolerant=tolerant, **more):
+            number += 1
+            yield record
+    return number
+
+
+def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
+    sure, delimiter = options.delimiter is not None, delimiter_of(location, options.delimiter)
+    return {"delimiter": delimiter, "sure": sure, "named": options.columns}
+
+
+def parquet_types(location: str) -> dict[str, Any]:
+    """Return the types of a parquet file's columns.
+
+    Raises:
+        DataError: it cannot be read, or is no parquet file.
+    """
+    with _data_errors(location, lambda: 0), open_input(location, kind="parquet") as stream:
+        return file_types(stream)
+
+
+def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
+    """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None where nothing does.
+
+    JSON declares none, nor does a csv file without a line. No record is read, so the answer depends on no record.
+
+    Raises:
+        DataError: the file cannot be read, or its header is damaged.
+    """
+    kind = file_format(location, options.format)
+    if kind in ("jsonl", "json") or location == STANDARD_STREAM:
+        return None
+    if kind == "txt":
+        return ["text"]
+    if kind == "csv" and options.columns is not None:
+        return list(options.columns)
+    with _data_errors(location, lambda: 0), open_input(location, kind=kind, tolerant=True) as stream:
+        if kind == "parquet":
+            return list(file_types(stream))
+        names: list[str] = []
+        next(read_csv(stream, tolerant=True, on_header=names.extend, **_csv_options(location, options)), None)
+        return names or None
+
+
+def mismatch(location: str, options: ReadingOptions) -> str | None:
+    """Return a sentence for the curator if a file's first bytes do not fit its name and the options."""
+    kind = file_format(location, options.format)
+    with open_input(location, kind="parquet", tolerant=True) as stream:
+        head = stream.read(HEAD_BYTES)
+    try:
+        if kind != "parquet":
+            _check_head(head)
+    except UnfitFile as error:
+        return f"{location} {error}"
+    if head.startswith(GZIP):
+        return f"{location} begins like a compressed file: give it a name that ends with .gz"
+    if kind == "jsonl" and _opens_array(head):
+        return f"{location} begins like a JSON array: add format=json"
+    return None
+
+
+def is_directory(location: str) -> bool:
+    """Return True for a directory; ``-`` is standard input."""
+    return location != STANDARD_STREAM and os.path.isdir(location)  # noqa: PTH112 - Path.is_dir raises for a long name
+
+
+def part_files(directory: str) -> list[str]:
+    """Return the parts of a data set that programs such as Spark leave as a directory, in the order of their names.
+
+    Files whose names begin with a dot or an underscore are no parts.
+
+    Raises:
+        DataError: it has no parts, or holds directories, whose names might stand for a column.
+    """
+    try:
+        found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
+    except OSError as error:
+        raise DataError(f"cannot read {directory}: {error.strerror}") from None
+    if not found:
+        raise DataError(f"{directory} is a directory without data files: name another one")
+    if any(path.is_dir() for path in found):
+        raise DataError(f"{directory} holds directories, which are not read: name the files by a pattern such as '*/*'")
+    return [str(path) for path in found]
+
+
+def directory_format(directory: str, given: str | None) -> str | None:
+    """Return the format of all parts: ``given``, or that of the directory's name; None if each part's own name decides."""
+    return given or format_of_name(directory.rstrip("/"))
+
+
+@contextmanager
+def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
+    """Turn any error of reading a file into a DataError that names the record that could not be read."""
+    try:
+        yield
+    except DamagedRecord as error:
+        raise DataError(
+            f"{location} is damaged in record {records() + 1} ({error}): repair or remove that record"
+        ) from None
+    except DamagedFile as error:
+        raise DataError(f"{location} is damaged ({error}): repair it") from None
+    except UnfitFile as error:
+        raise DataError(f"{location} {error}") from None
+    except MemoryError:
+        raise DataError(f"{location} needs more memory than there is, after record {records()}: split it") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
+
+
+@contextmanager
+def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[IO[Any]]:
+    """Open a path or standard input: bytes for parquet, otherwise text, whose lines end with LF, CRLF or CR.
+
+    A tolerant reader opens gzip where the name ends with .gz. Any other looks at the first bytes.
+
+    Raises:
+        UnfitFile: it is a spreadsheet, compressed in another way, or UTF-16; not for a tolerant reader, which does not look.
+        OSError: the file cannot be opened.
+    """
+    with ExitStack() as stack:
+        raw: io.RawIOBase = io.FileIO(os.dup(0)) if location == STANDARD_STREAM else _File(location, at_least)
+        stack.callback(raw.close)
+        compressed = is_gzip_name(location)
+        if not tolerant:
+            head, raw = _looked_at(raw)
+            if not compressed and kind != "parquet":
+                _check_head(head)
+            compressed = compressed or head.startswith(GZIP)
+        stream: Any = stack.enter_context(io.BufferedReader(raw))
+        if compressed:
+            stream = stack.enter_context(gzip.GzipFile(fileobj=stream, mode="rb"))
+        if kind != "parquet":
+            newline = "" if kind == "csv" else None  # a quoted cell of a csv may hold line ends
+            errors = "replace" if tolerant else "surrogateescape"
+            buffered = io.BufferedReader(stream) if compressed else stream
+            stream = stack.enter_context(io.TextIOWrapper(buffered, "utf-8", errors=errors, newline=newline))
+        yield stream
+
+
+class _File(io.FileIO):
+    """A file that must not become shorter while it is read; otherwise records would be missing without an error."""
+
+    def __init__(self, location: str, at_least: int) -> None:
+        super().__init__(location)
+        self._least = max(at_least, os.fstat(self.fileno()).st_size)
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        if not count and os.fstat(self.fileno()).st_size < self._least:
+            raise OSError(errno.ESTALE, "it became shorter while it was read, so let nobody write to it meanwhile")
+        return count
+
+
+class _Joined(io.RawIOBase):
+    """A stream made of bytes that were already read, and of the rest, which cannot be rewound."""
+
+    def __init__(self, head: bytes, rest: io.RawIOBase) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if not self._head:
+            return self._rest.readinto(buffer)
+        part = self._head[: len(buffer)]
+        buffer[: len(part)], self._head = part, self._head[len(part) :]
+        return len(part)
+
+    def close(self) -> None:
+        self._rest.close()
+        super().close()
+
+
+def _looked_at(raw: io.RawIOBase) -> tuple[bytes, io.RawIOBase]:
+    """Return the first bytes of a stream, and a stream that still begins with them."""
+    head = b""
+    while len(head) < HEAD_BYTES and (part := raw.read(HEAD_BYTES - len(head))):
+        head += part
+    if raw.seekable():
+        raw.seek(0)
+        return head, raw
+    return head, _Joined(head, raw)
+
+
+def _check_head(head: bytes) -> None:
+    if head.startswith(ZIP):
+        raise UnfitFile(f"is {SPREADSHEET_ADVICE}, or a zip archive: unpack it")
+    if head.startswith(OLD_SPREADSHEET):
+        raise UnfitFile(f"is {SPREADSHEET_ADVICE}")
+    if COMPRESSED_BYTES.match(head):
+        raise UnfitFile(f"is {COMPRESSED_ADVICE}")
+    if head.startswith(UTF_16):
+        raise UnfitFile("is UTF-16: save it as UTF-8")
+    if head.startswith(PARQUET):
+        raise UnfitFile("is a parquet file: add format=parquet")
+
+
+def begins_array(stream: Any) -> bool:
+    """Return True if an unread text stream begins with a bracket."""
+    return _opens_array(stream.buffer.peek(64))
+
+
+def _opens_array(head: bytes) -> bool:
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").startswith(b"[")

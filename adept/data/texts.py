@@ -1,20 +1,33 @@
-"""Lists of texts: one rule for what a caller may pass as texts, labels or persons of records.
+"""Texts, labels and persons of records: one rule for what a caller may pass, and one for the text of a value.
 
 Libraries have their own types for columns. ``text_list`` reads those types. It refuses everything whose elements are not records:
 a string has characters, a data frame has names of columns, a dict has keys. It also refuses a generator, because that could not
 be checked as a whole before its first text is released. No message repeats an element.
+
+Formats spell one value differently. A csv holds "1", jsonl and Parquet hold the number 1, and pandas turns it into 1.0 if other
+rows are empty; its csv then holds "1.0". macOS decomposes "é", and spreadsheets leave spaces behind. ``plain_text`` maps all
+these spellings to one text.
+
+*Claim*: the text of a value depends on that value alone: not on other rows, not on its column's type, not on the file's format.
+*Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else. QED. So no spelling links a
+record to others, and a vote that is cast by a label's text is a function of its own record.
 """
 
+import numbers
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from adept.errors import DataError
 
-NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
+COLUMN_NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
 MAX_NAMES = 20  # most columns that a message names
+MAX_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
+WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")  # a whole number in a csv column that pandas wrote with gaps
 ADVICE = "give a list, an array or a column"
 COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pandas", "Series"): lambda column: column.tolist(),
@@ -77,7 +90,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 def shown_names(names: Iterable[object]) -> str:
     """Return names of columns for a message; any that does not look like a name is left out, as it may be a record's text."""
     known = list(names)
-    plain = [f"{name!r}" for name in known[:MAX_NAMES] if isinstance(name, str) and NAME.fullmatch(name)]
+    plain = [f"{name!r}" for name in known[:MAX_NAMES] if isinstance(name, str) and COLUMN_NAME.fullmatch(name)]
     hidden = len(known) - len(plain)
     return ", ".join([*plain, *([f"{hidden} more"] if hidden else [])])
 
@@ -140,3 +153,31 @@ def is_missing(value: object) -> bool:
 def _kind(value: object) -> str:
     """Return the kind of a value in words that reveal nothing of its content."""
     return "a missing value" if is_missing(value) else f"a value of type {type(value).__name__}"
+
+
+def plain_text(value: Any) -> str | None:
+    """Return the text of a value; None for one that has none.
+
+    Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their digits, also 1.0, "1.0" and
+    Decimal("1.00").
+    Booleans become "true" and "false". None, NaN, other fractions, bytes, dates, containers and blank strings have no text.
+    """
+    if isinstance(value, str):
+        text = unicodedata.normalize("NFC", value).strip()
+        whole = WHOLE.fullmatch(text)
+        return (str(int(whole[1])) if whole else text) or None
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()  # a number of NumPy or PyTorch
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Real | Decimal) and _is_whole(value):
+        return str(int(value))  # type: ignore[arg-type]
+    return None
+
+
+def _is_whole(number: Any) -> bool:
+    """Return True for a finite whole number that can be spelled."""
+    try:
+        return bool(-MAX_NUMBER < number < MAX_NUMBER and number == int(number))
+    except (ValueError, ArithmeticError):  # NaN cannot be made an integer, and Decimal refuses to compare some of it
+        return False

@@ -20,8 +20,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from adept.data.corpus import Corpus
-from adept.data.texts import text_list
-from adept.data.values import plain_text
+from adept.data.texts import plain_text, text_list
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from adept.data.files import Record
-from adept.data.parquet import Row
+from adept.data.parquet import ParquetRow
 from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.entropy import shuffle
 from adept.release.columns import ReleaseOptions
@@ -133,7 +133,7 @@ def output_rows(
         number, sample = divmod(i, options.samples)
         record = records[number] if options.keep_columns else {}
         kept = {
-            name: record.cell(name) if copied and isinstance(record, Row) else record[name]
+            name: record.cell(name) if copied and isinstance(record, ParquetRow) else record[name]
             for name in options.keep_columns
         }
         row: Record = {options.text_column: "", **kept}

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from adept.data.values import plain_text
+from adept.data.texts import plain_text
 from adept.errors import ConfigurationError, DataError
 from adept.release.secret import DIGEST_BYTES
 from adept.synthesis.tally import person_name

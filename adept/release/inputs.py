@@ -11,9 +11,8 @@ from typing import Any
 from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record, file_format, parquet_types, read_records
 from adept.data.formats import ReadingOptions, is_gzip_name, tells_format
-from adept.data.input_records import declared_columns
-from adept.data.opening import directory_format, is_directory, mismatch, part_files
-from adept.data.parquet import Row, bare_type, long_indices
+from adept.data.parquet import ParquetRow, bare_type, long_indices
+from adept.data.reading import declared_columns, directory_format, is_directory, mismatch, part_files
 from adept.errors import DataError
 
 CHUNK = 2**20
@@ -113,7 +112,7 @@ class Inputs:
             return []
         if self.repeatable:
             return [parquet_types(location) for location in self.locations]
-        if not isinstance(first, Row):
+        if not isinstance(first, ParquetRow):
             return []
         schema = first.batch.schema
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]

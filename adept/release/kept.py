@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from adept.data.files import Record
-from adept.data.inference import Shape, UnfitValues, fits, read_schema
+from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
+from adept.data.files import Record, check_value
+from adept.data.json_files import NOT_JSON
 from adept.data.labels import INTEGER
-from adept.data.parquet import Row, bare_type, can_hold, long_indices
-from adept.data.writing import NOT_JSON, check_value
+from adept.data.parquet import ParquetRow, bare_type, can_hold, long_indices
 from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
@@ -69,7 +69,7 @@ class Kept:
 
 
 def _check_type(record: Record, column: str, kind: Any, number: int) -> None:
-    found = record.batch.schema.field(column).type if isinstance(record, Row) else None
+    found = record.batch.schema.field(column).type if isinstance(record, ParquetRow) else None
     if found is None or not _is_readable_as(found, kind):
         raise DataError(f"column {column!r} has another type from record {number} on: give files of one schema")
 
@@ -131,7 +131,7 @@ def _found(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
             "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
             'parquet file or JSON such as {"score": "float64"}, or write jsonl'
         )
-    shapes = {column: Shape() for column in columns}
+    shapes = {column: SeenValues() for column in columns}
     column = columns[0]
     try:
         for record in inputs.records(columns=columns):

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from adept.data.files import Record, record_writer
+from adept.data.files import WRITERS, Record, record_writer
 from adept.data.parquet import Types
-from adept.data.writing import WRITERS
 from adept.errors import DataError
 from adept.release.publication import PARTIAL, Publication, digest
 

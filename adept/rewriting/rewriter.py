@@ -10,8 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.data.texts import text_list, value_list
-from adept.data.values import plain_text
+from adept.data.texts import plain_text, text_list, value_list
 from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee

@@ -11,6 +11,7 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from adept.data.files import file_format, new_directory, new_file, read_records, record_writer
+from adept.data.files import file_format, new_directory, new_file, read_records, record_writer, write_table
 from adept.errors import DataError
 
 ODD_TEXTS = [
@@ -214,7 +215,7 @@ def test_a_lone_surrogate_becomes_the_replacement_character_and_can_be_written(t
         assert next(read_records(str(tmp_path / f"out.{ending}"))) == {"text": "a \ufffd b"}
 
 
-def write_table(path: Path, columns: dict[str, Any], names: list[str] | None = None) -> None:
+def write_columns(path: Path, columns: dict[str, Any], names: list[str] | None = None) -> None:
     parquet.write_table(pyarrow.table(list(columns.values()), names=names or list(columns)), path)
 
 
@@ -231,7 +232,7 @@ def test_what_parquet_holds_and_json_has_no_type_for_is_spelled(tmp_path: Path) 
         "price": pyarrow.array([decimal.Decimal("1.50")]),
         "nan": pyarrow.array([float("nan")]),
     }
-    write_table(tmp_path / "a.parquet", columns)
+    write_columns(tmp_path / "a.parquet", columns)
     records = list(read_records(str(tmp_path / "a.parquet")))
     with record_writer(str(tmp_path / "a.jsonl"), format="jsonl", columns=list(columns)) as write:
         write(records)
@@ -281,7 +282,7 @@ def test_nan_in_json_is_null_when_it_is_written(tmp_path: Path) -> None:
 
 
 def test_columns_of_a_parquet_file_with_one_name_are_refused(tmp_path: Path) -> None:
-    write_table(tmp_path / "a.parquet", {"a": [1], "b": [2]}, ["secret", "secret"])
+    write_columns(tmp_path / "a.parquet", {"a": [1], "b": [2]}, ["secret", "secret"])
     with pytest.raises(DataError, match="columns 1 and 2 have the same name"):
         next(read_records(str(tmp_path / "a.parquet")))
 
@@ -303,11 +304,11 @@ UNREADABLE["dictionary"] = pyarrow.DictionaryArray.from_arrays([0, 1], UNREADABL
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_a_parquet_value_without_a_python_form_is_missing_from_its_own_row_alone(tmp_path: Path, name: str) -> None:
-    write_table(tmp_path / "a.parquet", {"text": ["one", "two"], "c": UNREADABLE[name]})
+    write_columns(tmp_path / "a.parquet", {"text": ["one", "two"], "c": UNREADABLE[name]})
     path = str(tmp_path / "a.parquet")
     first, second = read_records(path, tolerant=True)
     assert first == {"text": "one", "c": None}
-    write_table(tmp_path / "b.parquet", {"text": ["two"], "c": UNREADABLE[name].slice(1)})
+    write_columns(tmp_path / "b.parquet", {"text": ["two"], "c": UNREADABLE[name].slice(1)})
     assert [second] == list(read_records(str(tmp_path / "b.parquet"), tolerant=True))
     assert list(read_records(path, tolerant=True, columns=["text"])) == [{"text": "one"}, {"text": "two"}]
     if name == "dictionary":  # Arrow reads it whole or not at all
@@ -319,16 +320,16 @@ def test_a_parquet_value_without_a_python_form_is_missing_from_its_own_row_alone
 
 
 def test_nanoseconds_of_one_row_do_not_change_how_another_is_read(tmp_path: Path) -> None:
-    write_table(tmp_path / "a.parquet", {"t": pyarrow.array([1_000, 1], pyarrow.timestamp("ns"))})
+    write_columns(tmp_path / "a.parquet", {"t": pyarrow.array([1_000, 1], pyarrow.timestamp("ns"))})
     first, second = read_records(str(tmp_path / "a.parquet"))
     assert first["t"] == datetime.datetime(1970, 1, 1, microsecond=1)
     assert second["t"] == "1970-01-01 00:00:00.000000001"
 
 
 def test_a_column_with_a_dot_is_no_path_into_another_one(tmp_path: Path) -> None:
-    write_table(tmp_path / "a.parquet", {"a": [{"b": 1}], "a.b": [2]})
+    write_columns(tmp_path / "a.parquet", {"a": [{"b": 1}], "a.b": [2]})
     assert list(read_records(str(tmp_path / "a.parquet"), columns=["a.b"])) == [{"a.b": 2}]
-    write_table(tmp_path / "b.parquet", {"a": [{"b": 1}]})
+    write_columns(tmp_path / "b.parquet", {"a": [{"b": 1}]})
     assert list(read_records(str(tmp_path / "b.parquet"), columns=["a.b"])) == [{}]
 
 
@@ -432,7 +433,26 @@ def test_a_tolerant_reader_refuses_no_file_because_of_a_record(
 def test_a_tolerant_reader_cuts_a_line_that_is_too_long_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adept.data.reading.LONGEST", 10)
+    monkeypatch.setattr("adept.data.txt_files.MAX_CHARACTERS", 10)
     (tmp_path / "a.txt").write_text("a" * 35 + "\nb\n" + "c" * 10 + "\nd\n" + "e" * 20)
     texts = [record["text"] for record in read_records(str(tmp_path / "a.txt"), tolerant=True)]
     assert texts == ["a" * 10, "b", "c" * 10, "d", "e" * 10]
+
+
+@dataclass(frozen=True)
+class Line:
+    name: str
+    epsilon: float
+    delta: float | None = None
+
+
+def test_fields_are_columns_and_what_does_not_apply_is_empty(tmp_path: Path) -> None:
+    write_table([Line('a "b", c', 0.1), Line("d", float("inf"), float("nan"))], tmp_path / "x.csv")
+    assert (tmp_path / "x.csv").read_text() == 'name,epsilon,delta\n"a ""b"", c",0.1,\nd,inf,nan\n'
+
+
+def test_a_table_replaces_the_one_before_it_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    for epsilon in (1.0, 2.0):
+        write_table([Line("a", epsilon)], tmp_path / "x.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+    assert "a,2.0," in (tmp_path / "x.csv").read_text()

@@ -14,8 +14,7 @@ from pyarrow import parquet
 from adept.data.column_names import RequiredColumns
 from adept.data.files import read_records, record_writer
 from adept.data.formats import DELIMITERS, FORMATS, ReadingOptions, file_format, written_format
-from adept.data.input_records import declared_columns
-from adept.data.opening import mismatch
+from adept.data.reading import declared_columns, mismatch
 from adept.errors import ConfigurationError, DataError
 
 RECORDS = [{"text": "play a song", "intent": "music"}, {"text": "set; an, alarm", "intent": "alarm"}]

@@ -1,7 +1,10 @@
 """Lists of texts: columns of every library are read, and what has characters, keys or names for elements is refused."""
 
+import unicodedata
 from collections import UserList, deque
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import datasets
@@ -9,8 +12,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from adept.data.texts import shown_names, text_list, value_list
+from adept.data.texts import plain_text, shown_names, text_list, value_list
 from adept.errors import DataError
 
 TEXTS = ["play jazz", "stop"]
@@ -120,8 +126,8 @@ def test_the_columns_of_a_frame_are_named_where_they_look_like_names() -> None:
 
 
 def test_values_beside_the_texts_are_pythons_own_and_as_many() -> None:
-    for given in ([1, None], np.array([1, None]), pd.Series([1, None], dtype="Int64"), pa.array([1, None])):
-        found = value_list(given, 2, "persons")
+    for values in ([1, None], np.array([1, None]), pd.Series([1, None], dtype="Int64"), pa.array([1, None])):
+        found = value_list(values, 2, "persons")
         assert found == [1, None]
         assert type(found[0]) is int
     assert [type(value) for value in value_list(np.array(TEXTS), 2, "labels")] == [str, str]
@@ -129,3 +135,36 @@ def test_values_beside_the_texts_are_pythons_own_and_as_many() -> None:
         value_list(["a"], 2, "labels")
     with pytest.raises(DataError, match="labels must be a list"):
         value_list("ab", 2, "labels")
+
+
+ONE = [1, 1.0, "1", " 1\n", Decimal("1.00"), np.int64(1), np.float32(1), torch.tensor(1), Fraction(1)]
+
+
+@pytest.mark.parametrize("value", ONE)
+def test_all_spellings_of_one_become_one_text(value: object) -> None:
+    assert plain_text(value) == "1"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, float("nan"), float("inf"), -float("inf"), 0.5, Decimal("NaN"), Decimal("sNaN"), Decimal("1.5"), b"1", [1], {"a": 1},
+     10**400, "", "  ", np.float64("nan"), np.array([1]), 1j],
+)  # fmt: skip
+def test_a_value_without_a_text_gives_none(value: object) -> None:
+    assert plain_text(value) is None
+
+
+def test_booleans_become_words_and_not_numbers() -> None:
+    assert [plain_text(value) for value in (True, False, np.bool_(True))] == ["true", "false", "true"]
+
+
+@given(st.text())
+def test_the_text_of_a_text_is_itself_and_does_not_depend_on_its_normal_form(value: str) -> None:
+    text = plain_text(value)
+    assert text is None or plain_text(text) == text
+    assert plain_text(unicodedata.normalize("NFD", value)) == text
+
+
+@given(st.integers(min_value=-(2**63), max_value=2**63))
+def test_integers_keep_all_digits(value: int) -> None:
+    assert plain_text(value) == str(value)

@@ -19,7 +19,7 @@ from lost_power import Recorder, State, restore, states
 from tiny import Run
 
 from adept.data.formats import ReadingOptions
-from adept.data.input_records import read_records
+from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts

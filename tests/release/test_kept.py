@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from adept.data.arrow_types import fits
 from adept.data.files import read_records, record_writer
 from adept.data.formats import ReadingOptions
-from adept.data.inference import fits
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adept.data import thinning
+from adept.data import public_text
 from adept.data.corpus import HELD_OUT, DataConfig, load
-from adept.data.thinning import PublicText, read_public_texts, thinned
+from adept.data.public_text import PublicText, read_public_texts, thinned
 from adept.errors import DataError
 
 
@@ -21,24 +21,26 @@ def test_a_text_is_kept_once_whatever_its_case_and_signs() -> None:
 
 
 def test_texts_without_words_and_long_ones_are_left_out() -> None:
-    kept = thinned([text("?!"), text(" "), text("a " * (thinning.LONGEST + 1)), text("b " * thinning.LONGEST)])
-    assert [len(one.text.split()) for one in kept] == [thinning.LONGEST]
+    kept = thinned(
+        [text("?!"), text(" "), text("a " * (public_text.MAX_WORDS + 1)), text("b " * public_text.MAX_WORDS)]
+    )
+    assert [len(one.text.split()) for one in kept] == [public_text.MAX_WORDS]
 
 
 def test_of_one_template_few_texts_are_kept() -> None:
     """What fills a template are words that few texts hold, and numbers."""
-    filled = [text(f"turn on light {number}") for number in range(2 * thinning.COMMON)]
-    named = [text(f"turn on name{number}x") for number in range(thinning.COMMON)]
+    filled = [text(f"turn on light {number}") for number in range(2 * public_text.COMMON_IN)]
+    named = [text(f"turn on name{number}x") for number in range(public_text.COMMON_IN)]
     whole = text("turn on light")
-    assert len(thinned(filled)) == thinning.ALIKE
-    assert len(thinned([*filled, *named, whole])) == 2 * thinning.ALIKE + 1
+    assert len(thinned(filled)) == public_text.MAX_OF_TEMPLATE
+    assert len(thinned([*filled, *named, whole])) == 2 * public_text.MAX_OF_TEMPLATE + 1
     assert whole in thinned([*filled, *named, whole])
 
 
 def test_no_source_and_no_subject_drowns_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thinning, "SUBJECT", 5)
-    monkeypatch.setattr(thinning, "SOURCE", 8)
-    monkeypatch.setattr(thinning, "COMMON", 1)  # so that every word is common, and no two texts have one template
+    monkeypatch.setattr(public_text, "MAX_OF_SUBJECT", 5)
+    monkeypatch.setattr(public_text, "MAX_OF_SOURCE", 8)
+    monkeypatch.setattr(public_text, "COMMON_IN", 1)  # so that every word is common, and no two texts have one template
     many = [text(f"word{number} x", "shop", subject) for number in range(30) for subject in ("orders", "refunds")]
     kept = thinned(
         [*(one._replace(text=f"{one.text} {one.subject}") for one in many), text("hello there", "desk", "desk")]
@@ -54,7 +56,7 @@ def test_the_same_seed_keeps_the_same_texts_in_the_same_order() -> None:
 
 
 def test_broad_text_is_read_from_two_directories_and_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thinning, "COMMON", 1)
+    monkeypatch.setattr(public_text, "COMMON_IN", 1)
     for directory, name, source in (("one", "train.jsonl", "a"), ("two", "part-00.jsonl", "b")):
         (tmp_path / directory).mkdir()
         rows = ({"text": f"w{number} {source}", "source": source, "domain": f"d{number % 3}"} for number in range(1500))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adept.data import csv_rows, json_rows, reading
-from adept.data.csv_rows import BARE, CELL_BEGINS, QUOTE_IN_QUOTED, QUOTED, state_after
+from adept.data import csv_files, json_files, txt_files
+from adept.data.csv_files import BARE, CELL_BEGINS, QUOTE_IN_QUOTED, QUOTED, state_after
 from adept.data.files import read_records
 from adept.data.formats import ReadingOptions
 
@@ -27,7 +27,7 @@ HEADER = {"csv": b"who,text,intent\n", "txt": b"", "jsonl": b""}
 
 
 def slow_state(text: str, delimiter: str = ",") -> str:
-    """Return the state after a text by the rule of ``csv_rows``, one character after the other."""
+    """Return the state after a text by the rule of ``csv_files``, one character after the other."""
     state = CELL_BEGINS
     for sign in text:
         if state == QUOTED:
@@ -61,9 +61,9 @@ def whole_row(kind: str, content: bytes) -> bytes:
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Set how many characters are read together, and how many a row may have."""
     piece, longest = request.param
-    monkeypatch.setattr(csv_rows, "PIECE", piece)
-    for module in (csv_rows, reading):
-        monkeypatch.setattr(module, "LONGEST", longest)
+    monkeypatch.setattr(csv_files, "PIECE_CHARACTERS", piece)
+    for module in (csv_files, txt_files):
+        monkeypatch.setattr(module, "MAX_CHARACTERS", longest)
 
 
 def rows(kind: str) -> st.SearchStrategy[bytes]:
@@ -178,15 +178,15 @@ def elements() -> st.SearchStrategy[bytes]:
 def test_an_element_of_an_array_changes_its_own_record_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int, before: list[bytes], element: bytes, after: list[bytes]
 ) -> None:
-    monkeypatch.setattr(json_rows, "PART", part)
+    monkeypatch.setattr(json_files, "PART_CHARACTERS", part)
     array: Callable[[list[bytes]], bytes] = lambda found: b" [" + b",\n".join(found) + b"]\n"  # noqa: E731
     more, less = (read(tmp_path, "a.json", array(found)) for found in ([*before, element, *after], [*before, *after]))
     assert more == less + read(tmp_path, "a.json", array([element]))
 
 
 def test_an_element_that_is_too_long_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_rows, "LONGEST", 30)
-    monkeypatch.setattr(json_rows, "PART", 4)
+    monkeypatch.setattr(json_files, "MAX_CHARACTERS", 30)
+    monkeypatch.setattr(json_files, "PART_CHARACTERS", 4)
     long = b'{"text": "' + b'\\"],[{\\\\' * 30 + b'"}'
     found = read(tmp_path, "a.json", b'[{"text": "a"},' + long + b',{"text": "b"}]')
     assert found == Counter(["[('text', 'a')]", "[]", "[('text', 'b')]"])

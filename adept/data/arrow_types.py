@@ -24,15 +24,15 @@ class UnfitValues(Exception):
     """Raised if the values of a column have no common type; the message says why."""
 
 
-class Shape:
+class SeenValues:
     """The kinds of values seen at one place: a column, the items of its lists, or a key of its objects."""
 
     def __init__(self) -> None:
         self.count, self.nulls = 0, 0
         self.kinds: set[str] = set()
         self.low, self.high, self.exact = 0, 0, True
-        self.items: Shape | None = None
-        self.keys: dict[str, Shape] = {}
+        self.items: SeenValues | None = None
+        self.keys: dict[str, SeenValues] = {}
         self.objects = 0
 
     def add(self, value: Any) -> None:
@@ -53,7 +53,7 @@ class Shape:
                 self.kinds.add("text")
             case list():
                 self.kinds.add("lists")
-                self.items = self.items or Shape()
+                self.items = self.items or SeenValues()
                 for item in value:
                     self.items.add(item)
             case dict():
@@ -65,7 +65,7 @@ class Shape:
         self.kinds.add("objects")
         self.objects += 1
         for key, part in value.items():
-            self.keys.setdefault(key, Shape()).add(part)
+            self.keys.setdefault(key, SeenValues()).add(part)
         if len(self.keys) > MAX_KEYS:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from adept.data.files import read_records
 from adept.errors import DataError
 
-COMMON = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
-ALIKE = 3  # texts of one template that are kept, the first ones
-LONGEST = 30  # words of a text that is kept
-SUBJECT, SOURCE = 8_000, 16_000  # texts that are kept of one subject of a source, and of one source
-DIALOGUES = 60_000  # of the sources in LARGE, which hold many subjects without naming them
-LARGE = ("sgd",)
+COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
+MAX_OF_TEMPLATE = 3  # texts of one template that are kept, the first ones
+MAX_WORDS = 30  # of a text that is kept
+MAX_OF_SUBJECT, MAX_OF_SOURCE = 8_000, 16_000  # texts that are kept of one subject of a source, and of one source
+MAX_OF_DIALOGUES = 60_000  # of the sources in DIALOGUES, which hold many subjects without naming them
+DIALOGUES = ("sgd",)
 
 
 class PublicText(NamedTuple):
@@ -50,7 +50,7 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
 
 
 def thinned(texts: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
-    """Return different texts of 1 to LONGEST words in an order by chance, few of each template, subject and source.
+    """Return different texts of 1 to MAX_WORDS words in an order by chance, few of each template, subject and source.
 
     A template is what is left of a text without its rare words and its numbers; texts without such words are all kept.
     """
@@ -64,14 +64,14 @@ def thinned(texts: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
     sources: Counter[str] = Counter()
     kept = []
     for text, row in zip(order, rows, strict=True):
-        if not 1 <= len(row) <= LONGEST or row in seen:
+        if not 1 <= len(row) <= MAX_WORDS or row in seen:
             continue
         seen.add(row)
-        template = tuple(word if holders[word] >= COMMON and not word.isdigit() else "" for word in row)
-        subject, most = (text.source, text.subject), DIALOGUES if text.source in LARGE else SOURCE
-        if ("" in template and templates[template] >= ALIKE) or sources[text.source] >= most:
+        template = tuple(word if holders[word] >= COMMON_IN and not word.isdigit() else "" for word in row)
+        subject, most = (text.source, text.subject), MAX_OF_DIALOGUES if text.source in DIALOGUES else MAX_OF_SOURCE
+        if ("" in template and templates[template] >= MAX_OF_TEMPLATE) or sources[text.source] >= most:
             continue
-        if subjects[subject] >= (most if text.source in LARGE else SUBJECT):
+        if subjects[subject] >= (most if text.source in DIALOGUES else MAX_OF_SUBJECT):
             continue
         templates[template] += 1
         subjects[subject] += 1

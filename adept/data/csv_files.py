@@ -1,0 +1,247 @@
+"""Csv: rows, read and written. First the end of a row is found, then the row is checked.
+
+
+A row is read leniently, one character after the other. At the beginning of a cell a quote opens a quoted cell; in any
+other place of a bare cell a quote is an ordinary character. In a quoted cell two quotes are one character, and a single
+quote closes the quotes: the characters after it, up to the delimiter, are bare. *A row ends at the first CR or LF
+outside quotes, or where the file ends.* An empty line is not a row, so CRLF ends one row and not two.
+
+*Claim*: where row n ends depends on where it begins and on its own characters. *Proof*: the rule reads them in order
+with a state (cell begins, bare, quoted, quote within quotes) that is the same at the beginning of every row, keeps
+nothing of earlier rows, and stops at the row's own last character. QED. So adding or removing the characters of a row
+whose quotes close changes no other row: the row after it begins where it ends, in the same state. The one exception is
+a quote that is never closed, which takes what follows.
+
+For valid rows these are the rows of RFC 4180. Only after its end is known is a row checked: is it valid, is it too long,
+does it hold NUL, does it have the right number of cells. At most ``MAX_CHARACTERS`` characters of a row are kept.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import chain
+from typing import IO, Any
+
+from adept.data.formats import DELIMITERS, DamagedFile, DamagedRecord, Record, UnfitFile, Write, check_columns
+from adept.data.json_files import to_json
+from adept.data.parquet import UnreadableValue
+from adept.data.txt_files import BYTE_ORDER_MARK, MAX_CHARACTERS, TOO_LONG, check_text
+
+PIECE_CHARACTERS = 2**20  # most that are read at once
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
+
+# A state is spelled as the beginning of a row that leads to it.
+CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
+ENDS = ("\n", "\r")
+
+
+class TooLong(Exception):
+    """A row of more than MAX_CHARACTERS characters."""
+
+
+@cache
+def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return two patterns: a quoted cell up to its closing quote, and any number of whole cells with their delimiters."""
+    d = re.escape(delimiter)
+    quoted = '"[^"]*+(?:""[^"]*+)*+"'
+    return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')
+
+
+def state_after(text: str, delimiter: str) -> str:
+    """Return the state after ``text``, which begins a row or is preceded by a state."""
+    if '"' not in text:
+        return CELL_BEGINS if not text or text.endswith(delimiter) else BARE
+    quoted, cells = _patterns(delimiter)
+    begin = cells.match(text).end()  # type: ignore[union-attr]  # it also matches the empty text
+    if begin == len(text):
+        return CELL_BEGINS
+    if text[begin] != '"':
+        return BARE
+    closed = quoted.match(text, begin)
+    if closed is None:
+        return QUOTED
+    return QUOTE_IN_QUOTED if closed.end() == len(text) else BARE
+
+
+class Rows:
+    """Iterator over the rows of a stream that keeps line ends.
+
+    Args:
+        stream: text, opened with ``newline=""``.
+        delimiter: the character between cells.
+        raises: raise ``TooLong`` for a row of more than MAX_CHARACTERS characters; otherwise skip it and yield None.
+    """
+
+    def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
+        self._stream, self.delimiter, self._raises = stream, delimiter, raises
+
+    def __iter__(self) -> Iterator[str | None]:
+        """Yield each row with its line end."""
+        readline = self._stream.readline
+        while line := readline(PIECE_CHARACTERS):
+            if line[0] == BYTE_ORDER_MARK:
+                line = line[1:]
+            row: str | None = line
+            if '"' in line or line[-1:] not in ENDS:
+                state = state_after(line, self.delimiter)
+                if state == QUOTED or line[-1:] not in ENDS:
+                    row = self._finished(line, state)
+            if row is None or len(row) > 2 or row.strip("\r\n"):
+                yield row
+
+    def _finished(self, line: str, state: str) -> str | None:
+        """Read a row to its end; ``line`` is its first piece, and ``state`` the state after that piece."""
+        parts, length = [line], len(line)
+        while state == QUOTED or line[-1:] not in ENDS:
+            line = self._stream.readline(PIECE_CHARACTERS)
+            if not line:
+                break
+            length += len(line)
+            if length <= MAX_CHARACTERS:
+                parts.append(line)
+            elif self._raises:
+                raise TooLong
+            else:
+                parts.clear()
+            if state != QUOTED or '"' in line:
+                state = state_after(state + line, self.delimiter)
+        return "".join(parts) if length <= MAX_CHARACTERS else None
+
+
+def read_csv(
+    stream: IO[str],
+    *,
+    tolerant: bool = False,
+    delimiter: str = ",",
+    sure: bool = False,
+    named: Sequence[str] | None = None,
+    on_header: Callable[[Sequence[str]], None] = lambda names: None,
+) -> Iterator[Record]:
+    """Yield the rows below a header, without the apostrophe that our writer puts before formulas.
+
+    Args:
+        stream: text, opened with ``newline=""``.
+        tolerant: as ``adept.data.reading`` says.
+        delimiter: the character between cells.
+        sure: True if the user chose the delimiter; then a header of one cell is accepted.
+        named: the columns of a file without a header. Our own outputs have one, so a reader that is not tolerant takes a first
+            row that holds some of these names and nothing else for a header.
+        on_header: called with the names of the columns before any record is read; it may raise.
+    """
+    rows = Rows(stream, delimiter, raises=not tolerant)
+    parsed = _cells(rows, tolerant=tolerant)
+    try:
+        names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
+    except DamagedRecord as error:
+        raise DamagedFile(f"header: {error}") from None
+    if not names and not tolerant:
+        return  # there is nothing in the file
+    check_columns(names)
+    on_header(names)
+    for cells in parsed:
+        if len(cells) == len(names):
+            yield dict(zip(names, cells, strict=True))
+        elif tolerant:
+            yield {}
+        else:
+            expected = f"{len(names)} in columns=" if named is not None else f"{len(names)} in the header"
+            raise DamagedRecord(f"wrong number of fields, {len(cells)} for {expected}")
+
+
+def _header(
+    rows: Rows, parsed: Iterator[list[str]], named: Sequence[str] | None, *, tolerant: bool, sure: bool
+) -> tuple[Sequence[str], Iterator[list[str]]]:
+    """Return the columns and the rows below the header."""
+    if named is not None and tolerant:
+        return named, parsed
+    first = next(parsed, None)
+    if first is None:
+        return named or [], parsed
+    if named is not None:
+        return (first, parsed) if set(first) <= set(named) else (named, chain([first], parsed))
+    if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
+        if found[1] != rows.delimiter and (sure or tolerant or found[1] not in DELIMITERS.values()):
+            raise UnfitFile(f"says in its first line that another character separates cells: {_advice(found[1])}")
+        rows.delimiter = found[1]
+        first = next(parsed, [])
+    if not first:
+        raise DamagedRecord("no names of columns")
+    others = [other for other in DELIMITERS.values() if other in first[0] and other != rows.delimiter]
+    if len(first) == 1 and others and not sure:
+        raise UnfitFile(f"begins with one cell that holds {others[0]!r}: {_advice(others[0])}")
+    return first, parsed
+
+
+def _advice(character: str) -> str:
+    names = [name for name, other in DELIMITERS.items() if other == character]
+    return f"add delimiter={names[0]}" if names else f"separate cells by one of {', '.join(DELIMITERS)}"
+
+
+def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
+    """Yield the cells of each row; for a tolerant reader a damaged row has none.
+
+    ``csv.reader`` gets one text for each row. It reads quotes as ``Rows`` does, and begins anew after an error.
+    """
+    csv.field_size_limit(MAX_CHARACTERS)
+    texts = _tolerated(rows) if tolerant else map(check_text, filter(None, rows))
+    delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
+    while True:
+        if rows.delimiter != delimiter:
+            delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except TooLong:
+            raise DamagedRecord(f"a row of {TOO_LONG}, or a quote that is never closed") from None
+        except csv.Error as error:
+            if not tolerant:
+                raise DamagedRecord(str(error)) from None
+            cells = []
+        yield [_bare(cell) if cell[:1] == "'" else cell for cell in cells]
+
+
+def _tolerated(rows: Rows) -> Iterator[str]:
+    """Yield each row; a row that is too long or holds NUL is replaced by one without cells."""
+    for text in rows:
+        yield "" if text is None or "\0" in text else text
+
+
+def _bare(cell: str) -> str:
+    return cell[1:] if is_formula(cell[1:]) else cell
+
+
+def is_formula(cell: str) -> bool:
+    """Return True if a spreadsheet would run a cell as a formula, apostrophes aside; a number is none, whatever its sign."""
+    start = cell.lstrip("'")
+    if not start.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")):
+        return False
+    return start != cell or NUMBER.fullmatch(cell) is None
+
+
+@contextmanager
+def write_csv(stream: IO[str], columns: Sequence[str], types: Any = None, delimiter: str = ",") -> Iterator[Write]:
+    """Yield a function that writes rows below a header, with an apostrophe before cells that a spreadsheet would run.
+
+    Its own line end is CRLF, so that both characters are quoted in a cell; what is written ends lines with LF.
+    """
+    rows = csv.writer(_LineFeeds(stream), delimiter=delimiter)
+    rows.writerow(map(to_cell, columns))
+    yield lambda records: rows.writerows([to_cell(record[column]) for column in columns] for record in records)
+
+
+class _LineFeeds:
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def write(self, row: str) -> int:
+        return self.stream.write(row.removesuffix("\r\n") + "\n")
+
+
+def to_cell(value: Any) -> Any:
+    if isinstance(value, list | tuple | dict | bytes | UnreadableValue):
+        value = to_json(value)
+    return f"'{value}" if isinstance(value, str) and is_formula(value) else value

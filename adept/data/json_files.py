@@ -1,0 +1,217 @@
+"""JSON: objects on lines or in one array, read and written.
+
+An array is split into the texts of its elements first, in parts, so a file may be longer than the memory.
+
+*Claim*: where an element ends depends on where it begins and on its own characters. *Proof*: an element ends before the
+first comma outside its own strings, lists and objects. The scan keeps a state (how many brackets are open) that is zero
+at the beginning of every element, and nothing of earlier elements. A tolerant reader takes a bracket that closes more
+than the element opened for one of its characters, and the end of the file for the end of the array. QED. An element is
+parsed only after its end is known. The one exception is an element whose strings or brackets never close: it takes what
+follows with it.
+"""
+
+import datetime
+import decimal
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any
+
+from adept.data.formats import DamagedRecord, Record, UnfitFile, Write
+from adept.data.txt_files import BYTE_ORDER_MARK, MAX_CHARACTERS, TOO_LONG, check_text, read_lines
+from adept.errors import DataError
+
+MAX_DEPTH = 100  # lists and objects inside each other: what is deeper could not be written again
+PART_CHARACTERS = 2**16  # read at once from an array
+TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+("?)|[\[\]{},]', re.DOTALL)
+SPACE = " \t\r\n"
+NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
+
+
+def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
+    """Yield the object of each line; blank lines are skipped. A lone surrogate, which no file can hold, becomes U+FFFD."""
+    lines = (line for line in read_lines(stream, tolerant=tolerant) if line.strip())
+    yield from (_object_of(line, tolerant=tolerant) for line in lines)
+
+
+def read_json(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
+    """Yield the objects of an array.
+
+    A tolerant reader demands the opening bracket alone, which stands before all elements, as a header does.
+    """
+    for text in array_elements(stream, tolerant=tolerant):
+        if tolerant or text is None:
+            yield _object_of(text and text.replace("\0", "\ufffd"), tolerant=tolerant)
+        else:
+            yield _object_of(check_text(text), tolerant=False)
+
+
+def _object_of(text: str | None, *, tolerant: bool) -> Record:
+    """Parse one object; for a tolerant reader a damaged one has no columns."""
+    try:
+        if text is None:
+            raise DamagedRecord(TOO_LONG)
+        return _parsed(text)
+    except DamagedRecord:
+        if not tolerant:
+            raise
+        return {}
+
+
+def _parsed(line: str) -> Record:
+    try:
+        record = json.loads(line, object_pairs_hook=_object)
+        if "\\ud" in line.lower():
+            record = json.loads(_without_surrogates(record), object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        opened = line.strip() == "{"
+        several = "an object over several lines, which must stand on one line, or in an array"
+        raise DamagedRecord(several if opened else "no valid JSON") from None
+    if not isinstance(record, dict):
+        raise DamagedRecord("not a JSON object")
+    if line.count("[") + line.count("{") > MAX_DEPTH and _is_deep(record):
+        raise DamagedRecord(f"lists or objects more than {MAX_DEPTH} deep")
+    return record
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Record:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise DamagedRecord("an object with the same name twice")
+    return record
+
+
+def _is_deep(record: Record) -> bool:
+    """Return True if more than ``MAX_DEPTH`` lists or objects are inside each other, the record being the first."""
+    level: list[Any] = [record]
+    for _ in range(MAX_DEPTH):
+        inside = [part.values() if isinstance(part, dict) else part for part in level]
+        level = [value for values in inside for value in values if isinstance(value, dict | list)]
+    return bool(level)
+
+
+def _without_surrogates(record: Any) -> str:
+    return json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str | None]:
+    """Yield the text of each element; None for one of more than ``MAX_CHARACTERS`` characters. A file of no bytes has none.
+
+    Raises:
+        UnfitFile: no bracket opens the text; or, unless ``tolerant``, it ends before the array does or goes on after it.
+    """
+    if (text := _opened(stream)) is None:
+        return
+    element: list[str] | None = []
+    length = depth = 0
+    while True:
+        begin, rest = 0, ""
+        for token in TOKEN.finditer(text):
+            sign = text[token.start()]
+            if sign == '"':
+                if not token[1]:  # the string goes on in the next part
+                    rest = text[token.start() :]
+                    break
+            elif sign in "[{":
+                depth += 1
+            elif depth and sign in "]}":
+                depth -= 1
+            elif not depth and (sign == "," or not tolerant):
+                length += token.start() - begin
+                if element is not None:
+                    element.append(text[begin : token.start()])
+                yield from _whole(element if length <= MAX_CHARACTERS else None, last=sign != ",")
+                element, length, begin = [], 0, token.end()
+                if sign != ",":
+                    _check_end(text[begin:], stream)
+                    return
+        end = len(text) - len(rest)
+        length += end - begin
+        element = [*element, text[begin:end]] if element is not None and length + len(rest) <= MAX_CHARACTERS else None
+        if element is None and rest:
+            rest = '"' + ("\\" if (len(rest) - len(rest.rstrip("\\"))) % 2 else "")
+            length = MAX_CHARACTERS + 1
+        part = stream.read(max(PART_CHARACTERS, len(rest)))
+        if not part:
+            if not tolerant:
+                raise UnfitFile("ends inside its array: repair it")
+            if element is not None:
+                element = ["".join([*element, rest]).rstrip(SPACE).removesuffix("]")]
+            yield from _whole(element, last=True)
+            return
+        text = rest + part
+
+
+def _opened(stream: IO[str]) -> str | None:
+    """Read up to the bracket that opens the array; return what was read after it, None where there is nothing at all."""
+    read = stream.read(PART_CHARACTERS)
+    text = read.removeprefix(BYTE_ORDER_MARK).lstrip(SPACE)
+    if not read:
+        return None
+    if not text.startswith("["):
+        raise UnfitFile("is no JSON array of objects: add format=jsonl if each line holds one")
+    return text[1:]
+
+
+def _whole(element: list[str] | None, *, last: bool) -> Iterator[str | None]:
+    text = None if element is None else "".join(element)
+    if text is None or text.strip(SPACE) or not last:  # an empty array, or a comma before the last bracket
+        yield text
+
+
+def _check_end(text: str, stream: IO[str]) -> None:
+    while text:
+        if text.strip(SPACE):
+            raise UnfitFile("goes on after its array: repair it")
+        text = stream.read(PART_CHARACTERS)
+
+
+@contextmanager
+def write_jsonl(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
+    """Yield a function that writes an object on each line; NaN, which JSON does not have, becomes null."""
+    yield lambda records: stream.writelines(
+        to_json({column: record[column] for column in columns}) + "\n" for record in records
+    )
+
+
+def _null(value: Any) -> Any:
+    """Replace NaN by None, at any depth."""
+    if isinstance(value, dict):
+        return {name: _null(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_null(part) for part in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def to_json(value: Any) -> str:
+    try:
+        return json.dumps(_null(value), ensure_ascii=False, allow_nan=False, default=_spelled)
+    except (TypeError, ValueError, RecursionError):
+        raise DataError(f"a kept column holds {NOT_JSON}: leave it out, or write parquet") from None
+
+
+def _spelled(value: Any) -> str:
+    """Return text for a value that a parquet file holds and JSON has no type for."""
+    match value:
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case decimal.Decimal() | datetime.timedelta():
+            return str(value)
+    raise TypeError
+
+
+@contextmanager
+def write_json(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
+    """Yield a function that writes an array, one object on each line."""
+    begins = "[\n"
+
+    def write(records: Sequence[Record]) -> None:
+        nonlocal begins
+        for record in records:
+            stream.write(begins + to_json({column: record[column] for column in columns}))
+            begins = ",\n"
+
+    yield write
+    stream.write("[]\n" if begins == "[\n" else "\n]\n")
