@@ -26,9 +26,7 @@ from adept.mechanisms.votes import Votes
 from adept.release.adapters import DatasetRewriter, TextRelease
 from adept.release.frames import rewrite_frame
 from adept.release.transformer import PrivateText
-from adept.rewriting.alternatives.prompting import PromptSampling, public_logits
-from adept.rewriting.alternatives.redaction import Redaction
-from adept.rewriting.alternatives.word_by_word import WordByWord
+from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
 from adept.rewriting.foreign_text import look_at
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
@@ -102,15 +100,13 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     ),
     "release.transformer.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
     "release.transformer.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
-    "rewriting.alternatives.prompting.PromptSampling.privatize": lambda given, bad: PromptSampling(
+    "rewriting.alternatives.PromptSampling.privatize": lambda given, bad: PromptSampling(
         epsilon=8.0, model=given.model[0], tokenizer=given.model[1], length=4, logits=(0.0, 1.0)
     ).privatize(bad),
-    "rewriting.alternatives.prompting.public_logits": lambda given, bad: public_logits(*given.model, bad),
-    "rewriting.alternatives.redaction.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
-    "rewriting.alternatives.redaction.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(
-        bad
-    ),
-    "rewriting.alternatives.word_by_word.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
+    "rewriting.alternatives.public_logits": lambda given, bad: public_logits(*given.model, bad),
+    "rewriting.alternatives.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
+    "rewriting.alternatives.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(bad),
+    "rewriting.alternatives.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
     "rewriting.foreign_text.look_at": lambda given, bad: look_at(given.rewriter.tokenizer, bad, max_length=4),
     "rewriting.rewriter.Rewriter.rewrite": lambda given, bad: given.rewriter.rewrite(bad),
     "rewriting.rewriter.Rewriter.rewrite_pairs": lambda given, bad: given.rewriter.rewrite_pairs(bad),
@@ -136,7 +132,7 @@ WITHOUT = {
     "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
     "rewriting.descriptions.DescriptionCoding.encode": "called by Rewriter with checked texts",
     "rewriting.latents.LatentCoding.encode": "called by Rewriter with checked texts",
-    "rewriting.pairs.PairCoding.encode": "called by Rewriter with checked texts",
+    "rewriting.coding.PairCoding.encode": "called by Rewriter with checked texts",
     "rewriting.expectation.Expectation.__init__": "counts texts",
     "rewriting.foreign_text.Foreign.__init__": "counts texts",
     "synthesis.cells.PublicCells.__init__": "made by Synthesizer with checked texts",

@@ -24,7 +24,7 @@ from adept.release.publication import STATEMENT, Publication
 from adept.release.request import ReleaseRequest, open_release
 from adept.release.service import preview_file, release_file
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.expectation import LEAST, expected_lines
+from adept.rewriting.expectation import MIN_TEXTS, expected_lines
 from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, look_at
 from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
@@ -162,8 +162,8 @@ def _public_texts(config: RewriteConfig) -> list[str] | None:
             "expect must be a file of public texts, got the input: what survives of private records would be a release of its own"
         )
     texts = read_corpus(config.expect, text_column=config.text_column, labelled=False).texts
-    if len(texts) < LEAST:
-        raise DataError(f"expect must hold at least {LEAST} texts, got {len(texts)}: write down more")
+    if len(texts) < MIN_TEXTS:
+        raise DataError(f"expect must hold at least {MIN_TEXTS} texts, got {len(texts)}: write down more")
     return texts
 
 

@@ -49,9 +49,8 @@ from adept.rewriting.alternatives import (
     common_length,
     public_logits,
 )
-from adept.rewriting.coding import Pair
-from adept.rewriting.pairs import PairCoding
-from adept.rewriting.pool import texts_of
+from adept.rewriting.coding import Pair, PairCoding
+from adept.rewriting.latents import texts_of
 
 RANDOM_TEXTS = 2000
 WORDS_KNOWN, WORD_DIM = 1000, 64  # public words of the mechanisms that go word by word

@@ -1,4 +1,4 @@
-"""The contract of a mechanism.
+"""The contract of a mechanism: first of any, then of one that randomises latents, last of one that releases symbols.
 
 A *mechanism* turns a latent vector into a randomised one. Its guarantee covers a bounded set of latents (an l1 ball,
 an l2 ball or a sphere); ``project`` maps any input into that set, and the proof of every mechanism starts from there. Any
@@ -7,7 +7,7 @@ mechanism's norm.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -25,7 +25,7 @@ class Symbols(NamedTuple):
 
     Attributes:
         size: the number k of symbols.
-        top: how many of them, t, are likelier than the others; the same number for every record.
+        top: the number t of symbols that are likelier than the others; the same for every record.
     """
 
     size: int
@@ -34,17 +34,17 @@ class Symbols(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalRandomizer(ABC):
-    """A randomiser of one record's text, by its latent (``Mechanism``) or by a number (``Description``).
+    """A mechanism for one record's text, by its latent (``Mechanism``) or by a number (``Description``).
 
-    Code that only states, counts or stores releases reads no more of a mechanism than this class.
+    Code that only states, counts or keeps releases reads no more of a mechanism than stands here.
 
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats.
         name: the mechanism's name in configurations and reports.
-        clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C); of what randomises
-            numbers, that of the model which is trained beside its codec.
-        serves: the clips that a model may have been trained with, for this mechanism to make sense of what it reads.
-        randomises: what of a record it reads: "latent" or "description".
+        clip: the set that the guarantee covers, "l1" or "l2" (balls of radius C) or "sphere" (l2 norm C). A mechanism for numbers
+            names the clip of the model that is trained beside its codec.
+        serves: the clips of the models that the mechanism can be used with.
+        randomises: the part of a record that it reads: "latent" or "description".
     """
 
     epsilon: float
@@ -53,6 +53,14 @@ class LocalRandomizer(ABC):
     serves: ClassVar[frozenset[str]]
     randomises: ClassVar[str]
 
+    @abstractmethod
+    def privatize(self, values: Any, /) -> Any:
+        """Release one value for each of the given ones: from the operating system's entropy, never seedable."""
+
+    @abstractmethod
+    def guarantee(self, dim: int) -> Guarantee:
+        """Return the guarantee of one release; ``dim`` is the number of a latent's coordinates, if there is a latent."""
+
     @property
     def delta(self) -> float:
         """Probability mass outside the epsilon bound; zero for pure mechanisms."""
@@ -60,71 +68,16 @@ class LocalRandomizer(ABC):
 
     @property
     def radius(self) -> float | None:
-        """The radius of the set that records are clipped into; None where they are numbers."""
+        """The radius of the set that records are clipped into; None if they are numbers."""
         return None
 
-    @abstractmethod
-    def privatize(self, values: Any, /) -> Any:
-        """Release one value for each of the given ones: from the operating system's entropy, never seedable."""
-
-    @abstractmethod
-    def guarantee(self, dim: int) -> Guarantee:
-        """Return what one release guarantees, of a latent with ``dim`` coordinates where it is one."""
-
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return the public numbers of each draw, which imply the guarantee; None where no exact arithmetic is behind it."""
+        """Return the public numbers of each draw, which imply the guarantee; None if no exact arithmetic is behind it."""
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the symbols of each draw that a release is made of; none where releases are not from a finite alphabet."""
+        """Return the symbols of each draw that a release is made of; none if releases are not from a finite alphabet."""
         return ()
-
-    def with_codewords(self, codebooks: Mapping[int, Tensor], *, most: int | None = None) -> Self:
-        """Return this mechanism with one of a model's codebooks, of ``most`` codewords or fewer; itself where it reads none."""
-        return self
-
-
-class SymbolRandomizer(LocalRandomizer):
-    """A mechanism that releases one of k symbols a record, so that a symbol and a label can be released as one (``JointResponse``).
-
-    Attributes:
-        symbol: what a symbol is, in a word.
-        proviso: on what the guarantee rests beside the mechanism, for a sentence; empty where on nothing.
-    """
-
-    symbol: ClassVar[str]
-    proviso: ClassVar[str] = ""
-
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """The number k of symbols."""
-
-    @property
-    def heavy(self) -> int:
-        """Number t of heavy symbols, which are likelier than the others."""
-        return 1
-
-    @property
-    @abstractmethod
-    def own_symbol(self) -> str:
-        """Describe a record's heavy symbols in words."""
-
-    @abstractmethod
-    def beside(self, labels: int) -> Self:
-        """Return this mechanism with the numbers of symbols that are best beside so many labels, where they are not set."""
-
-    @abstractmethod
-    def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return what each rank means for each record: for each a permutation of all symbols, the heavy ones first."""
-
-    @abstractmethod
-    def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return the same for records that *are* symbols, by their numbers."""
-
-    @abstractmethod
-    def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the symbols that are likelier for a record that is the symbol of this number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +90,7 @@ class Mechanism(LocalRandomizer):
     Attributes:
         epsilon: the budget that the mechanism *claims*, in nats; positive and finite.
         clip_norm: the radius C of the set, in latent units; between 1e-6 and 1e6.
-        noise: the distribution of its noise, by its name in ``adept.audit.stats.noise`` or "cap"; None where none can be tested.
+        noise: the distribution of its noise, by its name in ``adept.audit.stats.noise`` or "cap"; None if none can be tested.
     """
 
     clip_norm: float = 1.0
@@ -168,8 +121,51 @@ class Mechanism(LocalRandomizer):
 
     @abstractmethod
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Return what a release would look like: seeded, differentiable in ``latents``, floating point. Guarantees nothing."""
+        """Return a simulated release of latents (B, n): seeded, differentiable, floating point. Guarantees nothing."""
 
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
         """Return E||privatize(x) - x||^2 for x already in the set, in squared latent units."""
+
+
+class SymbolRandomizer(LocalRandomizer):
+    """A mechanism that releases one of k symbols a record, so that a symbol and a label can be released as one (``JointResponse``).
+
+    Attributes:
+        symbol: a word for a symbol.
+        proviso: the condition of the guarantee beside the mechanism, for a sentence; empty if there is none.
+    """
+
+    symbol: ClassVar[str]
+    proviso: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """The number k of symbols."""
+
+    @property
+    def heavy(self) -> int:
+        """The number t of symbols that are likelier than the others."""
+        return 1
+
+    @property
+    @abstractmethod
+    def own_symbol(self) -> str:
+        """The relation of the likelier symbols to a record, in words."""
+
+    @abstractmethod
+    def beside(self, labels: int) -> Self:
+        """Return this mechanism with the numbers of symbols that are best beside so many labels, if they are not set."""
+
+    @abstractmethod
+    def choose(self, values: Any, ranks: Sequence[int]) -> Any:
+        """Return the symbol of each rank for each record: for each a permutation of all symbols, the heavy ones first."""
+
+    @abstractmethod
+    def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
+        """Return the same for records that *are* symbols, by their numbers."""
+
+    @abstractmethod
+    def heavy_symbols(self, number: int) -> set[int]:
+        """Return the numbers of the symbols that are likelier for a record that is the symbol of this number."""

@@ -111,6 +111,13 @@ class Autoencoder(Adept):
         return [text_of(words) for words in self.codec.utterances] if self.codec else []
 
     @property
+    def held_out_texts(self) -> list[str]:
+        """Public texts that nothing was learned from, for estimates."""
+        from adept.models.codec.codec import text_of
+
+        return [text_of(words) for words in self.codec.held_out] if self.codec else self.held_out
+
+    @property
     def weights(self) -> dict[str, Tensor]:
         """The weights by their names in ``model.safetensors``."""
         return {name_in_file(name): tensor for name, tensor in self.state_dict().items()}

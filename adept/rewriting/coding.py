@@ -1,11 +1,11 @@
-"""What a rewriter needs of a model and a mechanism: three steps, and how many different releases there are.
+"""The three steps of a rewriter, for whatever a mechanism randomises.
 
     encode    records -> rows    one row a record, secret
     release   rows -> rows       the mechanism, and nothing else
     write     rows -> texts      from released rows and public numbers alone
 
-Rows are tensors whatever a mechanism randomises, so that whoever keeps releases (a journal, a comparison) keeps all of them alike:
-latents (``adept.rewriting.latents``), numbers of descriptions (``descriptions``), or either with a label (``pairs``). A kind of
+Rows are tensors whatever a mechanism randomises, so that a journal or a comparison keeps all releases alike: latents
+(``adept.rewriting.latents``), numbers of descriptions (``descriptions``), or either with a label (``PairCoding``). A kind of
 release that is not there yet is one more class, and an entry of ``CODINGS`` in ``adept.rewriting.rewriter``.
 """
 
@@ -13,21 +13,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from adept.mechanisms import LocalRandomizer
+from adept.errors import ConfigurationError
+from adept.mechanisms import JointResponse, LocalRandomizer
 from adept.models.autoencoder import Autoencoder
 
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 
 
 class Coding(ABC):
-    """How one model puts records into what a mechanism randomises, and writes texts from what it released.
+    """Encoding of records for one model and mechanism, and writing of texts from released rows.
 
     Attributes:
-        size: how many different rows can be released; None where they are not finite.
-        labels: those that a text can come with; none where texts come alone.
-        probes: on how many public texts an estimate rests, where each of them takes long to encode on fewer.
+        size: number of different rows that can be released; None if they are not finite.
+        labels: those that a text can come with; none if texts come alone.
+        probes: number of public texts that an estimate rests on; fewer if each of them takes long to encode.
     """
 
     size: int | None = None
@@ -59,7 +61,66 @@ class Coding(ABC):
         return rows
 
 
+class PairCoding(Coding):
+    """Text and label as one symbol: rows of a text's coding (B, n), each with the place of its label behind it, (B, n + 1)."""
+
+    def __init__(self, text: Coding, labels: Sequence[str]) -> None:
+        self.text, self.labels, self.probes = text, labels, text.probes
+        self.size = None if text.size is None else text.size * len(labels)
+
+    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
+        """Return rows with a label each.
+
+        Raises:
+            ConfigurationError: a record has no label, or one outside the public set.
+        """
+        if labels is None or len(labels) != len(texts):
+            raise ConfigurationError(
+                f"labels must be given with every record for labels=joint_response, got {len(labels or [])} for {len(texts)}"
+            )
+        return self.joined(self.text.encode(texts), labels)
+
+    def check_labels(self, labels: Sequence[str | None]) -> None:
+        """Raise ConfigurationError for a missing label or one outside the public set, without repeating it."""
+        if missing := [record for record, label in enumerate(labels, start=1) if label is None]:
+            raise ConfigurationError(
+                f"labels must be given with every record for labels=joint_response, got none in record {missing[0]}"
+            )
+        known = set(self.labels)
+        if unknown := [record for record, label in enumerate(labels, start=1) if label not in known]:
+            raise ConfigurationError(
+                f"labels must be in the public set, got another one in record {unknown[0]}: add it to the set, if it is public"
+            )
+
+    def release(self, encoded: Tensor, mechanism: JointResponse) -> Tensor:
+        """Release rows and labels together."""
+        rows, labels = self.parted(encoded)
+        released, beside = mechanism.release(self.text.unpacked(rows), labels)
+        return self.joined(self.text.packed(released), beside)
+
+    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
+        """Write texts from the rows, each with its released label."""
+        rows, labels = self.parted(released)
+        beside = (label for label in labels for _ in range(samples))
+        return [(text, label) for (text, _), label in zip(self.text.write(rows, samples=samples), beside, strict=True)]
+
+    def joined(self, rows: Tensor, labels: Sequence[str | None]) -> Tensor:
+        """Return rows with the place of each one's label behind it.
+
+        Raises:
+            ConfigurationError: a label is outside the public set; it is not repeated in the message.
+        """
+        self.check_labels(labels)
+        place_of: dict[str | None, int] = {label: place for place, label in enumerate(self.labels)}
+        places = torch.tensor([place_of[label] for label in labels], dtype=rows.dtype, device=rows.device)
+        return torch.cat([rows, places.reshape(-1, 1)], dim=1)
+
+    def parted(self, rows: Tensor) -> tuple[Tensor, list[str]]:
+        """Return the text's row and the label of each row."""
+        return rows[:, :-1], [self.labels[int(place)] for place in rows[:, -1].tolist()]
+
+
 def symbols_of(mechanism: LocalRandomizer, model: Autoencoder) -> int | None:
-    """Return how many releases there are where each is one symbol of finitely many."""
+    """Return the number of different releases if each is one symbol of finitely many."""
     found = mechanism.symbols(model.config.latent_dim)
     return found[0].size if len(found) == 1 else None

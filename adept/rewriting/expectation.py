@@ -1,33 +1,37 @@
-"""What to expect of a release before there is one: what survives of public texts that the model has not seen.
+"""Estimates before a release: what survives of public texts that the model has not seen.
 
 No record is read: the texts are those that training held out, or a few of the examples that a model was adapted to. They are
 released and rewritten as records are, and compared with what was written for another one of them, because what everybody says
 survives anyhow. Two texts are about the same *topic* where the same of the model's coarsest codewords is nearest to both.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from statistics import fmean
+from typing import NamedTuple
 
 import torch
 
 from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
-from adept.models.codec.codec import text_of
 from adept.models.reconstruction import word_f1
+from adept.rewriting.loading import best_exact, packaged_directory
 from adept.rewriting.rewriter import Rewriter
-from adept.rewriting.unseen import unseen_line
 
-COARSE = 32  # codewords that tell topics apart, where the model has so few
-LEAST = 8  # texts
+TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
+MIN_TEXTS = 8  # of an estimate
+UNSEEN_FILE = "unseen.json"
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What survives of one rewrite.
+    """Shares of a record that survive in its rewrite.
 
     Attributes:
-        texts: how many public texts it was measured on.
+        texts: number of public texts that it was measured on.
         topic: the share that are about the same topic after as before; None for a model without codebooks.
         topic_of_others: the same for another text's rewrite.
         words: mean F1 of the words.
@@ -44,7 +48,7 @@ class Expectation:
 
     @property
     def line(self) -> str:
-        """The same in words."""
+        """The same as a sentence."""
         topic = (
             ""
             if self.topic is None or self.topic_of_others is None
@@ -59,12 +63,12 @@ class Expectation:
 
 
 def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, packaged: bool) -> list[str]:
-    """Return what to expect of a rewriter, in lines.
+    """Return the expectation of a rewriter, in lines.
 
     Args:
-        rewriter: what is to release; none of its records is read.
+        rewriter: none of its records is read.
         public: public texts of the user's own, whose fate is told alone.
-        packaged: whether the model is that of the package: then subjects are named that such a model had not read.
+        packaged: True if the model comes with the package: then subjects are named that such a model had not read.
     """
     expected = expectation(rewriter, public)
     lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
@@ -73,17 +77,15 @@ def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, p
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Return what to expect of a rewriter; None where there are too few texts, or its model writes labels.
+    """Return the expectation of a rewriter; None if there are too few texts, or its model writes labels.
 
     Args:
-        rewriter: what is to release; none of its records is read.
+        rewriter: none of its records is read.
         public: public texts of the user's own, the first of which are rewritten; None stands for those that the model holds out.
     """
     model = rewriter.model
-    own = [text_of(words) for words in model.codec.held_out] if model.codec else model.held_out
-    held_out = own if public is None else public
-    texts = list(held_out[: rewriter.coding.probes])
-    if len(texts) < LEAST or model.labels:
+    texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
+    if len(texts) < MIN_TEXTS or model.labels:
         return None
     # Any label does for a joint release: the distribution of its text does not depend on it.
     labels = [rewriter.joint.labels[0]] * len(texts) if rewriter.joint else None
@@ -108,8 +110,57 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
     model = rewriter.model
     if not model.codebooks:
         return None
-    coarse = model.codebooks[min(model.codebooks, key=lambda size: abs(size - COARSE))]
+    coarse = model.codebooks[min(model.codebooks, key=lambda size: abs(size - TOPIC_CODEWORDS))]
     nearest = [
         (encode_public(model, rewriter.tokenizer, part).cpu() @ coarse.T).argmax(dim=1) for part in (texts, written)
     ]
     return float((nearest[0] == nearest[1]).float().mean())
+
+
+class Survival(NamedTuple):
+    """Shares of rewrites that are about their record's topic and of words that they keep; both also for another's rewrite."""
+
+    topic: float
+    topic_of_others: float
+    words: float
+    words_of_others: float
+
+
+@cache
+def unseen_figures() -> dict[str, dict[float, Survival]]:
+    """Return the packaged figures, by subject and epsilon: of a model of the same recipe that had not read these subjects.
+
+    They were measured on public text (``benchmarks/domains.py``); no record is read, and none is released.
+    """
+    table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
+    return {
+        subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
+        for subject, row in table.items()
+    }
+
+
+def unseen_line(rewriter: Rewriter) -> str | None:
+    """Return what a rewriter with the packaged model keeps, in words.
+
+    It is None for a budget below those that were measured, and for another mechanism than the model's own at this budget.
+    """
+    epsilon = rewriter.guarantee.epsilon
+    own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
+    if rewriter.joint or not own or epsilon < min(min(row) for row in unseen_figures().values()):
+        return None
+    shares = {subject: _between(row, epsilon) for subject, row in unseen_figures().items()}
+    said = ", ".join(f"{subject} {part.topic:.0%} and {part.words:.0%}" for subject, part in shares.items())
+    most = [max(getattr(part, name) for part in shares.values()) for name in ("topic_of_others", "words_of_others")]
+    return (
+        f"rewrites keep the topic and the words of subjects that such a model had not read: {said} "
+        f"(by chance up to {most[0]:.0%} and {most[1]:.0%})"
+    )
+
+
+def _between(row: dict[float, Survival], epsilon: float) -> Survival:
+    """Return the figures at a budget, in a straight line between the measured ones; above all of these the last ones."""
+    for (low, here), (high, there) in pairwise(sorted(row.items())):
+        if epsilon <= high:
+            share = (epsilon - low) / (high - low)
+            return Survival(*(a + share * (b - a) for a, b in zip(here, there, strict=True)))
+    return row[max(row)]

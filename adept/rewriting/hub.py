@@ -23,7 +23,7 @@ FILES = [*JSON, "README.md", "*.safetensors"]  # nothing else is fetched
 
 
 class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
-    """A model and its tokenizer as the Hub's library wants them: ``save_pretrained``, ``from_pretrained``, ``push_to_hub``."""
+    """A model and its tokenizer as the Hub's library publishes them: ``save_pretrained``, ``push_to_hub``."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -32,45 +32,19 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
         self.model.save_pretrained(save_directory)
         self.tokenizer.save_pretrained(save_directory)
 
-    @classmethod
-    def _from_pretrained(
-        cls,
-        *,
-        model_id: str,
-        revision: str | None,
-        cache_dir: str | Path | None,
-        force_download: bool,
-        local_files_only: bool,
-        token: str | bool | None,
-        **_: Any,
-    ) -> "HubModel":
-        directory: str | Path = model_id
-        if not Path(model_id).is_dir():
-            directory = snapshot_download(
-                model_id,
-                revision=revision,
-                cache_dir=cache_dir,
-                force_download=force_download,
-                local_files_only=local_files_only,
-                token=token,
-                allow_patterns=FILES,
-            )
-        return cls(*load_model(directory))
-
     def generate_model_card(self, *_: Any, **metrics: float) -> ModelCard:
         """Return the card that training writes, without measurements where none are given."""
         return ModelCard(model_card(self.model, metrics=metrics))
 
 
 def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
-    """Load a model by its name on the Hub; ``options`` are those of ``ModelHubMixin.from_pretrained``.
+    """Load a model by its name on the Hub; ``options`` are those of ``snapshot_download``.
 
     Raises:
         ModelError: there is neither such a directory nor such a model, or the Hub cannot be reached.
     """
     with _explained(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
-        loaded = HubModel.from_pretrained(name, **options)
-    return loaded.model, loaded.tokenizer
+        return load_model(snapshot_download(name, allow_patterns=FILES, **options))
 
 
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:

@@ -1,11 +1,12 @@
 """Latents: the encoder gives a record's vector, the mechanism releases another one, and the decoder or a public text answers it.
 
 Every record is encoded in chunks of one shape, so that a latent depends on its own record alone, to the last bit. A release is
-answered in one of three ways: with what the decoder writes; where releases repeat, with a text of its codeword's pool
-(``adept.rewriting.pool``); or, without a decoder, with the public texts that lie nearest to it.
+answered in one of three ways: with what the decoder writes; if releases repeat, with a text of its codeword's pool
+(``Pools``); or, without a decoder, with the public texts that lie nearest to it.
 """
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,14 +15,18 @@ import torch
 from torch import Tensor
 
 from adept.errors import ModelError
-from adept.mechanisms import LocalRandomizer
+from adept.mechanisms import LearnedCodebook, LocalRandomizer
 from adept.models.autoencoder import Autoencoder
 from adept.models.config import DecodingConfig
 from adept.models.decoding import PublicTexts, decode
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
-from adept.rewriting.pool import Pools, texts_of
 
+POOL_TEXTS, MIN_POOL, MAX_POOL = (
+    10_240,
+    10,
+    40,
+)  # texts of all pools together, at most if pools are larger than the least; of one
 _PUBLIC: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # one for each model
 
 
@@ -63,7 +68,6 @@ class LatentCoding(Coding):
             _PUBLIC[self.model] = PublicTexts.of(self.model, self.tokenizer, self.model.public_texts)
         return _PUBLIC[self.model]
 
-    @torch.inference_mode()
     def check_labels(self, labels: Sequence[str | None]) -> None:
         """Raise ConfigurationError for a label that the model does not know."""
         if self.labels:
@@ -106,7 +110,62 @@ class LatentCoding(Coding):
 
     @torch.inference_mode()
     def _fit(self, latents: Tensor, tokens: Tensor) -> Tensor:
-        """How well written tokens (B, T) fit their latents (B, n): by their own topics or, without topics, their likelihood."""
+        """Return the fit (B,) of written tokens (B, T) to their latents (B, n): by topics or, without topics, likelihood."""
         if self.model.config.encoder == "topics":
             return torch.nn.functional.cosine_similarity(self.model.encode(tokens), latents)
         return self.model.likelihood(latents, tokens)
+
+
+def pool_size(codewords: int) -> int:
+    """Return the number of texts of a codeword: about 10,000 in all, and 10 to 40 of each.
+
+    The fewer codewords, the more each of them has to say (``docs/decisions.md``, "Texts of a codeword").
+    """
+    return min(MAX_POOL, max(MIN_POOL, POOL_TEXTS // codewords))
+
+
+def texts_of(mechanism: LocalRandomizer) -> int | None:
+    """Return the number of texts of each of a mechanism's releases; None if releases do not repeat."""
+    return pool_size(mechanism.count) if isinstance(mechanism, LearnedCodebook) else None
+
+
+class Pools:
+    """Pools of texts: if releases repeat, every codeword has a number of texts, and its records draw from them.
+
+    *Claim*: a pool may be written one text at a time, when it is first drawn, and what comes out has the same distribution as
+    if it had been written before. *Proof*: the texts of a codeword are drawn independently of each other, from one distribution
+    that the codeword alone decides, and which of them a record gets is decided by a draw that never looks at a text. So it does
+    not matter when a text is written, and one that nobody draws need not be written at all. QED. All of it reads released
+    codewords alone: post-processing, which costs no budget. All draws are the operating system's, so that no seed tells which
+    record came first.
+
+    Args:
+        size: texts a codeword.
+
+    Attributes:
+        texts: those that were written, by their codeword's bytes and their place in its pool.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.texts: dict[bytes, dict[int, Pair]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles are empty pools."""
+        return Pools, (self.size,)
+
+    def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
+        """Draw ``samples`` texts for each released codeword (B, n), each place of its pool once before any comes again."""
+        keys = [row.numpy().tobytes() for row in released.cpu()]
+        drawn = [(key, place) for key in keys for place in self._places(samples)]
+        wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
+        if wanted:
+            rows = dict(zip(keys, released, strict=True))
+            pairs = decode(torch.stack([rows[key] for key, _ in wanted]))
+            for (key, place), pair in zip(wanted, pairs, strict=True):
+                self.texts.setdefault(key, {})[place] = pair
+        return [self.texts[key][place] for key, place in drawn]
+
+    def _places(self, samples: int) -> list[int]:
+        whole, rest = divmod(samples, self.size)
+        return [*range(self.size)] * whole + secrets.SystemRandom().sample(range(self.size), rest)

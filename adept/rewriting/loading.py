@@ -21,17 +21,15 @@ from adept.models.codec.files import DESCRIPTION, TABLES
 from adept.models.config import TrainingData
 from adept.models.tokenizer import Tokenizer
 
-PROBES = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
+PROBE_TEXTS = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
 PACKAGED = "utterances"  # the name of the model that comes with the package
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
 """The files of a model's directory on which a release depends; a statement holds their digests."""
 NO_CODEBOOKS = "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
-ONE_DOMAIN = 1024  # codewords that one domain needs: who has more knows many
+DOMAIN_CODEWORDS = 1024  # of one domain; a model with more knows many
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
-DESCRIBED, BY_SENTENCES = (
-    10.0,
-    9.0,
-)  # nats from which a description is the default, and from which a sentence of broad text is
+MIN_DESCRIPTION_EPSILON = 10.0  # from which a description is the default
+MIN_SENTENCE_EPSILON = 9.0  # the same for a model of broad text, whose descriptions are sentences
 
 
 def check_release(
@@ -68,10 +66,10 @@ def check_release(
         )
 
 
-def fitted(
+def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return what randomises text and label together, if anything does, and what randomises the text, with the model's codewords.
+    """Return the mechanism for text and label together, if there is one, and that for the text, with the model's codewords.
 
     Raises:
         ModelError: the model was trained for another clip, or has no codebooks.
@@ -98,25 +96,26 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
     if isinstance(mechanism, LearnedCodebook) and mechanism.codewords is None:
         if not model.codebooks:
             raise ModelError(NO_CODEBOOKS)
-        if most is None and mechanism.size is None and max(model.codebooks) > ONE_DOMAIN:
+        if most is None and mechanism.size is None and max(model.codebooks) > DOMAIN_CODEWORDS:
             return mechanism.over_broad_text(model.codebooks)
+        return mechanism.with_codewords(model.codebooks, most=most)
     if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
         wanted = most or mechanism.count
         used = model.codec.used(wanted, joint=most is not None)
         if used != wanted:
             return replace(mechanism, size=used) if most else mechanism.over_broad_text(used)
-    return mechanism.with_codewords(model.codebooks, most=most)
+    return mechanism
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     """Return the exact private mechanism with the best measured utility among those that a model serves, at a record's budget.
 
-    From DESCRIBED on, or BY_SENTENCES, descriptions say more than codewords do (``docs/decisions.md``, "Two defaults" and "Heavy
+    From one of two budgets on descriptions say more than codewords do (``docs/decisions.md``, "Two defaults" and "Heavy
     sentences"). What writes labels writes them from latents alone.
     """
     if model.clip == "l1":
         return L1Laplace
-    least = BY_SENTENCES if model.codec and model.codec.sentences else DESCRIBED
+    least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON
     if model.codec and not model.labels and epsilon is not None and epsilon >= least:
         return Description
     return LearnedCodebook if model.codebooks else Codebook
@@ -128,7 +127,7 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Whether a name stands for the model that comes with the package: none at all, or its own where no directory has it."""
+    """Return True for the model that comes with the package: no name at all, or its own if no directory has it."""
     return directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists())
 
 
@@ -166,7 +165,7 @@ def _sha256(path: Path) -> str:
 @torch.inference_mode()
 def _probe(model: Autoencoder, tokenizer: Tokenizer, directory: Path) -> None:
     """Refuse a model that cannot encode or score public texts: weights can be finite and their products infinite."""
-    rows = tokenizer.encode(PROBES, max_length=model.config.max_length)
+    rows = tokenizer.encode(PROBE_TEXTS, max_length=model.config.max_length)
     latents = model.encode(pad(rows))
     logits = model(latents, pad(rows))
     if not (bool(latents.isfinite().all()) and bool(logits.isfinite().all())):

@@ -1,37 +1,39 @@
 """Rewriting: batches of text to private text.
 
-The only way from a record to its rewrite is encode -> release -> write. What the three steps are follows from what the mechanism
-randomises (``adept.rewriting.coding``): ``encode`` looks at one record at a time, ``release`` is the mechanism, and ``write`` sees
-nothing but what was released.
+The only way from a record to its rewrite is encode -> release -> write (``adept.rewriting.coding``): ``encode`` looks at one record
+at a time, ``release`` is the mechanism, and ``write`` sees nothing but what was released.
 """
 
+import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
 
 from torch import Tensor
 
 from adept.data.texts import plain_text, text_list, value_list
 from adept.errors import ConfigurationError
-from adept.mechanisms import JointResponse, LocalRandomizer
+from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.autoencoder import Autoencoder
+from adept.models.card import model_card
 from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.coding import Coding, Pair
+from adept.rewriting.coding import Coding, Pair, PairCoding
 from adept.rewriting.descriptions import DescriptionCoding
-from adept.rewriting.latents import LatentCoding
-from adept.rewriting.loading import check_release, fitted
-from adept.rewriting.pairs import PairCoding
-from adept.rewriting.pool import resolved
-from adept.rewriting.sharing import Shared
+from adept.rewriting.latents import LatentCoding, pool_size
+from adept.rewriting.loading import check_release, fit_mechanism, load_model
 
 CODINGS: dict[str, Callable[[Autoencoder, Tokenizer, LocalRandomizer, DecodingConfig, int], Coding]] = {
     "latent": LatentCoding,
     "description": DescriptionCoding,
 }
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
 
 
-class Rewriter(Shared):
+class Rewriter:
     """Writes private text from text, with one model and one mechanism.
 
     Args:
@@ -74,9 +76,9 @@ class Rewriter(Shared):
             raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
         self.model = model.eval()
         self.tokenizer = tokenizer
-        self.joint, self.mechanism = fitted(mechanism, model)
+        self.joint, self.mechanism = fit_mechanism(mechanism, model)
         self.measurement = False
-        self.decoding = resolved(decoding or DecodingConfig(), model, self.mechanism)
+        self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
         self.batch_size = batch_size
         self.coding = self._coding()
         check_release(
@@ -103,6 +105,30 @@ class Rewriter(Shared):
         rewriter.measurement = True
         return rewriter
 
+    @classmethod
+    def from_pretrained(
+        cls, directory: str | Path, *, mechanism: LocalRandomizer | JointResponse, **options: Any
+    ) -> Self:
+        """Load a model directory, the ``model/`` inside a run's directory, or a model by its name.
+
+        Args:
+            directory: or "utterances", the model that comes with the package, or "owner/model" on the Hub; what exists on the
+                disk wins over a name.
+            mechanism: what randomises; the budget is chosen by who releases, so it is not saved with a model.
+            options: those of the constructor and, for the Hub: revision, cache_dir, force_download, local_files_only, token.
+
+        Raises:
+            ModelError: there is no such model, or it is damaged.
+        """
+        hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
+        if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
+            from adept.rewriting.hub import fetch  # only now: the Hub's library takes long to import
+
+            model, tokenizer = fetch(str(directory), **hub)
+        else:
+            model, tokenizer = load_model(directory)
+        return cls(model, tokenizer, mechanism=mechanism, **options)
+
     def _coding(self) -> Coding:
         """Return the coding of what the mechanism randomises."""
         kind = CODINGS[self.mechanism.randomises]
@@ -111,7 +137,7 @@ class Rewriter(Shared):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What each rewrite guarantees about the record that it was written from."""
+        """The guarantee of each rewrite for the record that it was written from."""
         return (self.joint or self.mechanism).guarantee(self.model.config.latent_dim)
 
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
@@ -167,3 +193,32 @@ class Rewriter(Shared):
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
         """Write ``samples`` pairs of text and label from each released row; nothing else is looked at."""
         return self.coding.write(released, samples=samples)
+
+    def save_pretrained(self, directory: str | Path) -> None:
+        """Write the model directory that ``from_pretrained`` loads, with its card; the mechanism is not part of it."""
+        self.model.save_pretrained(directory)
+        self.tokenizer.save_pretrained(directory)
+        (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
+
+    def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
+        """Publish the model on the Hub as "owner/model"; ``options`` (private, token, branch, ...) are the Hub library's.
+
+        Raises:
+            ReleaseRefused: the model was trained on text that was not declared public.
+            ModelError: the Hub cannot be reached, or refuses.
+        """
+        from adept.rewriting.hub import publish
+
+        return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)
+
+
+def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
+    """Resolve strategy "auto" and pool null; there is a pool only if texts are sampled and releases repeat."""
+    repeats = isinstance(mechanism, LearnedCodebook)
+    nearest = model.config.decoder == "nearest" and not model.labels
+    default = "nearest" if nearest else "sample" if repeats else "greedy"
+    strategy = decoding.strategy if decoding.strategy != "auto" else default
+    if not isinstance(mechanism, LearnedCodebook) or strategy != "sample":
+        return replace(decoding, strategy=strategy, pool=0)
+    pool = pool_size(mechanism.count) if decoding.pool is None else decoding.pool
+    return replace(decoding, strategy=strategy, pool=pool)

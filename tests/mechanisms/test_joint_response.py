@@ -163,8 +163,6 @@ def test_codewords_of_a_model_bring_their_own_number_of_heavy_ones() -> None:
     given = JointResponse(mechanism=asked.with_codewords({4: WORDS[:4]}), labels=LABELS)
     assert (given.text.count, given.size, given.top) == (4, 12, 1)
     assert JointResponse(mechanism=LearnedCodebook(epsilon=4.0, top=3, codewords=WORDS), labels=LABELS).top == 3
-    described = Description(epsilon=8.0)
-    assert described.with_codewords({6: WORDS}) is described
 
 
 def test_what_is_no_pair_of_a_finite_alphabet_is_refused() -> None:

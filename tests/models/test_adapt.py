@@ -15,8 +15,8 @@ from adept.models.autoencoder import Autoencoder, pad
 from adept.models.codec.codec import text_of
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
 from adept.models.tokenizer import Tokenizer
+from adept.rewriting.latents import pool_size
 from adept.rewriting.loading import load_model
-from adept.rewriting.pool import pool_size
 from adept.rewriting.rewriter import Rewriter
 
 KINDS = ["turn the {} off", "please play some {}", "wake me at {}", "what is the price of {}"]

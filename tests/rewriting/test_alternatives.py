@@ -21,10 +21,10 @@ from adept.rewriting.alternatives import (
     Redaction,
     TokenExponential,
     TokenResponse,
+    WordByWord,
     common_length,
     public_logits,
 )
-from adept.rewriting.alternatives.word_by_word import WordByWord
 from adept.rewriting.loading import load_model
 
 TEXTS = ["show me flights to boston", "flights to denver", "show fares", "what is a fare to boston please tell me now"]

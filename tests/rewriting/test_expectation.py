@@ -7,11 +7,10 @@ import pytest
 
 from adept.mechanisms import Description, LearnedCodebook, LocalRandomizer
 from adept.models.config import DecodingConfig
-from adept.rewriting import unseen
-from adept.rewriting.expectation import Expectation, expectation
+from adept.rewriting import expectation as expectations
+from adept.rewriting.expectation import Expectation, Survival, expectation, unseen_figures, unseen_line
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.rewriting.unseen import Kept, figures, unseen_line
 
 
 def expected(run: Path, mechanism: LearnedCodebook | Description) -> Expectation:
@@ -71,8 +70,8 @@ def test_figures_of_unseen_subjects_lie_between_those_of_measured_budgets(
     topic_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """None is said below the least of these, and of another mechanism than the model's own at this budget."""
-    cooking = {4.0: Kept(0.1, 0, 0.2, 0), 8.0: Kept(0.3, 0.02, 0.4, 0.04), 32.0: Kept(0.9, 0.02, 0.6, 0.04)}
-    monkeypatch.setattr(unseen, "figures", lambda: {"cooking": cooking})
+    cooking = {4.0: Survival(0.1, 0, 0.2, 0), 8.0: Survival(0.3, 0.02, 0.4, 0.04), 32.0: Survival(0.9, 0.02, 0.6, 0.04)}
+    monkeypatch.setattr(expectations, "unseen_figures", lambda: {"cooking": cooking})
     loaded = load_model(topic_run)
 
     def said(mechanism: LocalRandomizer) -> str | None:
@@ -87,8 +86,8 @@ def test_figures_of_unseen_subjects_lie_between_those_of_measured_budgets(
 
 
 def test_the_packages_figures_are_of_several_subjects_and_grow_with_the_budget() -> None:
-    assert len(figures()) >= 4
-    for row in figures().values():
+    assert len(unseen_figures()) >= 4
+    for row in unseen_figures().values():
         assert set(row) >= {4.0, 8.0, 12.0, 16.0, 24.0, 32.0}
         assert all(0 <= share <= 1 for kept in row.values() for share in kept)
         assert row[4.0].words < row[8.0].words < row[32.0].words

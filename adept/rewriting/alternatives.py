@@ -1,0 +1,298 @@
+"""Alternatives to a rewriter with a private latent: text to text, each with its guarantee for a whole record.
+
+They are published mechanisms whose claims are sound for their unit (`adept study study=zoo`), with the budget that makes the
+*record* the unit, and redaction by rules, which guarantees nothing. Each has ``privatize`` (texts -> texts) and ``guarantee``,
+and so can be audited as it is: `adept.audit.run(mechanism, pairs=...)`.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from adept.data.texts import text_list
+from adept.mechanisms.exponential import exponential_choice
+from adept.mechanisms.guarantee import Guarantee, share, words
+from adept.mechanisms.randomized_response import RandomizedResponse
+from adept.models.autoencoder import Autoencoder, pad
+from adept.models.decoding import writable
+from adept.models.tokenizer import END, PAD, START, Tokenizer
+from adept.models.word_vectors import Floats, Indices, Words
+from adept.ranges import BUDGETS, check_between, check_integer
+
+BATCH_TEXTS = 256  # texts that are written at once
+LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken
+MAX_LENGTH = 1000  # symbols of a record
+COMMON_SHARE = 0.9  # of public texts have no more words than are released
+NUMBER, ADDRESS, NAME, RARE = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
+MIN_TEXTS = 5  # a word of fewer public texts is rare
+NUMBER_WORDS = frozenset([
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty",
+    "seventy", "eighty", "ninety", "hundred", "thousand", "million",
+])  # fmt: skip
+
+
+def common_length(lengths: Iterable[int]) -> int:
+    """Return T: a length that nine in ten public texts do not exceed, at least 1."""
+    return max(1, int(np.quantile(np.array(list(lengths) or [1]), COMMON_SHARE, method="lower")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordByWord:
+    """A mechanism on T symbols; ``_released`` (N T,) -> (N T,) is the child's.
+
+    A record is read as exactly T symbols: its first T words, each a public word or the symbol for all others, and padding
+    behind them. Padding is a symbol like any other, so the number of words is not released as it is.
+
+    Claim: if each position is released by an (eps / T)-LDP mechanism on the common set of symbols, with fresh coins, the T
+    symbols are eps-LDP for any two records. Proof: two records differ in at most T positions, and the probabilities of
+    independent releases multiply; T times the share of a position, rounded down, is at most eps
+    (`adept.mechanisms.guarantee.share`). What is written from the symbols is post-processing. T and the words come from public
+    text.
+
+    Attributes:
+        epsilon: of a whole record, in nats.
+        public: the public words, whose places are symbols; behind them come the symbol of all other words, and padding.
+        length: T.
+    """
+
+    epsilon: float
+    public: Words
+    length: int
+    name: ClassVar[str]
+    exact: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        check_integer(1, MAX_LENGTH, length=self.length)
+        check_between(*BUDGETS, epsilon=self.epsilon)
+        check_between(*BUDGETS, **{"epsilon / length": self.share})
+
+    @property
+    def delta(self) -> float:
+        """Probability mass outside the epsilon bound: none."""
+        return 0.0
+
+    @property
+    def share(self) -> float:
+        """The budget of a position."""
+        return share(self.epsilon, self.length)
+
+    @property
+    def symbols(self) -> int:
+        """Number of symbols."""
+        return len(self.public.names) + 2
+
+    def privatize(self, texts: Sequence[str]) -> list[str]:
+        """Release every text: positions one by one, fresh coins from the operating system."""
+        texts = text_list(texts)
+        if not texts:
+            return []
+        released = self._released(np.concatenate([self._symbols(text) for text in texts]))
+        return [self._text(row) for row in released.reshape(len(texts), self.length)]
+
+    def guarantee(self) -> Guarantee:
+        """Return the guarantee of the release of one text."""
+        return Guarantee.pure(
+            epsilon=self.epsilon,
+            exact=self.exact,
+            text=f"The released text is {words(self.epsilon)}-LDP (pure) for any two records: {self.length} positions, padding "
+            f"included, with an epsilon of {words(self.share)} each.",
+        )
+
+    def _released(self, symbols: Indices) -> Indices:
+        raise NotImplementedError
+
+    def _symbols(self, text: str) -> Indices:
+        """Return a text as T symbols."""
+        unknown = len(self.public.names)
+        row = np.full(self.length, unknown + 1)
+        found = self.public.indices(text, unknown=unknown)[: self.length]
+        row[: len(found)] = found
+        return row
+
+    def _text(self, symbols: Indices) -> str:
+        """Write the public words among the symbols."""
+        return self.public.text(symbols[symbols < len(self.public.names)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenResponse(WordByWord):
+    """K-ary randomised response at every position (Warner 1965; Kairouz, Oh and Viswanath 2014), in exact arithmetic.
+
+    (eps / T)-LDP at each position by the proof of `RandomizedResponse`, hence eps-LDP by the proof of `WordByWord`.
+    """
+
+    name: ClassVar[str] = "token_response"
+    exact: ClassVar[bool] = True
+
+    @cached_property
+    def response(self) -> RandomizedResponse:
+        """The mechanism of one position."""
+        return RandomizedResponse(epsilon=self.share, labels=tuple(map(str, range(self.symbols))))
+
+    def _released(self, symbols: Indices) -> Indices:
+        return np.array(list(map(int, self.response.privatize(list(map(str, symbols.tolist()))))), dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenExponential(WordByWord):
+    """The exponential mechanism at every position: near words are likelier (as CusText with one output set, Chen et al. 2023).
+
+    The score of word y for word x is 1 - |x - y| / D, D the largest distance of public vectors, within [0, 1]; that of padding is
+    1 for padding and 0 for words. So it is (eps / T)-LDP at each position (`adept.mechanisms.exponential`), hence eps-LDP.
+    """
+
+    name: ClassVar[str] = "token_exponential"
+    exact: ClassVar[bool] = False
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Scores (K, K) of each symbol for each; the symbol of all other words lies at the origin."""
+        vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
+        distances = Words((*self.public.names, ""), vectors).distances()
+        scores = np.eye(self.symbols)
+        scores[:-1, :-1] = 1 - distances / max(float(distances.max()), 1e-12)
+        return scores
+
+    def _released(self, symbols: Indices) -> Indices:
+        rows = np.array_split(symbols, max(1, len(symbols) // 2048))
+        drawn = [exponential_choice(torch.from_numpy(self.scores[row]), epsilon=self.share) for row in rows]
+        result: Indices = torch.cat(drawn).numpy()
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptSampling:
+    """Text from a decoder that sees the record, with clipped logits (DP-Prompt: Utpala, Hooker and Chen, Findings of EMNLP 2023).
+
+    The record conditions a language model, here the decoder on the record's latent *without* noise; each next token is drawn
+    from the softmax of logits clipped to a public interval [b1, b2], and n tokens are written.
+
+    Claim: eps-LDP for any two records, with eps / n for each token. Proof: given the tokens so far, which were released, a
+    token is drawn by the exponential mechanism with score (clipped logit - b1) / (b2 - b1) over a public set of tokens
+    (`adept.mechanisms.exponential`); n of them, each allowed to look at those before, add up (adaptive composition, Dwork and
+    Roth 2013, Theorem 3.16). n is public and the same for all; that what follows the end of a text is not shown is
+    post-processing.
+
+    Attributes:
+        epsilon: of a whole record, in nats.
+        model, tokenizer: public; they must not have been trained on the records.
+        length: n, the number of tokens.
+        logits: b1 and b2, from public text (`public_logits`).
+    """
+
+    epsilon: float
+    model: Autoencoder = field(repr=False)
+    tokenizer: Tokenizer = field(repr=False)
+    length: int
+    logits: tuple[float, float]
+    name: ClassVar[str] = "prompt_sampling"
+
+    def __post_init__(self) -> None:
+        check_integer(1, self.model.config.max_length, length=self.length)
+        check_between(*BUDGETS, epsilon=self.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """Probability mass outside the epsilon bound: none."""
+        return 0.0
+
+    @property
+    def share(self) -> float:
+        """The budget of a token."""
+        return share(self.epsilon, self.length)
+
+    def privatize(self, texts: Sequence[str]) -> list[str]:
+        """Write one text for each record: fresh coins from the operating system."""
+        texts = text_list(texts)
+        parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
+        return [text for part in parts for text in self._written(part)]
+
+    def guarantee(self) -> Guarantee:
+        """Return the guarantee of the text of one record."""
+        return Guarantee.pure(
+            epsilon=self.epsilon,
+            exact=False,
+            text=f"The released text is {words(self.epsilon)}-LDP (pure) for any two records, as far as the formula goes: "
+            f"{self.length} tokens with an epsilon of {words(self.share)} each; the sampling is in floating point.",
+        )
+
+    @torch.inference_mode()
+    def _written(self, texts: list[str]) -> list[str]:
+        """Draw token by token until n are drawn, or every text has ended, which looks at what was drawn alone."""
+        latents = self.model.encode_records(self.tokenizer.encode(texts, max_length=self.model.config.max_length))
+        places, (low, high) = writable(self.model).nonzero()[:, 0], self.logits
+        state = self.model.initial_state(latents)
+        last, tokens = torch.full((len(texts),), START), torch.empty(len(texts), 0, dtype=torch.int64)
+        while tokens.shape[1] < self.length and not (tokens == END).any(dim=1).all():
+            logits, state = self.model.next_word(last, latents, state)
+            scores = (logits[:, places] - low) / (high - low)
+            last = places[exponential_choice(scores, epsilon=self.share)]
+            tokens = torch.cat([tokens, last[:, None]], dim=1)
+        return self.tokenizer.decode(tokens.tolist())
+
+
+@torch.inference_mode()
+def public_logits(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[float, float]:
+    """Return b1 and b2: the mean and the largest of the logits on public texts; what is below the mean is as good as ruled out."""
+    rows = tokenizer.encode(text_list(texts)[:LOGIT_TEXTS], max_length=model.config.max_length)
+    tokens = pad(rows)
+    logits = model(model.encode_records(rows), tokens)[:, :, writable(model)][tokens != PAD]
+    return float(logits.mean()), float(logits.max())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redaction:
+    """Redaction by rules: numbers, addresses, capitalised and rare words become tags. No guarantee.
+
+    It is here because it is what many would do. A record with nothing unusual in it comes back as it was, and what stands around a
+    tag often tells what was there; so no epsilon is finite.
+
+    Attributes:
+        common: the words that are kept, in lower case, from public text.
+    """
+
+    common: frozenset[str]
+    name: ClassVar[str] = "redaction"
+    epsilon: ClassVar[float] = math.inf
+    delta: ClassVar[float] = 0.0
+
+    @classmethod
+    def from_public(cls, texts: Iterable[str]) -> "Redaction":
+        """Keep the words of at least `MIN_TEXTS` public texts."""
+        counts = Counter(word for text in text_list(texts) for word in {_bare(word) for word in text.split()})
+        return cls(common=frozenset(word for word, texts_of in counts.items() if texts_of >= MIN_TEXTS))
+
+    def privatize(self, texts: Sequence[str]) -> list[str]:
+        """Return the texts with tags in them."""
+        return [
+            " ".join(self._word(word, first=not place) for place, word in enumerate(t.split()))
+            for t in text_list(texts)
+        ]
+
+    def _word(self, word: str, *, first: bool) -> str:
+        bare = _bare(word)
+        if "@" in word or "://" in word or bare.startswith("www."):
+            return ADDRESS
+        if any(character.isdigit() for character in bare) or bare in NUMBER_WORDS:
+            return NUMBER
+        if word[:1].isupper() and not first and len(bare) > 1:
+            return NAME
+        return word if bare in self.common or not bare else RARE
+
+    def guarantee(self) -> Guarantee:
+        """Return the guarantee of redaction: none."""
+        return Guarantee.pure(
+            epsilon=math.inf, exact=True, text="No privacy: words that no rule knows are released as they are."
+        )
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"^\W+|\W+$", "", word.lower())
