@@ -5,8 +5,7 @@ import importlib.metadata
 import sys
 from difflib import get_close_matches
 
-from adept.cli.help import help_text
-from adept.cli.options import check_options, named
+from adept.cli.options import check_options, help_text, name_bare
 from adept.cli.process import (
     DONE,
     USER_ERROR,
@@ -18,7 +17,6 @@ from adept.cli.process import (
     leave_on_signals,
     resume_collection,
 )
-from adept.cli.removed import check_removed
 
 COMMANDS = {
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
@@ -78,13 +76,12 @@ def run(command: str, arguments: list[str]) -> int:
     """Run a command, or say how it is called; returns its exit status.
 
     Raises:
-        ConfigurationError: it has no such option, or no longer; before anything heavy is imported.
+        ConfigurationError: it has no such option; before anything heavy is imported.
     """
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
         return DONE
-    arguments = named(command, arguments)
-    check_removed(arguments)
+    arguments = name_bare(command, arguments)
     check_options(command, arguments)
     sys.argv = [sys.argv[0], *arguments]
     module = importlib.import_module(f"adept.cli.{command}")

@@ -1,12 +1,11 @@
 """``adept adapt``: put a model's topics, codewords and texts where a few hundred public examples are."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from omegaconf import MISSING
-
 from adept.cli.app import execute
+from adept.cli.config import AdaptConfig
 from adept.cli.console import show, write_json
 from adept.data.corpus import Corpus, read_corpus
 from adept.data.files import new_directory
@@ -15,48 +14,9 @@ from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.adapt import adapt
 from adept.models.autoencoder import Autoencoder
 from adept.models.card import model_card
-from adept.models.config import MODEL, OptimiserConfig, TrainerConfig, check_accelerator
+from adept.models.config import MODEL, TrainerConfig
 from adept.models.nearby_sentences import are_terms, page_lines, sentences_about
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
-
-
-@dataclass
-class Epochs:
-    """How long the weights are trained on the examples."""
-
-    max_epochs: int = 0
-    """Passes over the examples; 0: none, and adapting takes seconds."""
-    accelerator: str = "auto"
-    """What it computes on: auto | cpu | gpu."""
-
-    def __post_init__(self) -> None:
-        if self.max_epochs < 0:
-            raise ConfigurationError(f"trainer.max_epochs must be at least 0, got {self.max_epochs}")
-        check_accelerator(self.accelerator)
-
-
-@dataclass
-class AdaptConfig:
-    """Configuration of ``adept adapt``."""
-
-    # --- Files
-    examples: str | None = None
-    """Public utterances of your domain, which stand in the result word for word; or names of things, or a page of help."""
-    label_set: list[str] | None = None
-    """The names of your labels, [A,B] or @FILE with one on each line; the model's own sentences about them become examples, beside
-    yours or without any of yours."""
-    public: bool = False
-    """Declare that anyone may read the examples; nothing is adapted otherwise."""
-    output_dir: str = MISSING
-    """A new directory for the adapted model."""
-    model_dir: str | None = None
-    """The model that is adapted; null: the model that comes with the package."""
-    text_column: str = "text"
-    """The column that holds the text."""
-    seed: int = 0
-    """Seed of the clustering that places topics and codewords."""
-    trainer: Epochs = field(default_factory=Epochs)
-    training: OptimiserConfig = field(default_factory=OptimiserConfig)
 
 
 @dataclass(frozen=True)
@@ -167,4 +127,4 @@ def main() -> int:
         ]
         show(f"model in {result.model_dir}", rows)
 
-    return execute("adapt", AdaptConfig, command)
+    return execute("adapt", command)

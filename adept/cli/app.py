@@ -23,7 +23,7 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from adept.cli.options import config_directory
+from adept.cli.options import config_directory, configuration
 from adept.cli.process import guarded, interrupt_on_signals
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError
@@ -47,21 +47,15 @@ def register_mechanisms() -> None:
         ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
 
 
-def execute(
-    command: str,
-    schema: type[Config],
-    run: Callable[[Config], Any],
-    *,
-    status: Callable[[Any], int] = lambda result: 0,
-) -> int:
+def execute(command: str, run: Callable[[Any], Any], *, status: Callable[[Any], int] = lambda result: 0) -> int:
     """Compose a command's configuration from ``sys.argv``, run it, and return the exit status.
 
     Args:
         command: the name of the command and of its YAML file.
-        schema: its configuration dataclass.
         run: the command itself; what it raises becomes one line on stderr.
         status: the exit status for a result.
     """
+    schema = configuration(command)
     register_mechanisms()
     ConfigStore.instance().store(name=f"schema_{command}", node=schema)
     statuses = []

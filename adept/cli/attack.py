@@ -3,82 +3,27 @@
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-from omegaconf import MISSING
 
 from adept.attacks import attribute, figure, file_membership, membership, reconstruction_game
 from adept.attacks.reconstruction_game import GivenAway
 from adept.attacks.result import AttackRow, Game
 from adept.cli.app import execute
+from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_dict
-from adept.data.corpus import SPLITS, Columns, Corpus, DataConfig, load
+from adept.data.corpus import Corpus, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
-from adept.models.config import BATCH_SIZE, DecodingConfig
-from adept.ranges import check_integer
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 
-FILE_MEMBERSHIP = "file_membership"
-ATTACKS = ("reconstruction", "attribute", "membership", FILE_MEMBERSHIP)
-LEAST_CLASSIFIERS = 4
 ROUNDING = 1e-6  # of probabilities that were summed in another order
-
-
-@dataclass
-class AttackConfig(Columns):
-    """Configuration of ``adept attack``."""
-
-    # --- What is attacked
-    model_dir: str = MISSING
-    """The model's directory."""
-    attack: str = "reconstruction"
-    """What is found out: reconstruction (which text) | attribute (one property of it) | membership (whether it took part) |
-    file_membership (whether a person is in the file that synthetic records were made from; data are not read)."""
-    mechanism: Any = None
-    """What randomises a record; null: the best exact one for the model."""
-    epsilon: float | None = None
-    """The budget that the mechanism claims."""
-    output_dir: str = MISSING
-    """A new directory for result.json and attack.svg."""
-
-    # --- How it is attacked
-    private: str = "test"
-    """The split whose records are secret: train | validation | test; the attacker has the train split."""
-    records: int = 1000
-    """Records drawn from the private split; of membership those that may take part, of file_membership the number of releases."""
-    candidates: int = 10_000
-    """Of reconstruction: texts among which the attacker looks for the record."""
-    attribute: str = "label"
-    """Of attribute: what is guessed, label or the name of a slot."""
-    models: int = 16
-    """Of membership: how many classifiers are attacked."""
-    confidence: float = 0.999
-    """Confidence of all intervals together."""
-    seed: int = 0
-    """Seed of the choice of records; releases have fresh noise."""
-    batch_size: int = BATCH_SIZE
-    """Records that are rewritten at a time."""
-    data: DataConfig = field(default_factory=DataConfig)
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.attack not in ATTACKS:
-            raise ConfigurationError(f"attack must be one of {', '.join(ATTACKS)}, got {self.attack}")
-        if self.private not in SPLITS:
-            raise ConfigurationError(f"private must be one of {', '.join(SPLITS)}, got {self.private}")
-        if not 0 < self.confidence < 1:
-            raise ConfigurationError(f"confidence must be between 0 and 1, got {self.confidence}")
-        check_integer(1, 1_000_000, records=self.records, candidates=self.candidates)
-        check_integer(LEAST_CLASSIFIERS, 10_000, models=self.models)
 
 
 @dataclass(frozen=True)
@@ -207,7 +152,7 @@ def main() -> int:
         sys.stdout.writelines(f"{named(away)}\n" for away in result.given_away)
         sys.stdout.write(f"Figure: {Path(config.output_dir) / 'attack.svg'}\n")
 
-    return execute("attack", AttackConfig, command)
+    return execute("attack", command)
 
 
 def verdict(rows: list[AttackRow]) -> str:

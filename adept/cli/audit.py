@@ -4,90 +4,24 @@ import importlib
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from omegaconf import MISSING
 
 from adept import audit
 from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.cli.app import execute
+from adept.cli.config import SYNTHESIZER, AuditConfig
 from adept.cli.console import progress, show_table, write_dict
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
-from adept.mechanisms.votes import ADD_OR_REMOVE, COUNTS_MOVED
 from adept.release.replay import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 
-TARGETS = ("mechanism", "rewriter", "synthesizer")
-SYNTHESIZER = "synthesizer"
 LABEL_SET, CELLS = ("one", "other"), 4  # few, so that a difference in one of them shows
-TEXTS = [
-    "fares",
-    "",
-    "i would like to fly from boston to denver on the first monday of june and be back before noon on friday please",
-]
-
-
-@dataclass
-class AuditConfig:
-    """Configuration of ``adept audit``."""
-
-    # --- What is audited
-    mechanism: Any = MISSING
-    """The mechanism, or MODULE:ATTRIBUTE for anyone's class, object or function"""
-    target: str = "mechanism"
-    """What is called: mechanism (latent to latent) | rewriter (text to text, through model_dir or anyone's) | synthesizer
-    (file to file, by a model that holds public texts)."""
-    epsilon: float | None = None
-    """The claim that is put to the test; random and identity need none."""
-    dim: int = 64
-    """Dimensions of a latent; target=rewriter takes the model's."""
-    model_dir: str | None = None
-    """The model's directory, for target=rewriter and target=synthesizer, which without it takes the packaged one."""
-    neighbours: str = ADD_OR_REMOVE
-    """Of target=synthesizer: how neighbouring files differ by a person: add_or_remove | replace."""
-    max_records_per_person: int = 2
-    """Of target=synthesizer: records of a person that count."""
-    texts: list[str] = field(default_factory=lambda: list(TEXTS))
-    """Of target=rewriter: texts that are compared; the defaults are hard to hide from each other."""
-    foreign: str | None = None
-    """Anyone's mechanism as MODULE:ATTRIBUTE; mechanism=MODULE:ATTRIBUTE says the same."""
-    alphabet: int | None = None
-    """For anyone's mechanism on the numbers 0 to K-1: K."""
-    memoised: bool = False
-    """Declare that anyone's mechanism has a memory: it answers a record with its earlier release, or its budget runs out."""
-    reports: int = 1
-    """Reports of one record that are released and judged together, against so many times epsilon (memoised: against epsilon)."""
-
-    # --- How it is tested
-    trials: int = 10_000
-    """Releases of each input."""
-    confidence: float = 0.999
-    """Probability that a sound mechanism passes all checks together."""
-    source: str = "release"
-    """What is asked: release (what the program does) | simulate (its formula, which is faster)."""
-    seed: int | None = None
-    """Seed of source=simulate; releases have none."""
-    output_dir: str | None = None
-    """A new directory for result.json; null: the result is only shown."""
-    verbose: bool = False
-    """Show the table of checks, and what was not looked at, after the verdict."""
-
-    def __post_init__(self) -> None:
-        if self.target not in TARGETS:
-            raise ConfigurationError(f"target must be one of {', '.join(TARGETS)}, got {self.target}")
-        if self.target == "rewriter" and self.model_dir is None and self.foreign is None:
-            raise ConfigurationError("model_dir must be given for target=rewriter, got none")
-        if self.neighbours not in COUNTS_MOVED:
-            raise ConfigurationError(f"neighbours must be one of {', '.join(COUNTS_MOVED)}, got {self.neighbours}")
-        if len(self.texts) < 2:
-            raise ConfigurationError(f"texts must be at least two, got {len(self.texts)}")
 
 
 def run(config: AuditConfig) -> list[AuditResult]:
@@ -266,4 +200,4 @@ def main() -> int:
         return results
 
     sys.argv = foreign_overrides(sys.argv)
-    return execute("audit", AuditConfig, command, status=status)
+    return execute("audit", command, status=status)

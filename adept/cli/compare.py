@@ -39,4 +39,4 @@ def show(report: Report) -> None:
 
 def main() -> int:
     """Run ``adept compare`` from ``sys.argv``."""
-    return execute("compare", CompareConfig, lambda config: show(run(config)))
+    return execute("compare", lambda config: show(run(config)))

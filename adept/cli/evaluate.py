@@ -4,42 +4,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING
-
 from adept.cli.app import execute
+from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, write_json
 from adept.data.corpus import Columns, read_corpus, samples_of
 from adept.data.files import new_directory
-from adept.data.formats import ReadingOptions
 from adept.evaluation.classifiers import Evaluation, evaluate
 from adept.evaluation.metrics import Interval
 from adept.models.untrusted_files import read_json
 from adept.release.publication import STATEMENT
-
-
-@dataclass
-class EvaluateConfig(ReadingOptions):
-    """Configuration of ``adept evaluate``."""
-
-    # --- Columns of both files
-    text_column: str | None = None
-    """The column that holds the text; null: the one that the statement beside train names, or else text."""
-    label_column: str | None = None
-    """The column that holds the label; null: the one that the statement beside train names, or else intent."""
-
-    # --- What is evaluated
-    train: str = MISSING
-    """The file that a classifier of intents is trained on, such as a rewritten one."""
-    test: str = MISSING
-    """The file that it is tested on, of original text."""
-    classifier: str = "tfidf"
-    """The classifier: tfidf (seconds) | lstm."""
-    noisy_labels: bool | None = None
-    """Whether the training labels are randomised; null: as the statement beside the file says."""
-    seed: int = 0
-    """Seed of the classifier and of the bootstrap intervals."""
-    output_dir: str | None = None
-    """A new directory for result.json; null: the result is only shown."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +101,7 @@ def main() -> int:
         ]
         show(f"accuracy {_figure(result.accuracy, result.accuracy_interval)}", rows)
 
-    return execute("evaluate", EvaluateConfig, command)
+    return execute("evaluate", command)
 
 
 def _figure(value: float, ends: tuple[float, float]) -> str:

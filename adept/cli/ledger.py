@@ -1,10 +1,10 @@
 """``adept ledger``: list earlier releases with their budgets and sums, and set a limit."""
 
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from adept.cli.app import execute
+from adept.cli.config import LedgerConfig
 from adept.cli.console import show, show_table
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
@@ -12,16 +12,6 @@ from adept.release.default_ledger import default_location, mark_limited
 from adept.release.ledger import Ledger
 from adept.release.secret import key_location, secret_key
 from adept.release.spending import LedgerEntry, LedgerSum
-
-
-@dataclass
-class LedgerConfig:
-    """Configuration of ``adept ledger``."""
-
-    ledger: str | None = None
-    """The file of a ledger, also without ledger= before it; null: the default ledger of adept rewrite and synthesize."""
-    limit: float | None = None
-    """Store this limit in the ledger: no later release may bring a record or person above this epsilon."""
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
@@ -79,7 +69,7 @@ def main() -> int:
         ]
         show_table(place, headings, [_line(entry) for entry in entries])
 
-    return execute("ledger", LedgerConfig, command)
+    return execute("ledger", command)
 
 
 def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -> list[tuple[str, str]]:

@@ -1,51 +1,132 @@
-"""The options of a command, read from the source of its configuration, and the nearest one to a misspelt name.
+"""Options of a command: the fields of its configuration, as ``--help`` prints them, and the nearest one to a misspelt name.
 
 The dataclass of a configuration is the one place where an option is written down: the field, its default, and the string below
 it, which says in a sentence what it is for. Choices stand in the sentence as ``copy | drop``.
 """
 
 import ast
+import inspect
 import re
-from dataclasses import replace
+import shutil
+import textwrap
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from adept.cli.source import ROOT, Field, classes, fields_of
 from adept.errors import ConfigurationError
 
 BARE = {"verify": "statement", "ledger": "ledger"}  # the option that a command's first word stands for without its name
-FROM_ELSEWHERE = {"epsilon", "clip_norm", "name"}  # of a mechanism: its budget is the command's, its radius the model's
+FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
+REQUIRED = "???"  # the default of what must be given, as OmegaConf writes it
+HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
+ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
+INDENT = 30
+PLACES = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
+NOTE = """\
+An option is written NAME=VALUE. The values here are the defaults; a word in capitals stands for one that has none, which is null.
+An option with a star must be given. adept {command} --cfg job prints all values as they are set."""
 
 
-def options(command: str) -> list[Field]:
+@dataclass(frozen=True)
+class Option:
+    """A field of a configuration, or of one that it holds.
+
+    Attributes:
+        name: with the fields that lead to it: ``decoding.top_k``.
+        heading: what the fields around it have in common.
+        sentence: its purpose; empty if none is written down.
+        default: its value unless it is given; ``"???"`` if it must be.
+        kind: the annotation, such as ``float | None``.
+    """
+
+    name: str
+    heading: str
+    sentence: str
+    default: Any
+    kind: str
+
+
+def options(command: str) -> list[Option]:
     """Return a command's options in the order of its configuration, with the names to choose from in groups of ``conf/``."""
-    found = list(fields_of(f"adept.cli.{command}", f"{command.capitalize()}Config"))
+    found = list(options_of(configuration(command)))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
-        place = next((i for i, field in enumerate(found) if field.name.split(".")[0] == group), None)
+        place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), None)
         if place is None:
-            found.append(Field(group, "A recipe, which sets several options", f"Which one: {choice}", default, "group"))
+            found.append(
+                Option(group, "A recipe, which sets several options", f"Which one: {choice}", default, "group")
+            )
         elif found[place].name == group:  # a mechanism
             sentence = f"{found[place].sentence.rstrip('.')}: {choice}"
             found[place] = replace(found[place], sentence=sentence, default=default, kind="group")
         else:  # a file that sets the options inside
-            found.insert(place, Field(group, found[place].heading, f"Which one: {choice}", default, "group"))
+            found.insert(place, Option(group, found[place].heading, f"Which one: {choice}", default, "group"))
     return found
 
 
-def mechanism_options(name: str) -> list[Field]:
-    """Return the options of one mechanism, such as ``mechanism.delta``."""
-    declared = f"name: ClassVar[str] = {name!r}"
-    for path in sorted((ROOT / "adept" / "mechanisms").glob("*.py")):
-        module = f"adept.mechanisms.{path.stem}"
-        for node in classes(module):
-            if declared in map(ast.unparse, node.body):
-                fields = fields_of(module, node.name, prefix="mechanism.", heading=f"mechanism={name}")
-                return [field for field in fields if field.name.split(".")[1] not in FROM_ELSEWHERE]
-    return []
+def configuration(command: str) -> type[Any]:
+    """Return the dataclass of a command's configuration; importing it imports nothing heavy."""
+    from adept.cli import config
+
+    found: type[Any] = getattr(config, f"{command.capitalize()}Config")
+    return found
+
+
+def mechanism_options(name: str) -> list[Option]:
+    """Return the options of one mechanism, such as ``mechanism.delta``; importing mechanisms takes seconds."""
+    from adept.mechanisms import BY_NAME
+
+    if name not in BY_NAME:
+        return []
+    found = options_of(BY_NAME[name], prefix="mechanism.", heading=f"mechanism={name}")
+    return [option for option in found if option.name.split(".")[1] not in FROM_ELSEWHERE]
+
+
+def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
+    """Yield the fields of a dataclass, its own before those of its bases, each with the fields of the dataclasses it holds."""
+    source = textwrap.dedent(inspect.getsource(schema))
+    lines, (tree,) = source.splitlines(), ast.parse(source).body
+    body = getattr(tree, "body", [])
+    described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
+    for before, line, after in zip(body, body[1:], [*body[2:], None], strict=False):
+        match line:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if "ClassVar" not in ast.unparse(kind):
+                found = map(HEADING.fullmatch, lines[before.end_lineno or 0 : line.lineno - 1])
+                heading = next((match[1] for match in found if match), heading)
+                factory = schema.__dataclass_fields__[name].default_factory
+                if isinstance(factory, type) and is_dataclass(factory):
+                    inside = f"{prefix}{name}"
+                    yield from options_of(factory, prefix=f"{inside}.", heading=f"{inside}: {_summary(factory)}")
+                    continue
+                sentence = " ".join((_string(after) or described.get(name, "")).split())
+                yield Option(prefix + name, heading, sentence, _default(schema, name), ast.unparse(kind))
+    own = {prefix + name for name in inspect.get_annotations(schema)}
+    for base in filter(is_dataclass, schema.__bases__):
+        inherited = options_of(base, prefix=prefix, heading=heading if prefix else _summary(base))
+        yield from (option for option in inherited if option.name not in own)
+
+
+def _string(line: ast.stmt | None) -> str:
+    match line:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return text
+    return ""
+
+
+def _summary(schema: type[Any]) -> str:
+    """Return the first sentence of a class's docstring."""
+    return (schema.__doc__ or "").strip().split("\n")[0].rstrip(".").replace("``", "")
+
+
+def _default(schema: type[Any], name: str) -> Any:
+    field = schema.__dataclass_fields__[name]
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is MISSING else field.default
 
 
 def groups(command: str) -> dict[str, str | None]:
@@ -60,7 +141,13 @@ def names(group: str, command: str) -> list[str]:
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
 
 
-def named(command: str, arguments: list[str]) -> list[str]:
+def config_directory() -> Path:
+    """Return ``conf/``: inside the package as installed from a wheel, or in the checkout's root."""
+    package = Path(__file__).parents[1]
+    return next(path for path in (package / "conf", package.parent / "conf") if path.is_dir())
+
+
+def name_bare(command: str, arguments: list[str]) -> list[str]:
     """Return the arguments with the name of the option that a command's first word may stand for."""
     if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
@@ -73,10 +160,8 @@ def check_options(command: str, arguments: list[str]) -> None:
     Raises:
         ConfigurationError: with the nearest name, or with where names are listed.
     """
-    known = [field.name for field in options(command)]
-    whole = [
-        name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)
-    ]  # groups, which Hydra can set whole
+    known = [option.name for option in options(command)]
+    whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
     for before, argument in zip(["", *arguments], arguments, strict=False):
         name, equals, value = argument.partition("=")
         if not equals and not argument.startswith(("-", "~")) and not before.startswith("-"):
@@ -104,9 +189,42 @@ def _meant(name: str, known: list[str]) -> str:
     return f": did you mean {near[0]}?" if (near := elsewhere or get_close_matches(name, known, n=1)) else ""
 
 
-def config_directory() -> Path:
-    """Return ``conf/``: inside the package as installed from a wheel, or in the checkout's root."""
-    return next(path for path in (ROOT / "adept" / "conf", ROOT / "conf") if path.is_dir())
+def help_text(command: str, sentence: str, arguments: list[str]) -> str:
+    """Return the help of a command; with ``mechanism=NAME`` among the arguments also that mechanism's own options."""
+    chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
+    listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
+    width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
+    usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
+    parts = [
+        f"adept {command}: {sentence}",
+        "\n".join(f"  {line}" for line in usage),
+        NOTE.format(command=command),
+    ]
+    first = [{option.heading for option in listed if option.default == REQUIRED}, {"Budget and mechanism", "Budget"}]
+    ordered = sorted(listed, key=lambda option: ("." in option.name, *(option.heading not in some for some in first)))
+    for heading in dict.fromkeys(option.heading for option in ordered):
+        entries = [_entry(option, width) for option in listed if option.heading == heading]
+        parts.append("\n".join([heading, *entries] if heading else entries))
+    return "\n\n".join(parts) + "\n"
+
+
+def _entry(option: Option, width: int) -> str:
+    """Return an option's name and default, and beside them, or below if they are long, its sentence."""
+    star = "*" if option.default == REQUIRED else " "
+    value = _place(option.kind) if option.default in (None, REQUIRED) else typed_as(option.default)
+    name = f"{star} {option.name}={value}"
+    lines = textwrap.wrap(option.sentence, width - INDENT, break_long_words=False)
+    if len(name) < INDENT:
+        name, lines = f"{name:<{INDENT}}{lines[0] if lines else ''}", lines[1:]
+    return "\n".join([name, *(" " * INDENT + line for line in lines)])
+
+
+def _place(kind: str) -> str:
+    """Return a word that stands for a value without a default."""
+    kind = kind.removesuffix(" | None")
+    if listed := re.fullmatch(r"list\[(\w+)\]", kind):
+        return f"[{PLACES[listed[1]]},...]"
+    return PLACES.get(kind, "VALUE")
 
 
 def typed_as(value: Any) -> str:

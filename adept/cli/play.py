@@ -6,39 +6,16 @@ import socket
 import sys
 import threading
 import webbrowser
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from adept.cli.app import execute
+from adept.cli.config import PlayConfig
 from adept.cli.process import DONE
 from adept.errors import ConfigurationError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PORTS = 20  # that are tried, beginning with the one that was asked for
-
-
-@dataclass
-class PlayConfig:
-    """Configuration of ``adept play``."""
-
-    # --- What is shown
-    model_dir: str | None = None
-    """The model's directory; null: the model that comes with the package."""
-    runs: str = "runs"
-    """The directory whose comparisons, audits and attacks are shown."""
-    ledger: str | None = "~/.local/state/adept/play.ledger"
-    """A file that remembers released rows; null: nothing is remembered."""
-
-    # --- Where
-    host: str = "127.0.0.1"
-    """The address to serve at; another than this machine's own needs a token."""
-    port: int = 8000
-    """The port to serve at; the next free one is taken where it is in use."""
-    token: str | None = None
-    """A secret that every request must bring; needed where other machines can reach the host."""
-    browser: bool = True
-    """Open the page, where there is a terminal."""
 
 
 def serve(config: PlayConfig) -> None:
@@ -129,4 +106,4 @@ def _ledger(config: PlayConfig) -> str | None:
 
 def main() -> int:
     """Run ``adept play`` from ``sys.argv``."""
-    return execute("play", PlayConfig, serve)
+    return execute("play", serve)

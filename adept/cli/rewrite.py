@@ -4,12 +4,10 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from omegaconf import MISSING
-
 from adept.cli.app import execute
+from adept.cli.config import RewriteConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible
 from adept.cli.summary import summary
@@ -21,39 +19,13 @@ from adept.release.columns import ReleaseOptions
 from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
 from adept.release.inputs import Inputs
 from adept.release.publication import STATEMENT, Publication
-from adept.release.request import ReleaseRequest, open_release
+from adept.release.request import open_release
 from adept.release.service import preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import MIN_TEXTS, expected_lines
 from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, look_at
 from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
-
-
-@dataclass
-class RewriteConfig(ReleaseRequest):
-    """Configuration of ``adept rewrite``."""
-
-    # --- Files
-    input: str = MISSING
-    """The file to rewrite: txt, csv, tsv, jsonl, json or parquet, also gzipped; or a directory of parts, a pattern such as
-    'logs/*.jsonl', or - for standard input."""
-    output: str = MISSING
-    """The file to write, in the format of its name, or else of the input; nothing is overwritten; - is standard output."""
-    statement: str | None = None
-    """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
-
-    # --- A look before the release
-    expect: str | None = None
-    """A file of public texts of your own: what survives of them is shown before the release; needs public=true."""
-    public: bool = False
-    """Declare that the texts of expect are public."""
-    dry_run: bool = False
-    """Check everything, count the records, say what would be released, and release nothing."""
-
-    # --- Interrupted runs, and records that were released before
-    resume: bool = False
-    """Continue a release that was interrupted; where there is none, begin one."""
 
 
 def run(config: RewriteConfig) -> PrivacyStatement:
@@ -203,4 +175,4 @@ def main() -> int:
                 "adept: warning: the model was trained on text declared private; its weights are not covered\n"
             )
 
-    return execute("rewrite", RewriteConfig, command)
+    return execute("rewrite", command)

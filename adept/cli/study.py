@@ -2,78 +2,25 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import MISSING
 
 from adept.cli.app import execute
+from adept.cli.config import StudyConfig
 from adept.cli.console import progress, show_table, write_json
-from adept.data.corpus import Columns, DataConfig, load
+from adept.data.corpus import load
 from adept.data.files import new_directory, write_table
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
-from adept.ranges import check_integer, check_positive
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity
 from adept.studies.catalogue import STUDIES
 
 BATCH = 256
-
-
-@dataclass
-class StudyConfig(Columns):
-    """Configuration of ``adept study``; null means the study's own value, and what a study has no use for must stay null."""
-
-    # --- What is studied; null stands for the study's own value, and what it has no use for must stay null
-    study: str = "sensitivity"
-    """Which study: sensitivity | sanity_check | randomized_response | mechanisms | limits | zoo."""
-    output_dir: str = MISSING
-    """A new directory for the table, the figure and result.json."""
-    trials: int | None = None
-    """Pairs (sensitivity), runs (sanity_check), records (mechanisms) or releases of a record (zoo)."""
-    records: list[int] | None = None
-    """Of randomized_response: numbers of people."""
-    dims: list[int] | None = None
-    """Dimensions of the latent."""
-    epsilons: list[float] | None = None
-    """Budgets."""
-    mechanisms: list[str] | None = None
-    """Some of the study's own mechanisms."""
-    clip_norm: float | None = None
-    """Of sensitivity: the radius C of the simulated latents."""
-    seed: int | None = None
-    """Seed of what is simulated."""
-    model_dir: str | None = None
-    """Of sensitivity: also measure this model's latents, of the data's training split."""
-    data: DataConfig = field(default_factory=DataConfig)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.study not in STUDIES:
-            raise ConfigurationError(f"study must be one of {', '.join(STUDIES)}, got {self.study}")
-        for name in ("records", "dims", "epsilons", "mechanisms"):
-            if getattr(self, name) == []:
-                raise ConfigurationError(f"{name} must be null or have at least one value, got []")
-        check_integer(1, 10_000, **{f"dims[{i}]": dim for i, dim in enumerate(self.dims or [])})
-        check_positive(**{f"epsilons[{i}]": epsilon for i, epsilon in enumerate(self.epsilons or [])})
-        if self.clip_norm is not None:
-            check_positive(clip_norm=self.clip_norm)
-
-    def options(self) -> dict[str, Any]:
-        """Return what was set, under the study's own names; refuse what it would ignore."""
-        study, options = STUDIES[self.study], {}
-        for name in ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "seed", "model_dir"):
-            value = getattr(self, name)
-            if value is None or (name == "model_dir" and study.measures_models):
-                continue
-            if name not in study.options:
-                raise ConfigurationError(f"{name} must be null for study={self.study}, got {value}: leave it out")
-            options[study.options[name]] = tuple(value) if isinstance(value, list) else value
-        return options
 
 
 @dataclass(frozen=True)
@@ -101,13 +48,26 @@ def run(config: StudyConfig) -> StudyResult:
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:
     """Yield the rows of a study, with a progress bar on a terminal, and of a model where one is given."""
-    study, options = STUDIES[config.study], config.options()
+    study, options = STUDIES[config.study], _options(config)
     with progress(config.study, lambda: study.cells(options)) as advance:
         for done, row in enumerate(study.run(**options), start=1):
             yield row
             advance(done)
     if config.model_dir:
         yield from model_rows(config)
+
+
+def _options(config: StudyConfig) -> dict[str, Any]:
+    """Return what was set, under the study's own names; refuse what it would ignore."""
+    study, options = STUDIES[config.study], {}
+    for name in ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "seed", "model_dir"):
+        value = getattr(config, name)
+        if value is None or (name == "model_dir" and study.measures_models):
+            continue
+        if name not in study.options:
+            raise ConfigurationError(f"{name} must be null for study={config.study}, got {value}: leave it out")
+        options[study.options[name]] = tuple(value) if isinstance(value, list) else value
+    return options
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
@@ -135,4 +95,4 @@ def main() -> int:
             show_table(*table)
         sys.stdout.write(f"Figure: {Path(config.output_dir) / f'{config.study}.svg'}\n")
 
-    return execute("study", StudyConfig, command)
+    return execute("study", command)

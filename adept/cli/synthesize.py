@@ -1,77 +1,26 @@
 """``adept synthesize``: write synthetic records from a whole file under a central guarantee, and state what is guaranteed."""
 
 import sys
-from dataclasses import dataclass, fields
-
-from omegaconf import MISSING
+from dataclasses import fields
 
 from adept.cli.app import execute
+from adept.cli.config import SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible
 from adept.data.files import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import words
-from adept.mechanisms.votes import ADD_OR_REMOVE, COUNTS_MOVED
+from adept.mechanisms.votes import ADD_OR_REMOVE
 from adept.release.central import preview_central, synthesize_file
-from adept.release.central_plan import CentralOptions, Known, check_labels
+from adept.release.central_plan import Known, check_labels
 from adept.release.central_statement import CentralStatement
+from adept.release.config import CentralOptions
 from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
 from adept.release.inputs import Inputs
 from adept.release.publication import STATEMENT
 from adept.rewriting.foreign_text import first_texts, look_at
 from adept.synthesis.synthesizer import Synthesizer
-
-
-@dataclass
-class SynthesizeConfig(CentralOptions):
-    """Configuration of ``adept synthesize``."""
-
-    # --- Files
-    input: str = MISSING
-    """The file to count: txt, csv, tsv, jsonl, json or parquet, also as .gz; or a directory of parts, a pattern such as
-    'logs/*.jsonl', or - for standard input."""
-    output: str = MISSING
-    """The file to write, in any of these formats; nothing is overwritten; - is standard output."""
-    statement: str | None = None
-    """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
-
-    # --- Budget
-    epsilon: float | None = None
-    """The budget of each person where there is a person_column, else of each record; whoever releases the data must give it."""
-    neighbours: str = ADD_OR_REMOVE
-    """What is hidden: add_or_remove (that somebody took part) | replace (what somebody said; twice the noise)."""
-    model_dir: str | None = None
-    """The model's directory; null: the model that comes with the package."""
-    cells: int | None = None
-    """Number of codewords; null: by a rule that reads the budget and the public texts."""
-    dry_run: bool = False
-    """Check everything, tell the curator how many rows would count, and release nothing."""
-    accept_private_model: bool = False
-    """Write texts of a model that was trained on private text, which no epsilon covers."""
-
-    # --- Labels
-    label_set: list[str] | None = None
-    """The public labels, [A,B] or @FILE with one on each line; a row with another label does not count."""
-
-    # --- Interrupted runs, and records that were released before
-    resume: bool = False
-    """Continue a release that was interrupted; where there is none, begin one."""
-    ledger: str | None = None
-    """A file that lists releases; if it lists another release, add again=true; null: the default ledger; none: no ledger."""
-    record_columns: list[str] | None = None
-    """The columns that identify a record in the ledger, fixed by its first release; null: text, and person_column if given."""
-    ledger_limit: float | None = None
-    """Refuse a release that would bring a record or person of the ledger above this epsilon, also with again=true."""
-    again: bool = False
-    """Release although the ledger lists other releases; their budgets add up."""
-    key: str | None = None
-    """File of the secret key of the digests in the ledger; null: ~/.config/adept/key."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.neighbours not in COUNTS_MOVED:
-            raise ConfigurationError(f"neighbours must be one of {', '.join(COUNTS_MOVED)}, got {self.neighbours}")
 
 
 def run(config: SynthesizeConfig) -> CentralStatement:
@@ -168,4 +117,4 @@ def main() -> int:
         if not statement.training_data["public"]:
             sys.stderr.write("adept: warning: the model was trained on text declared private; no epsilon covers it\n")
 
-    return execute("synthesize", SynthesizeConfig, command)
+    return execute("synthesize", command)

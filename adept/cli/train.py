@@ -5,16 +5,14 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from omegaconf import MISSING
 
 from adept.cli.app import execute
+from adept.cli.config import TrainConfig
 from adept.cli.console import show, write_json
 from adept.cli.process import signalled
-from adept.data.corpus import Columns, Corpus, DataConfig, load
+from adept.data.corpus import Corpus, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.models.card import model_card
@@ -23,57 +21,13 @@ from adept.models.config import (
     LAST,
     MODEL,
     FitResult,
-    ModelConfig,
-    TokenizerConfig,
-    TrainerConfig,
-    TrainingConfig,
     TrainingData,
     TrainSpec,
 )
 from adept.models.reconstruction import Reconstruction, reconstruction
-from adept.ranges import check_integer
 
 OVERRIDES = "overrides.json"
 PATHS = ("data.path", "data.broad")  # options with paths relative to the directory in which a run began
-
-
-@dataclass
-class TrainingDataConfig:
-    """What the user declares about the training text."""
-
-    public: bool | None = None
-    """Whether the training text is public; null: as the data set says; your own files are private unless you say so."""
-
-
-@dataclass
-class TrainConfig(Columns):
-    """Configuration of ``adept train``."""
-
-    # --- What is trained, and where it goes
-    output_dir: str | None = None
-    """A new directory for the model; it must be given, unless a run is continued."""
-    resume_from: str | None = None
-    """The directory of an interrupted run, which is continued there."""
-    mechanism: Any = MISSING
-    """The mechanism that the model is for: its clip is used, and its noise where training.epsilon is set."""
-    labels: str = "drop"
-    """What the decoder writes: drop (text alone) | joint (also the label, from the same latent)."""
-    seed: int = 0
-    """Seed of weights, batches and dropout; the same seed gives the same model on the same machine."""
-    data: DataConfig = field(default_factory=DataConfig)
-    training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
-    tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
-    trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.output_dir is None and self.resume_from is None:
-            raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
-        if self.labels not in ("drop", "joint"):
-            raise ConfigurationError(f"labels must be drop or joint, got {self.labels}")
-        check_integer(0, 2**32 - 1, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -233,4 +187,4 @@ def main() -> int:
         if result.reconstruction and result.reconstruction.warning:
             show("", [("note", result.reconstruction.warning)], stderr=True)
 
-    return execute("train", TrainConfig, command)
+    return execute("train", command)

@@ -1,28 +1,12 @@
 """``adept verify``: check a statement, its sentences, its output and its model."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-from omegaconf import MISSING
-
 from adept.cli.app import execute
+from adept.cli.config import VerifyConfig
 from adept.errors import DataError
 from adept.release.checker import Json, Refused, check
-
-
-@dataclass
-class VerifyConfig:
-    """Configuration of ``adept verify``."""
-
-    statement: str = MISSING
-    """The statement, OUTPUT.privacy.json, that adept rewrite or synthesize wrote; its name alone will do."""
-
-    output: str | None = None
-    """The output that it describes; null: the file beside the statement."""
-
-    model_dir: str | None = None
-    """The model's directory, or utterances for the packaged one; null: no model is compared."""
 
 
 def run(config: VerifyConfig) -> list[str]:
@@ -56,4 +40,4 @@ def main() -> int:
     def command(config: VerifyConfig) -> None:
         sys.stdout.write("\n".join(run(config)) + "\n")
 
-    return execute("verify", VerifyConfig, command)
+    return execute("verify", command)

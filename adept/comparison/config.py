@@ -1,12 +1,9 @@
-"""What a comparison is asked: its configuration."""
+"""Configuration of a comparison. Help reads it, so nothing at the top imports PyTorch."""
 
 from dataclasses import dataclass, field
 
 from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
-from adept.evaluation.classifiers import CLASSIFIERS
-from adept.mechanisms import BY_NAME, JointResponse, Votes
-from adept.mechanisms.choice import MechanismChoice
 from adept.models.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.ranges import check_between
 
@@ -76,6 +73,8 @@ class CompareConfig(Columns):
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
+        from adept.mechanisms import BY_NAME
+
         super().__post_init__()
         _check_names("trust", [self.trust], TRUSTED)
         if self.trust != LOCAL:
@@ -85,7 +84,7 @@ class CompareConfig(Columns):
         else:
             _check_names("mechanisms", self.mechanisms, tuple(BY_NAME))
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
-        _check_names("classifiers", self.classifiers, CLASSIFIERS)
+        _check_names("classifiers", self.classifiers, ("tfidf", "lstm"))
         _check_names("protocol", [self.protocol], PROTOCOLS)
         _check_names("labels", [self.labels], LABELS)
         for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
@@ -107,6 +106,8 @@ class CompareConfig(Columns):
 
     def _check_synthesizer(self) -> None:
         """Refuse what a comparison with a synthesizer has no rows for."""
+        from adept.mechanisms import Votes
+
         for name in ("baselines", "alternatives", "attacks"):
             if getattr(self, name):
                 raise ConfigurationError(f"{name} must be false for trust={self.trust}, got true")
@@ -117,6 +118,9 @@ class CompareConfig(Columns):
         self.labels, self.label_epsilon, self.label_share = COPY, None, None
 
     def _check_budgets(self) -> None:
+        from adept.mechanisms import BY_NAME, JointResponse
+        from adept.mechanisms.choice import MechanismChoice
+
         parts = sum(part is not None for part in (self.label_epsilon, self.label_share))
         if parts != (self.labels == RANDOMIZED_RESPONSE):
             raise ConfigurationError(

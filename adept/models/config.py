@@ -86,7 +86,7 @@ class TrainingData:
 
 @dataclass
 class TokenizerConfig:
-    """Vocabulary: whole words with a frequency cut, or byte-pair encoding, which knows any word."""
+    """Vocabulary, made of whole words with a frequency cut, or byte-pair encoding, which knows any word."""
 
     kind: str = "word"
     """What a token is: word | bpe (parts of words, down to bytes, for any language)."""
@@ -110,7 +110,7 @@ class TokenizerConfig:
 
 @dataclass
 class DecodingConfig:
-    """Choices of the decoder that writes texts from released latents."""
+    """Writing of texts from released latents."""
 
     strategy: str = "auto"
     """How texts are written: auto (nearest if the model says so, else sample where releases repeat, else greedy) | greedy |
@@ -181,7 +181,7 @@ class CodecConfig:
 
 @dataclass
 class OptimiserConfig:
-    """Options of the optimiser that fits the weights."""
+    """Fitting of the weights."""
 
     learning_rate: float = 2e-3
     """Step size of the optimiser."""
@@ -203,7 +203,7 @@ class OptimiserConfig:
 
 @dataclass
 class TrainingConfig(OptimiserConfig):
-    """Options for fitting the weights, and for learning topics and codec beside them."""
+    """Fitting of the weights, and of topics and codec beside them."""
 
     epsilon: Any = None
     """Noise in training: null (none) | x (the mechanism's noise at budget x) | [low,high] (at budgets drawn between them)."""
@@ -244,7 +244,7 @@ class TrainingConfig(OptimiserConfig):
 
 @dataclass
 class TrainerConfig:
-    """Length of the training, and the device."""
+    """Length of the training, and its device."""
 
     max_epochs: int = 40
     """Passes over the training text, at most."""

@@ -24,8 +24,9 @@ import numpy as np
 
 from adept.data.files import Record
 from adept.errors import DataError
-from adept.release.central_plan import BATCH, CentralOptions, CentralPlan, Known, plan_central
+from adept.release.central_plan import BATCH, CentralPlan, Known, plan_central
 from adept.release.central_statement import CentralStatement
+from adept.release.config import CentralOptions
 from adept.release.inputs import Inputs
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger

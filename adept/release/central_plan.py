@@ -10,81 +10,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from adept.data.column_names import RequiredColumns
-from adept.data.corpus import Columns, find_label_column
 from adept.data.files import Record, file_format
 from adept.data.formats import STANDARD_STREAM, written_format
 from adept.errors import ConfigurationError
 from adept.release import cluster, facts
 from adept.release.central_statement import CentralStatement
-from adept.release.columns import ENGINES
+from adept.release.config import CentralOptions
 from adept.release.inputs import Inputs
 from adept.release.journal import Entry
 from adept.release.publication import Publication
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally
 
-TREATMENTS = ("vote", "drop")
 BATCH = 4096  # records that are read, and rows that are written, together
-
-
-@dataclass(kw_only=True)
-class CentralOptions(Columns):
-    """What is read of a file, and how many records are written."""
-
-    # --- Labels
-    labels: str = "vote"
-    """What becomes of labels: vote (counted with the text, so that both are private) | drop."""
-
-    # --- Persons
-    person_column: str | None = None
-    """The column that says who contributed a record; the guarantee is then for persons. It is not written."""
-    max_records_per_person: int | None = None
-    """So many records of a person count; all further ones are left out without a word."""
-
-    # --- Texts
-    rows: int | None = None
-    """Synthetic records to write; null: as many as the noisy counts say."""
-
-    # --- Where it runs
-    engine: str = "local"
-    """Where records are counted: local | ray (a cluster, or processes on this machine)."""
-    workers: int | None = None
-    """Processes of engine=ray; null: one for each CPU of the cluster."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.labels not in TREATMENTS:
-            raise ConfigurationError(f"labels must be one of {', '.join(TREATMENTS)}, got {self.labels}")
-        if self.engine not in ENGINES:
-            raise ConfigurationError(f"engine must be one of {', '.join(ENGINES)}, got {self.engine}")
-        for name in ("max_records_per_person", "workers"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if (self.person_column is None) != (self.max_records_per_person is None):
-            raise ConfigurationError(
-                "person_column and max_records_per_person must be given together: add the other one"
-            )
-        if len(set(self.used_columns)) < len(self.used_columns):
-            raise ConfigurationError("text_column, label_column and person_column must be different columns")
-
-    @property
-    def used_columns(self) -> list[str]:
-        """Columns that are read."""
-        label = self.label if self.labels == "vote" else None
-        return [column for column in (self.text_column, self.person_column, label) if column is not None]
-
-    @property
-    def label(self) -> str:
-        """The label's column: fixed before the file is read."""
-        return find_label_column({"intent": None}, self.label_column) or ""
-
-    @property
-    def required(self) -> RequiredColumns:
-        """Columns that a file must declare, because without them no row could count."""
-        named = [("text_column", self.text_column), ("person_column", self.person_column)]
-        labels = [("label_column", self.label)] if self.labels == "vote" else []
-        return RequiredColumns(tuple((option, name) for option, name in [*named, *labels] if name), central=True)
 
 
 @dataclass(frozen=True)

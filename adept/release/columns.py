@@ -10,85 +10,16 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from adept.data.column_names import RequiredColumns, missing_column
-from adept.data.corpus import Columns, find_label_column, text_of
+from adept.data.corpus import find_label_column, text_of
 from adept.data.files import Record
 from adept.data.labels import is_missing, label_of, label_set_of
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
-from adept.ranges import check_between
+from adept.release.config import FileOptions
 from adept.synthesis.tally import person_name
 
-LABEL_TREATMENTS = ("copy", "joint", "joint_response", "randomized_response", "drop")
 RELEASED = ("randomized_response", "joint_response")  # treatments that randomise labels
-EXCESSES = ("refuse", "drop")
-ENGINES = ("local", "ray")
 NAMES = "write each person's name as text or as a whole number"
-MOST_SAMPLES = 1000  # rewrites of one record: more tell nothing, and would fill the memory
-
-
-@dataclass(kw_only=True)
-class FileOptions(Columns):
-    """Columns of the files that are read."""
-
-    # --- Files
-    card: bool = False
-    """Also write a data set card, OUTPUT.card.md."""
-    keep_columns: list[str] = field(default_factory=list)
-    """Further columns that are copied as they are, and so not private; all others are dropped."""
-    schema: str | None = None
-    """Types of kept columns: a parquet file, or JSON such as {"score": "float64"}; needed from standard input to parquet."""
-
-    # --- Labels
-    labels: str = "copy"
-    """What becomes of labels: copy (not private) | joint (the model writes them) | joint_response (one symbol with the text) |
-    randomized_response (a budget of their own) | drop."""
-
-    # --- Texts
-    samples: int = 1
-    """Rewrites of each record, all from its one release: they cost no further budget."""
-
-    # --- Persons
-    person_column: str | None = None
-    """The column that says who contributed a record; it is not written."""
-    max_records_per_person: int | None = None
-    """At most so many records of one person are accepted; a person's total is this many times epsilon."""
-    excess: str = "refuse"
-    """Treatment of records beyond max_records_per_person: refuse (the whole file) | drop (keep each person's first ones)."""
-
-    # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
-    shuffle: bool = False
-    """Write the records in an order that nobody knows, when all are released; all releases are kept in memory until then."""
-    shuffled_records: int | None = None
-    """You declare that a party you trust shuffles so many records before anyone reads the file."""
-    central_delta: float | None = None
-    """Delta of the guarantee for shuffled records; null: 1e-6, or a tenth of one over their number if that is less."""
-
-    # --- Where it runs
-    engine: str = "local"
-    """Where records are released: local | ray (a cluster, or processes on this machine)."""
-    workers: int | None = None
-    """Processes of engine=ray; null: one for each CPU of the cluster."""
-    flush_every: int | None = None
-    """Records after which standard output is flushed; null: after each batch."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, known in (("labels", LABEL_TREATMENTS), ("excess", EXCESSES), ("engine", ENGINES)):
-            if getattr(self, name) not in known:
-                raise ConfigurationError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)}")
-        for name in ("samples", "flush_every", "max_records_per_person", "shuffled_records", "workers"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.samples > MOST_SAMPLES:
-            raise ConfigurationError(f"samples must be at most {MOST_SAMPLES:,}, got {self.samples}")
-        if self.central_delta is not None:
-            check_between(1e-100, 0.5, central_delta=self.central_delta)
-        if (self.person_column is None) != (self.max_records_per_person is None):
-            raise ConfigurationError(
-                "person_column and max_records_per_person must be given together: add the other one"
-            )
-        if self.excess == "drop" and self.person_column is None:
-            raise ConfigurationError("person_column must be given for excess=drop, got none: name it")
 
 
 @dataclass

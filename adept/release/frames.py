@@ -24,12 +24,13 @@ from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.choice import MechanismChoice
 from adept.release.claims import LedgerChoice, claimed
 from adept.release.columns import RELEASED
+from adept.release.config import ReleaseRequest
 from adept.release.default_ledger import NONE
 from adept.release.inputs import Inputs
 from adept.release.kept import Kept
 from adept.release.plan import Plan, plan_release
 from adept.release.publication import PARTIAL, Publication
-from adept.release.request import ReleaseRequest, open_release
+from adept.release.request import open_release
 from adept.release.shuffling import Groups
 from adept.release.statement import PrivacyStatement
 from adept.release.tables import PlacedRecord, Table, table_of

@@ -16,7 +16,7 @@ from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, 
 from adept.data.files import Record, record_writer
 from adept.mechanisms.votes import Counts, Votes
 from adept.release.central import synthesize_file
-from adept.release.central_plan import CentralOptions
+from adept.release.config import CentralOptions
 from adept.release.publication import STATEMENT
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer

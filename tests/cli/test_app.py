@@ -128,20 +128,6 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=8 statement={{output}}.partial", "statement must be a file of its own"),
         (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few\n"),
         (f"{REWRITE} epsilon=8 shuffle=perhaps", "shuffle must be true or false, got perhaps"),
-        (f"{REWRITE} epsilon=8 denoise=true", "denoise must be left out, as adept no longer has it: each record"),
-        (
-            f"{REWRITE} epsilon=8 adapt_share=.1",
-            "adapt_share must be left out, as adept no longer has it: adapt the model",
-        ),
-        (
-            "train training.content.kind=classes output_dir={nowhere}",
-            "training.content.kind=classes must be left out, as adept no",
-        ),
-        (
-            "train training.content.spread=1 output_dir={nowhere}",
-            "training.content.spread must be left out, as adept no longer",
-        ),
-        ("compare ++denoise=true output_dir={nowhere}", "denoise must be left out, as adept no longer has it"),
         ("compare epsilons=8 output_dir={nowhere}", "epsilons must be a list: write epsilons=[...]"),
         (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
         (f"{REWRITE} epsilon=8 text_column=utterance", "no column named 'utterance' in record 1"),

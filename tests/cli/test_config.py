@@ -12,7 +12,8 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 
 from adept.__main__ import COMMANDS
-from adept.cli.app import config_directory, register_mechanisms, typed
+from adept.cli.app import register_mechanisms, typed
+from adept.cli.options import config_directory, configuration
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
@@ -26,10 +27,7 @@ USERS = {"data": "train", "mechanism": "rewrite"}  # a command that has the grou
 
 def compose_command(command: str, *overrides: str) -> object:
     """Compose and convert a command's configuration as the command line does."""
-    import importlib
-
-    module = importlib.import_module(f"adept.cli.{command}")
-    schema = getattr(module, f"{command.capitalize()}Config")
+    schema = configuration(command)
     register_mechanisms()
     ConfigStore.instance().store(name=f"schema_{command}", node=schema)
     GlobalHydra.instance().clear()
@@ -37,7 +35,7 @@ def compose_command(command: str, *overrides: str) -> object:
         required = [
             f"{key}=x"
             for key in ("model_dir", "ledger", "input", "output", "train", "test", "output_dir", "statement")
-            if key in schema.__annotations__
+            if key in schema.__dataclass_fields__
         ]
         if command == "train":
             required = ["output_dir=x"]

@@ -25,9 +25,10 @@ from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
 from adept.release import checker
 from adept.release.central import preview_central, synthesize_file
-from adept.release.central_plan import CentralOptions, Known
+from adept.release.central_plan import Known
 from adept.release.central_statement import CentralStatement
 from adept.release.checker import Refused, statement_sha256
+from adept.release.config import CentralOptions
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.secret import secret_key
@@ -552,7 +553,7 @@ def test_one_parquet_value_that_python_cannot_hold_changes_no_exit_status(tmp_pa
     import pyarrow
     from pyarrow import parquet
 
-    from adept.release.central_plan import CentralOptions
+    from adept.release.config import CentralOptions
     from adept.release.inputs import Inputs
 
     bad = pyarrow.array([b"fine"] * 3 + [b"\xff"]).view(pyarrow.string())

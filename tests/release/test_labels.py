@@ -13,8 +13,9 @@ from adept.data.files import Record, read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
 from adept.release.central import preview_central
-from adept.release.central_plan import CentralOptions, Known
+from adept.release.central_plan import Known
 from adept.release.columns import ReleaseOptions
+from adept.release.config import CentralOptions
 from adept.release.file import preview_file, release_file
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
