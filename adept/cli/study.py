@@ -41,7 +41,7 @@ def run(config: StudyConfig) -> StudyResult:
     rows = list(study_rows(config))
     result = StudyResult(config.study, study.simulated, study.statement, asdict(config), rows)
     write_table(rows, directory / f"{config.study}.csv")
-    (directory / f"{config.study}.svg").write_text(study.view.draw(rows), "utf-8")
+    (directory / f"{config.study}.svg").write_text(study.module.draw(rows), "utf-8")
     write_json(result, directory / "result.json")
     return result
 
@@ -50,7 +50,7 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
     """Yield the rows of a study, with a progress bar on a terminal, and of a model where one is given."""
     study, options = STUDIES[config.study], _options(config)
     with progress(config.study, lambda: study.cells(options)) as advance:
-        for done, row in enumerate(study.run(**options), start=1):
+        for done, row in enumerate(study.module.run(**options), start=1):
             yield row
             advance(done)
     if config.model_dir:
@@ -91,7 +91,7 @@ def main() -> int:
     def command(config: StudyConfig) -> None:
         result = run(config)
         sys.stdout.write(f"{result.statement}\n")
-        for table in STUDIES[config.study].view.tables(result.rows):
+        for table in STUDIES[config.study].module.tables(result.rows):
             show_table(*table)
         sys.stdout.write(f"Figure: {Path(config.output_dir) / f'{config.study}.svg'}\n")
 

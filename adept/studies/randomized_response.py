@@ -21,6 +21,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,16 +31,27 @@ from scipy.stats import norm
 from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
+from adept.plotting import INK, PALETTE, Table, drawing, legend, log_axis
 from adept.ranges import check_integer
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 RECORDS = (100, 1_000, 10_000, 100_000)
 CONFIDENCE = 0.999
-YES = 0.2  # the population's share of "yes"
-LARGEST = 15  # of the lecture's number of skipped classes
+YES_SHARE = 0.2  # the population's share of "yes"
+MAX_SKIPPED = 15  # of the lecture's number of skipped classes
 # The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly all.
 SKIPPED = tuple(weight / 100 for weight in (18, 16, 14, 11, 9, 7, 5, 4, 3, 2, 2, 2, 2, 2, 1, 2))
-FEW = (0.5, 0.25, 0.15, 0.1)  # the population's shares of four answers
+FOUR_SHARES = (0.5, 0.25, 0.15, 0.1)  # the population's shares of four answers
+TITLES = {
+    "bit": "one bit, tight theta",
+    "bit_lecture": "one bit, first theta",
+    "four_answers": "one of 4 answers",
+    "sixteen_answers": "one of 16 answers",
+    "number_laplace": "number, Laplace",
+    "number_answers": "number, 16 answers",
+}
+COLOURS = dict(zip(TITLES, PALETTE, strict=False))
+NEAR_EPSILON = 1.0  # the budget of the panel over n, or the nearest to it
 
 
 @dataclass(frozen=True)
@@ -58,9 +70,9 @@ class Survey:
 
 
 SURVEYS = {
-    "bit": Survey("share", (YES, 1 - YES), "tight"),
-    "bit_lecture": Survey("share", (YES, 1 - YES), "lecture"),
-    "four_answers": Survey("share", FEW, "tight"),
+    "bit": Survey("share", (YES_SHARE, 1 - YES_SHARE), "tight"),
+    "bit_lecture": Survey("share", (YES_SHARE, 1 - YES_SHARE), "lecture"),
+    "four_answers": Survey("share", FOUR_SHARES, "tight"),
     "sixteen_answers": Survey("share", SKIPPED, "tight"),
     "number_laplace": Survey("mean", SKIPPED, None),
     "number_answers": Survey("mean", SKIPPED, "tight"),
@@ -124,7 +136,7 @@ def published_parameter(survey: Survey, *, epsilon: float) -> float:
     """Return the lecture's theta, or the Laplace mechanism's scale: sensitivity over epsilon."""
     match survey.theta:
         case None:
-            return LARGEST / epsilon
+            return MAX_SKIPPED / epsilon
         case "lecture":
             return (epsilon + 1) / (epsilon + 2)
         case _:
@@ -143,7 +155,7 @@ def survey_distribution(survey: Survey, *, epsilon: float) -> Answered:
     wanted = (values == 0).astype(float) if survey.target == "share" else values.astype(float)
     truth = float(population @ wanted)
     if survey.theta is None:
-        laplace = ScalarLaplace(epsilon=epsilon, upper=LARGEST)
+        laplace = ScalarLaplace(epsilon=epsilon, upper=MAX_SKIPPED)
         variance = float(population @ wanted**2) - truth**2 + laplace.expected_squared_error()
         return Answered(laplace.scale, laplace.guarantee().epsilon, truth, truth, variance)
     mechanism = response(survey, epsilon=epsilon)
@@ -200,7 +212,7 @@ def _ask(
 ) -> tuple[float, float, float, float]:
     """Return what was released, as it is, and the estimate with its interval."""
     if survey.theta is None:
-        laplace = ScalarLaplace(epsilon=epsilon, upper=LARGEST)
+        laplace = ScalarLaplace(epsilon=epsilon, upper=MAX_SKIPPED)
         numbers = np.array(laplace.simulate(answers, generator), dtype=float)
         return (float(numbers.mean()), *_normal(numbers))
     mechanism = response(survey, epsilon=epsilon)
@@ -223,3 +235,98 @@ def _normal(values: NDArray[np.float64]) -> tuple[float, float, float]:
         float(norm.isf((1 - CONFIDENCE) / 2)) * values.std(ddof=1) / math.sqrt(len(values)),
     )
     return mean, mean - margin, mean + margin
+
+
+def tables(rows: Sequence[ResponseRow]) -> list[Table]:
+    """A table for the largest survey over the budget, and one for a budget over the number of people."""
+    most, epsilon = max(row.records for row in rows), _shown(rows)
+    over_budget = [row for row in rows if row.records == most]
+    over_people = [row for row in rows if row.epsilon == epsilon]
+    return [
+        (
+            f"{most:,} people (99.9 % interval); theta, or the scale of the noise",
+            ["survey", "eps", "spent", "theta, b", "lecture", "truth", "released", "estimate", "+-"],
+            [
+                [
+                    TITLES[row.survey],
+                    f"{row.epsilon:g}",
+                    f"{row.spent:.3g}",
+                    *(f"{value:.4g}" for value in (row.parameter, row.published)),
+                    *_estimates(row),
+                ]
+                for row in over_budget
+            ],
+        ),
+        (
+            f"Epsilon {epsilon:g} (99.9 % interval)",
+            ["survey", "people", "truth", "released", "estimate", "+-"],
+            [[TITLES[row.survey], f"{row.records:,}", *_estimates(row)] for row in over_people],
+        ),
+    ]
+
+
+def _estimates(row: ResponseRow) -> list[str]:
+    return [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, (row.upper - row.lower) / 2)]
+
+
+def _shown(rows: Sequence[ResponseRow]) -> float:
+    return min({row.epsilon for row in rows}, key=lambda epsilon: (abs(epsilon - NEAR_EPSILON), epsilon))
+
+
+def draw(rows: Sequence[ResponseRow]) -> str:
+    """Draw theta over the budget, one bit over the number of people, and the width of intervals over the budget."""
+    most, epsilon = max(row.records for row in rows), _shown(rows)
+    largest = [row for row in rows if row.records == most]
+    shares = [row for row in largest if row.target == "share"]
+    with drawing(2, 2, size=(11, 8)) as opened:
+        (thetas, people), (widths, means) = opened.axes
+        _draw_thetas(thetas, shares)
+        _draw_people(people, [row for row in rows if row.epsilon == epsilon and row.survey.startswith("bit")])
+        people.set_title(f"share of yes among n people, eps = {epsilon:g}", fontsize=10)
+        _draw_widths(widths, shares, f"half the interval of a share, {most:,} people")
+        _draw_widths(
+            means, [row for row in largest if row.target == "mean"], f"half the interval of a mean, {most:,} people"
+        )
+        legend(opened.figure, thetas, people, means, columns=4)
+    return opened.svg
+
+
+def _draw_thetas(axis: Any, rows: list[ResponseRow]) -> None:
+    for name, curve in _by_survey(rows):
+        epsilons = [row.epsilon for row in curve]
+        axis.plot(epsilons, [row.published for row in curve], color=COLOURS[name], label=TITLES[name])
+        axis.plot(epsilons, [row.parameter for row in curve], "o", color=COLOURS[name], ms=4)
+    axis.set_title("probability theta of the true answer: the lecture's (lines), ours (dots)", fontsize=10)
+    axis.set_ylim(0, 1.03)
+    log_axis(axis, sorted({row.epsilon for row in rows}), "epsilon")
+
+
+def _draw_people(axis: Any, rows: list[ResponseRow]) -> None:
+    for place, (name, curve) in enumerate(_by_survey(rows)):
+        apart = 1.08 ** (2 * place - 1)  # beside one another, so that neither hides the other's interval
+        at = [row.records * apart for row in curve]
+        ends = [[row.estimate - row.lower for row in curve], [row.upper - row.estimate for row in curve]]
+        axis.errorbar(at, [row.estimate for row in curve], ends, fmt="o", ms=4, capsize=3, color=COLOURS[name])
+        axis.plot(at, [row.released for row in curve], "x", color=COLOURS[name], ms=6)
+    if rows:
+        axis.axhline(rows[0].truth, color=INK, ls="--", lw=1, label="the truth")
+    axis.plot([], [], "o", color=INK, ms=4, label="debiased, 99.9 % interval")
+    axis.plot([], [], "x", color=INK, ms=6, label="as released")
+    axis.set_ylim(-0.4, 1.1)
+    axis.set_xscale("log")
+    axis.set_xlabel("number of people n")
+
+
+def _draw_widths(axis: Any, rows: list[ResponseRow], title: str) -> None:
+    for name, curve in _by_survey(rows):
+        halves = [(row.upper - row.lower) / 2 for row in curve]
+        style = {"marker": "o", "ms": 4, "color": COLOURS[name]}
+        axis.plot([row.epsilon for row in curve], halves, label=TITLES[name], **style)
+    axis.set_title(title, fontsize=10)
+    axis.set_yscale("log")
+    log_axis(axis, sorted({row.epsilon for row in rows}), "epsilon")
+
+
+def _by_survey(rows: list[ResponseRow]) -> list[tuple[str, list[ResponseRow]]]:
+    names = dict.fromkeys(row.survey for row in rows)
+    return [(name, [row for row in rows if row.survey == name]) for name in names]

@@ -6,7 +6,9 @@ normal distribution. On the latents of a trained model, which the paper could on
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from scipy.stats import fisher_exact
@@ -15,6 +17,7 @@ from torch import Tensor
 from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.grid import clip_latents
+from adept.plotting import INK, Table, colours, drawing, legend, log_axis, number
 
 DIMS = (2, 4, 8, 16, 32)
 PUBLISHED_PAIRS = 10_000
@@ -28,7 +31,8 @@ PUBLISHED = {
 READINGS = ("variance", "standard deviation")
 TOLERANCE = 1e-9  # relative: after an l1 clip, rounding alone puts some distances above 2C by the last bit
 CONFIDENCE = 0.999
-CHUNK = 2**20
+CHUNK_NUMBERS = 2**20  # drawn at once
+AGREES = {None: "", True: "yes", False: "NO"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +49,12 @@ class SensitivityRow:
     share: float
     lower: float  # two-sided 99.9 % interval of the share
     upper: float
-    largest: (
-        float  # largest l1 distance seen, in units of 2C: the sensitivity is at least so many times the claimed one
-    )
+    largest: float  # l1 distance seen, in units of 2C: the sensitivity is at least so many times the claimed one
     published: float | None
     agrees: bool | None  # with the published share, as two samples at 99.9 %
 
 
-def figure_one(
+def run(
     *,
     clip_norm: float = PUBLISHED_CLIP_NORM,
     pairs: int = PUBLISHED_PAIRS,
@@ -111,7 +113,7 @@ def _simulate(
     latents: str, reading: str | None, dim: int, clip: str, clip_norm: float, pairs: int, generator: torch.Generator
 ) -> tuple[int, float]:
     beyond, largest = 0, 0.0
-    rows = max(1, CHUNK // dim)
+    rows = max(1, CHUNK_NUMBERS // dim)
     for start in range(0, pairs, rows):
         shape = (2, min(rows, pairs - start), dim)
         if latents == "uniform":
@@ -154,7 +156,53 @@ def _row(
 
 
 def two_samples_agree(beyond: int, pairs: int, published: float) -> bool:
-    """Could our count and the published share, of 10,000 pairs, have one probability: Fisher's exact test at 99.9 %."""
+    """Return True if our count and the published share, of 10,000 pairs, may have one probability (Fisher's exact test, 99.9 %)."""
     theirs = round(published * PUBLISHED_PAIRS)
     table = torch.tensor([[beyond, pairs - beyond], [theirs, PUBLISHED_PAIRS - theirs]]).numpy()
     return float(fisher_exact(table).pvalue) >= 1 - CONFIDENCE
+
+
+def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
+    """One table: a line a distribution, clip and dimension."""
+    lines = [
+        [
+            f"{row.latents} ({row.reading.removeprefix('standard ')})" if row.reading else row.latents,
+            row.clip,
+            str(row.dim),
+            *(number(value, digits=4) for value in (row.share, row.lower, row.upper, row.published)),
+            AGREES[row.agrees],
+            f"{row.largest:.3f}",
+        ]
+        for row in rows
+    ]
+    headings = ["latents", "clip", "n", "share", "from", "to", "published", "agree", "largest"]
+    return [("Pairs further apart than 2C in l1 (99.9 % interval); largest distance / 2C", headings, lines)]
+
+
+def draw(rows: Sequence[SensitivityRow]) -> str:
+    """Draw the share of pairs beyond the assumed sensitivity over the dimension, with the published points."""
+    with drawing(1, 1, size=(8, 4.8)) as opened:
+        axis = opened.axes[0][0]
+        curves: dict[str, list[SensitivityRow]] = {}
+        for row in rows:
+            reading = f", 0.1 C as {row.reading}" if row.reading else ""
+            name = "every distribution, l1 clip" if row.clip == "l1" else f"{row.latents}{reading}, l2 clip"
+            curves.setdefault(name, []).append(row)
+        for colour, (name, curve) in zip(colours(len(curves)), curves.items(), strict=True):
+            _draw_shares(axis, name, curve, colour)
+        published = sorted({(row.dim, row.published) for row in rows if row.published is not None})
+        if published:
+            axis.plot(*zip(*published, strict=True), "x", color=INK, ms=8, mew=1.6, label="published", zorder=4)
+        log_axis(axis, sorted({row.dim for row in rows}), "dimension n of the latent")
+        axis.set(ylabel="share of pairs with an l1 distance above 2C", ylim=(-0.03, 1.05))
+        legend(opened.figure, axis, columns=2)
+    return opened.svg
+
+
+def _draw_shares(axis: Any, name: str, curve: list[SensitivityRow], colour: str) -> None:
+    """One curve; of several rows at a dimension (the l1 clip of every distribution) the largest is drawn."""
+    tops = {row.dim: row for row in sorted(curve, key=lambda row: row.share)}
+    points = [tops[dim] for dim in sorted(tops)]
+    ends = [[max(0.0, p.share - p.lower) for p in points], [max(0.0, p.upper - p.share) for p in points]]
+    style: dict[str, Any] = {"ls": "--" if "standard" in name else "-", "marker": "o", "ms": 4, "capsize": 3}
+    axis.errorbar([p.dim for p in points], [p.share for p in points], ends, label=name, color=colour, **style)

@@ -8,7 +8,6 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import ScalarLaplace
 from adept.studies import randomized_response as study
 from adept.studies.randomized_response import SURVEYS, ResponseRow, measure, survey_distribution
-from adept.studies.views import randomized_response as view
 
 ROWS = list(study.run(epsilons=(0.5, 1.0, 4.0), records=(200, 5_000)))
 
@@ -31,7 +30,7 @@ def test_our_exact_parameters_are_the_lectures_formulas_and_never_on_the_unsafe_
     )
     assert distribution.parameter == pytest.approx(published, rel=1e-12)
     if SURVEYS[name].theta is None:
-        assert distribution.parameter >= study.LARGEST / epsilon
+        assert distribution.parameter >= study.MAX_SKIPPED / epsilon
     assert distribution.spent <= epsilon
 
 
@@ -45,7 +44,7 @@ def test_the_known_values_of_both_thetas_at_epsilon_1() -> None:
 @pytest.mark.parametrize("theta", ["tight", "lecture"])
 def test_the_distribution_of_one_bit_is_the_textbooks(theta: str) -> None:
     name = {"tight": "bit", "lecture": "bit_lecture"}[theta]
-    distribution, keep, yes = survey_distribution(SURVEYS[name], epsilon=1.0), row(name, 1.0).parameter, study.YES
+    distribution, keep, yes = survey_distribution(SURVEYS[name], epsilon=1.0), row(name, 1.0).parameter, study.YES_SHARE
     released = keep * yes + (1 - keep) * (1 - yes)
     assert distribution.expected_released == pytest.approx(released, rel=1e-12)
     # Warner 1965: the variance of a reading is r (1 - r) / (2 theta - 1)^2.
@@ -118,13 +117,13 @@ def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
 
 
 def test_the_figure_names_every_survey_and_is_the_same_for_the_same_rows() -> None:
-    svg = view.draw(ROWS)
-    assert svg == view.draw(ROWS)
-    assert all(title in svg for title in view.TITLES.values())
+    svg = study.draw(ROWS)
+    assert svg == study.draw(ROWS)
+    assert all(title in svg for title in study.TITLES.values())
 
 
 def test_the_tables_are_of_the_largest_survey_and_of_epsilon_1() -> None:
-    largest, over_people = view.tables(ROWS)
+    largest, over_people = study.tables(ROWS)
     assert largest[0].startswith("5,000 people")
     assert over_people[0].startswith("Epsilon 1 ")
     assert (len(largest[2]), len(over_people[2])) == (18, 12)

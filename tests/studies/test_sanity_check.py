@@ -6,9 +6,9 @@ import pytest
 
 from adept.errors import ConfigurationError
 from adept.studies import sanity_check
-from adept.studies.sanity_check import DIMS, exact_loss, figure_two, observed_loss
+from adept.studies.sanity_check import DIMS, exact_loss, observed_loss, run
 
-ROWS = list(figure_two(trials=10_000, epsilons=(1.0,)))
+ROWS = list(run(trials=10_000, epsilons=(1.0,)))
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_the_likelihood_ratio_shows_what_the_vote_hides() -> None:
 
 def test_unknown_mechanisms_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="nonsense"):
-        next(figure_two(mechanisms=("nonsense",)))
+        next(run(mechanisms=("nonsense",)))
 
 
 @pytest.mark.slow
 def test_a_million_runs_agree_with_the_exact_losses_at_every_epsilon() -> None:
-    rows = list(figure_two())
+    rows = list(run())
     outside = [row for row in rows if not row.run_lower <= row.exact <= row.run_upper]
     print(f"\n{len(outside)} of {len(rows)} exact losses outside their 99.9 % interval", flush=True)
     assert len(outside) <= 3

@@ -6,7 +6,7 @@ import torch
 from adept.errors import ConfigurationError
 from adept.studies import sensitivity
 
-ROWS = sensitivity.figure_one()
+ROWS = sensitivity.run()
 
 
 def test_every_published_point_is_within_the_interval_for_two_samples() -> None:
@@ -28,12 +28,12 @@ def test_without_the_tolerance_rounding_alone_would_put_l1_clipped_pairs_beyond(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sensitivity, "TOLERANCE", 0.0)
-    assert any(row.beyond for row in sensitivity.figure_one(dims=(2, 4)) if row.clip == "l1")
+    assert any(row.beyond for row in sensitivity.run(dims=(2, 4)) if row.clip == "l1")
 
 
 def test_the_two_readings_of_the_variance_agree_at_c_10_only() -> None:
     def shares(clip_norm: float) -> list[float]:
-        rows = sensitivity.figure_one(clip_norm=clip_norm, dims=(16,))
+        rows = sensitivity.run(clip_norm=clip_norm, dims=(16,))
         return [row.share for row in rows if row.latents == "normal" and row.clip == "l2"]
 
     assert shares(10.0) == pytest.approx([0.277, 0.277], abs=0.02)

@@ -9,18 +9,15 @@ import pytest
 from audit.asking import make_cheap
 
 from adept.errors import ConfigurationError
-from adept.studies import zoo
-from adept.studies.views import zoo as view
-from adept.studies.zoo import word_level
-from adept.studies.zoo.verdicts import NAMES
-from adept.studies.zoo.words import public_words
+from adept.studies.zoo import verdicts, word_level
+from adept.studies.zoo.exhibits import exhibits
+from adept.studies.zoo.word_level import public_words
 
 
 def test_the_exhibits_are_those_that_are_named_and_all_say_what_they_claim() -> None:
-    exhibits = zoo.exhibits()
-    assert tuple(exhibit.name for exhibit in exhibits) == NAMES
-    assert len(exhibits) >= 8
-    for exhibit in exhibits:
+    found = exhibits()
+    assert tuple(exhibit.name for exhibit in found) == verdicts.NAMES
+    for exhibit in found:
         assert exhibit.source
         assert any(reading.claimed for reading in exhibit.readings)
 
@@ -60,13 +57,13 @@ def test_a_word_by_word_mechanism_keeps_the_number_of_words() -> None:
 )
 def test_verdicts_are_as_stated_beforehand(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     make_cheap(monkeypatch)
-    rows = list(zoo.run(mechanisms=(name,), trials=4_000))
+    rows = list(verdicts.run(mechanisms=(name,), trials=4_000))
     assert all(row.as_expected for row in rows), rows
 
 
 @pytest.mark.slow
 def test_a_violation_is_found_in_every_false_claim_and_in_no_sound_one() -> None:
-    rows = list(zoo.run())
+    rows = list(verdicts.run())
     for row in rows:
         print(
             f"\n{row.mechanism}, {row.unit}: {row.verdict}, {row.certified_epsilon:.2f}, {row.seconds:.0f} s",
@@ -77,11 +74,11 @@ def test_a_violation_is_found_in_every_false_claim_and_in_no_sound_one() -> None
 
 def test_the_table_and_the_figure_hold_every_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     make_cheap(monkeypatch)
-    rows = list(zoo.run(mechanisms=("SanText",), trials=400))
-    assert [line[0] for _, _, lines in view.tables(rows) for line in lines] == ["SanText", "SanText"]
-    assert view.draw(rows).count("SanText (") == 2
+    rows = list(verdicts.run(mechanisms=("SanText",), trials=400))
+    assert [line[0] for _, _, lines in verdicts.tables(rows) for line in lines] == ["SanText", "SanText"]
+    assert verdicts.draw(rows).count("SanText (") == 2
 
 
 def test_an_unknown_exhibit_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="mechanisms must be of"):
-        next(zoo.run(mechanisms=("Unicorn",)))
+        next(verdicts.run(mechanisms=("Unicorn",)))

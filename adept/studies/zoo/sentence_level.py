@@ -11,7 +11,8 @@ import torch
 
 from adept.mechanisms import ClampedGaussian, DPText, OriginalLaplace
 from adept.mechanisms.exponential import exponential_choice
-from adept.studies.zoo.words import Words, public_bigrams, public_words
+from adept.models.word_vectors import Words
+from adept.studies.zoo.word_level import public_bigrams, public_words
 
 CLIP_VALUE = 0.1  # DP-BART: each number of the encoder's output to [-C, C]
 LOGITS = (-4.0, 0.0)  # DP-Prompt: b1 and b2

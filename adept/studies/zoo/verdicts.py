@@ -1,14 +1,14 @@
-"""The zoo's verdicts: every reading of every claim, put to `adept.audit`."""
+"""The zoo's verdicts: every reading of every claim, put to `adept.audit`; as rows, a table and a figure."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adept import audit
 from adept.audit import Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
-from adept.studies.zoo import sentence_exhibits, word_exhibits
-from adept.studies.zoo.exhibit import Exhibit, Reading
+from adept.plotting import INK, Table, drawing
+from adept.studies.zoo.exhibits import ClaimReading, Exhibit, exhibits
 
 TRIALS = 20_000
 NAMES = (
@@ -16,6 +16,8 @@ NAMES = (
     *("SanText", "CMP", "Mahalanobis", "Vickrey", "TEM", "SanText+", "CusText", "RANTEXT"),
 )
 CONFIDENCE = 0.999
+COLOURS = {"violated": "#c0392b", "not refuted": "#2a9d5c", "not judged": "#7f7f7f"}
+SHOWN_CHARACTERS = 44  # of a record in the table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +46,6 @@ class ZooRow:
         return self.verdict == ("not refuted" if self.expected == "holds" else "violated")
 
 
-def exhibits() -> tuple[Exhibit, ...]:
-    """Return all exhibits."""
-    return sentence_exhibits.exhibits() + word_exhibits.exhibits()
-
-
 def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
     """Audit every reading at confidence 0.999.
 
@@ -67,7 +64,7 @@ def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterato
             yield _row(exhibit, reading, trials)
 
 
-def _row(exhibit: Exhibit, reading: Reading, trials: int) -> ZooRow:
+def _row(exhibit: Exhibit, reading: ClaimReading, trials: int) -> ZooRow:
     started, mechanism = time.monotonic(), exhibit.make()
     try:
         claim = Claim(mechanism, epsilon=reading.epsilon)
@@ -92,3 +89,59 @@ def _row(exhibit: Exhibit, reading: Reading, trials: int) -> ZooRow:
         second=reading.pair[1],
         seconds=time.monotonic() - started,
     )
+
+
+def tables(rows: Sequence[ZooRow]) -> list[Table]:
+    """Two tables: the papers' own claims, and what their numbers would mean per record."""
+    headings = ["mechanism", "unit", "claimed", "true", "verdict", "certified", "pair that was tried", "why"]
+    titles = {
+        True: "Claims, each for its own unit (confidence 0.999)",
+        False: "What nobody claims: the same number, read as epsilon of a whole record, or of any two words",
+    }
+    return [
+        (title, headings, [_line(row) for row in rows if row.claimed is claimed])
+        for claimed, title in titles.items()
+        if any(row.claimed is claimed for row in rows)
+    ]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+
+
+def _line(row: ZooRow) -> list[str]:
+    pair = " / ".join(_shortened(text) for text in (row.first, row.second))
+    return [
+        row.mechanism,
+        row.unit,
+        f"{row.epsilon:.3g}",
+        row.true_epsilon,
+        row.verdict,
+        f"{row.certified_epsilon:.2f}",
+        pair,
+        row.why,
+    ]
+
+
+def draw(rows: Sequence[ZooRow]) -> str:
+    """Draw the certified epsilon of every reading as a bar, the claimed one as a line: beyond it, the claim is refuted."""
+    shown = sorted(rows, key=lambda row: (not row.claimed, row.verdict != "violated"))
+    with drawing(1, 1, size=(9.5, 0.36 * len(shown) + 1.4)) as opened:
+        axis = opened.axes[0][0]
+        for place, row in enumerate(reversed(shown)):
+            axis.barh(
+                place,
+                row.certified_epsilon,
+                color=COLOURS[row.verdict],
+                alpha=1.0 if row.claimed else 0.45,
+                height=0.62,
+            )
+            axis.plot([row.epsilon] * 2, [place - 0.4, place + 0.4], color=INK, lw=1.6)
+        labels = [f"{row.mechanism} ({row.unit}{'' if row.claimed else '; not claimed'})" for row in reversed(shown)]
+        axis.set_yticks(range(len(shown)), labels, fontsize=9)
+        axis.set_xlabel("epsilon: certified by the audit (bar), claimed (line)")
+        for verdict, colour in COLOURS.items():
+            if any(row.verdict == verdict for row in shown):
+                axis.barh(0, 0, color=colour, label=verdict)
+        axis.legend(frameon=False, loc="lower right")
+    return opened.svg

@@ -3,22 +3,45 @@
 A sentence is released as its words are, one by one, so its number of words is released as it is. Each class names its source; its
 claim, and what that is worth per record, stand in `adept.studies.zoo.exhibits`. Noise comes from a generator that the operating
 system seeds anew for each batch.
+
+Words and their vectors are those of the bundled corpus, which is public. A mechanism's guarantee does not depend on which public
+vectors it is given, so what an audit says of a claim here it says of the claim.
 """
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
-from adept.studies.zoo.words import Floats, Indices, Words, public_words
+from adept.data.corpus import DataConfig, load
+from adept.models.word_vectors import Floats, Indices, Words, word_vectors
 
+WORDS, WORD_DIM = 160, 16  # commonest words of the corpus, and numbers in a vector
 SET_SIZE = 8  # words in an output set of CusText
 SENSITIVE_FROM = 60  # SanText+: the rarer words are the sensitive ones
 KEEP = 0.7  # SanText+: how often a word that is not sensitive is kept
 LAMBDA = 0.5  # Mahalanobis: the share of the covariance in the metric
 BALANCE = 0.5  # Vickrey: t
 BETA = 0.001  # TEM: how seldom the truncation may act
+
+
+@cache
+def public_words(size: int = WORDS, dim: int = WORD_DIM) -> Words:
+    """Return the commonest words of the bundled corpus with their vectors."""
+    return word_vectors(load(DataConfig())["train"].texts, size=size, dim=dim)
+
+
+@cache
+def public_bigrams() -> Floats:
+    """Return log frequencies (V + 1, V + 1) of the next word after each word; the last place is the end, and the start."""
+    words = public_words()
+    counts = np.full((len(words.names) + 1, len(words.names) + 1), 0.05)
+    for text in load(DataConfig())["train"].texts:
+        places = [len(words.names), *words.indices(text), len(words.names)]
+        np.add.at(counts, (places[:-1], places[1:]), 1.0)
+    result: Floats = np.log(counts / counts.sum(axis=1, keepdims=True))
+    return result
 
 
 def _normalised(weights: Floats) -> Floats:

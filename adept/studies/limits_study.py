@@ -1,17 +1,65 @@
-"""The limits as a table and a figure: what no mechanism can exceed, over the true budget."""
+"""The limits as a table and a figure: what no mechanism can exceed, over the true budget (``adept.studies.limits``)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from adept.plotting import Table, colours, columns, drawing, log_axis
-from adept.studies.limits import DELTA, LimitRow
+from adept.studies.limits import advantage, best_guess, capacity, reconstruction
 
+EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+CANDIDATES = (2, 10, 100, 1000)
+DELTA = 1e-6
+# How often each intent occurs in the public test splits, most frequent first: the guesser's prior.
+LABEL_COUNTS = {
+    "SNIPS test": (124, 107, 107, 104, 92, 86, 80),
+    "ATIS test": (632, 48, 38, 36, 33, 21, 18, 12, 10, 9, 8, 7, 6, 6, 3, 2, 1, 1, 1, 1),
+}
 TITLES = {
     "capacity": "bits per record",
     "label": "label, {}",
     "reconstruction": "record, {}",
     "advantage": "advantage, {}",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitRow:
+    """One bound at one true budget."""
+
+    limit: str  # capacity | label | reconstruction | advantage
+    setting: str  # what the bound is about: the prior, the number of candidates, delta
+    epsilon: float  # the true budget of all that is seen of one record
+    value: float
+    unit: str  # bits, or a probability
+    without_release: float  # what is reached without looking at the release at all
+
+
+def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
+    """Return every bound at every budget.
+
+    Raises:
+        ConfigurationError: a budget is negative or not a number.
+    """
+    return [row for epsilon in epsilons for row in _rows(epsilon)]
+
+
+def _rows(epsilon: float) -> list[LimitRow]:
+    rows = [_row("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, unit="bits")]
+    for name, counts in LABEL_COUNTS.items():
+        rows.append(_row("label", name, epsilon, best_guess(counts, epsilon=epsilon), max(counts) / sum(counts)))
+    for candidates in CANDIDATES:
+        value = reconstruction(candidates, epsilon=epsilon)
+        rows.append(_row("reconstruction", f"1 of {candidates}", epsilon, value, 1 / candidates))
+    for delta in (0.0, DELTA):
+        rows.append(_row("advantage", f"delta {delta:g}", epsilon, advantage(epsilon=epsilon, delta=delta), 0.0))
+    return rows
+
+
+def _row(
+    limit: str, setting: str, epsilon: float, value: float, without: float, *, unit: str = "probability"
+) -> LimitRow:
+    return LimitRow(limit=limit, setting=setting, epsilon=epsilon, value=value, unit=unit, without_release=without)
 
 
 def tables(rows: Sequence[LimitRow]) -> list[Table]:
