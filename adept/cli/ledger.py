@@ -9,9 +9,9 @@ from adept.cli.console import show, show_table
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
 from adept.release.default_ledger import default_location, mark_limited
+from adept.release.identity import key_location, secret_key
 from adept.release.ledger import Ledger
-from adept.release.secret import key_location, secret_key
-from adept.release.spending import LedgerEntry, LedgerSum
+from adept.release.ledger_file import LedgerEntry, LedgerSum
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:

@@ -30,10 +30,10 @@ from adept.release.config import CentralOptions
 from adept.release.inputs import Inputs
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
+from adept.release.ledger_file import Spending
 from adept.release.output import open_output
 from adept.release.publication import Publication
 from adept.release.publishing import Progress, Publishing, check_newest
-from adept.release.spending import Spending
 from adept.synthesis.synthesizer import Release, Synthesizer
 from adept.synthesis.tally import Tally
 

@@ -10,7 +10,7 @@ from adept.data.files import Record
 from adept.errors import AdeptError
 from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
 from adept.release.ledger import Ledger
-from adept.release.spending import Spending
+from adept.release.ledger_file import Spending
 from adept.release.statement import PrivacyStatement
 
 LOG = logging.getLogger("adept")

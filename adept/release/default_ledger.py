@@ -19,11 +19,9 @@ from typing import TypeVar
 
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
-from adept.release.identity import ROW_KIND, TEXT, Identity, Role, identity
-from adept.release.ledger import Ledger
-from adept.release.ledger_file import told
-from adept.release.secret import secret_key
-from adept.release.spending import Spending, check_limit
+from adept.release.identity import ROW_KIND, TEXT, Identity, Role, secret_key
+from adept.release.ledger import Ledger, check_limit
+from adept.release.ledger_file import Spending
 
 NONE = "none"  # the value of ledger= that turns ledgers off
 MOST_RECORDS = 1_000_000  # most records of a file, unless there is a limit
@@ -59,8 +57,7 @@ class DefaultLedger(Ledger):
     ) -> None:
         self._tell, self._records = tell, 0
         super().__init__(path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=WAIT_SECONDS)
-        with told(path):
-            self._limited, own = self._limit() is not None, self._own_limit()
+        self._limited, own = self.limit is not None, self._own_limit()
         if own is None and _mark_of(path).exists():
             self.close()
             raise DataError(
@@ -77,7 +74,7 @@ class DefaultLedger(Ledger):
             if self.record_columns is not None:
                 raise
             self._lose(str(error))
-            return identity(self.key or b"", [TEXT], text_column=text_column, person_column=person_column)
+            return Identity.of(self.key or b"", [TEXT], text_column=text_column, person_column=person_column)
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
         """Identify records by their text alone, so that releases with and without persons fit into one ledger."""

@@ -13,6 +13,7 @@ from typing import Any
 from adept.data.files import Record
 from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
+from adept.release.identity import throwaway_key
 from adept.release.inputs import Inputs
 from adept.release.journal import LEDGER, Journal
 from adept.release.ledger import Ledger
@@ -20,7 +21,6 @@ from adept.release.plan import Plan, plan_release
 from adept.release.publication import Publication
 from adept.release.publishing import Progress, check_newest
 from adept.release.run import Run
-from adept.release.secret import throwaway_key
 from adept.release.shuffling import Groups
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter

@@ -1,4 +1,7 @@
-"""Identity of records and persons in a ledger: keyed digests of the columns that identify them.
+"""Identity of records and persons in journal and ledger: the key, and the digests that it makes of rows and identifying columns.
+
+A digest without a key is an oracle: anybody who holds it can try every likely utterance. The key lies outside journal and ledger,
+in a file of its own that its owner alone can read. So either of them can be handed on by mistake without telling anything.
 
 A ledger fixes once which columns identify a record. It stores them as *roles*: the text, the person, or a column with a name. So
 files with other names of columns match, and so do lists of texts. Two records with the same values in these columns are one
@@ -13,16 +16,22 @@ import hashlib
 import json
 import math
 import numbers
+import os
 import re
+import secrets
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from adept.data.texts import plain_text
 from adept.errors import ConfigurationError, DataError
-from adept.release.secret import DIGEST_BYTES
 from adept.synthesis.tally import person_name
+
+KEY_BYTES = 32
+DIGEST_BYTES = 16
 
 Role = tuple[str, str]
 TEXT, PERSON = ("role", "text"), ("role", "person")
@@ -88,6 +97,21 @@ class Identity:
     columns: tuple[tuple[Role, str], ...]
     person_column: str | None = None
 
+    @classmethod
+    def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
+        """Return the identity of a file's records.
+
+        Raises:
+            ConfigurationError: the ledger identifies records by their person, and there is no ``person_column``.
+        """
+        if PERSON in roles and person_column is None:
+            raise ConfigurationError(
+                "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
+                "keep another ledger with ledger=FILE"
+            )
+        plays = {TEXT: text_column, PERSON: person_column or ""}
+        return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
+
     def subjects(self, record: Mapping[str, Any], number: int) -> Iterator[tuple[bytes, int]]:
         """Yield the digest of a record and, if persons are named, that of its person, each with its kind.
 
@@ -113,7 +137,7 @@ class Identity:
         return _digest(self.key, "".join(values), b"adept record")
 
 
-def chosen_roles(
+def choose_roles(
     columns: Sequence[str] | None, *, text_column: str, person_column: str | None
 ) -> tuple[Role, ...] | None:
     """Return the roles of ``record_columns``, sorted; None without this option.
@@ -129,22 +153,7 @@ def chosen_roles(
     return tuple(sorted(known.get(column, ("column", column)) for column in columns))
 
 
-def identity(key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> Identity:
-    """Return the identity of a file's records.
-
-    Raises:
-        ConfigurationError: the ledger identifies records by their person, and there is no ``person_column``.
-    """
-    if PERSON in roles and person_column is None:
-        raise ConfigurationError(
-            "person_column must be given, got none: the ledger identifies records by their person too; name the column, or keep "
-            "another ledger with ledger=FILE"
-        )
-    plays = {TEXT: text_column, PERSON: person_column or ""}
-    return Identity(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
-
-
-def described_roles(roles: Sequence[Role]) -> str:
+def describe_roles(roles: Sequence[Role]) -> str:
     """Return the roles in words."""
     return ", ".join({TEXT: "the text", PERSON: "the person"}.get(role, f"column {role[1]!r}") for role in roles)
 
@@ -152,3 +161,65 @@ def described_roles(roles: Sequence[Role]) -> str:
 def _digest(key: bytes, content: str, domain: bytes) -> bytes:
     data = content.encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, key=key, digest_size=DIGEST_BYTES, person=domain).digest()
+
+
+# --- The key
+
+
+def key_location() -> Path:
+    """Return where the key lies unless told otherwise: ``~/.config/adept/key``, or under ``$XDG_CONFIG_HOME``."""
+    given = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(given) if given else Path("~").expanduser() / ".config") / "adept" / "key"
+
+
+def secret_key(path: str | None = None) -> bytes:
+    """Return the key, 32 bytes, made on first use with mode 0600.
+
+    Raises:
+        DataError: it cannot be kept or read, others can read it, or it is no key.
+    """
+    advice = "give key=FILE"
+    try:
+        location = Path(path) if path else key_location()
+        if not location.exists():
+            _make(location)
+        if location.stat().st_mode & 0o077:
+            raise DataError(f"{location} must be readable by its owner alone: chmod 600 it")
+        key = location.read_bytes()
+    except (OSError, RuntimeError) as error:  # a RuntimeError says that there is no home
+        raise DataError(f"cannot keep a key ({getattr(error, 'strerror', None) or 'no home'}): {advice}") from None
+    if len(key) != KEY_BYTES:
+        raise DataError(f"{location} is not a key of adept: {advice}")
+    return key
+
+
+def throwaway_key() -> bytes:
+    """Return a key that is kept nowhere: its digests can be compared within one run alone."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def _make(location: Path) -> None:
+    """Write a new key whole, under a name that only one of several runs can win."""
+    location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=location.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(secrets.token_bytes(KEY_BYTES))
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.link(name, location)
+    except FileExistsError:
+        pass  # another run was faster; its key counts
+    finally:
+        Path(name).unlink()
+
+
+def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
+    """Return the keyed digest of a whole row, 16 bytes; the order of the columns does not matter, the type of a value does."""
+    content = repr(sorted(record.items(), key=lambda item: item[0])).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
+
+
+def prefix_digest(key: bytes) -> "hashlib.blake2b":
+    """Return the running digest of rows, in order; ``update`` takes the digest of the next row in."""
+    return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"adept prefix")

@@ -1,9 +1,8 @@
 """The ledger: a list of released records and their budgets, so that nobody spends a budget twice without knowing.
 
 It holds a line for each release (when, with what mechanism, model, epsilon and delta) and, of local releases, a keyed
-digest of each record and of each person (``adept.release.identity``). The key lies elsewhere
-(``adept.release.secret``), so that no guess at a record can be tested against the ledger alone.
-``adept.release.ledger_file`` keeps the file.
+digest of each record and of each person (``adept.release.identity``). The key lies elsewhere, so that no guess at a record can
+be tested against the ledger alone. ``adept.release.ledger_file`` keeps the file.
 
 A record is *claimed* before it is released, so an interrupted run has spent the budget of its claims. A claim is checked
 and written in one transaction: two runs at once cannot both be the first, or both fit below a limit. The records of a
@@ -25,44 +24,50 @@ all the person's rows are removed and the changed ones added. So such a release 
 replaced, a local release counts e for each of their records, and a central one with persons e (``replace``) or 2 e
 (``add_or_remove``). A release that named no persons may hold any number of a person's records, so beside it no
 total of a person is bounded. Equal records of one run are different records, each released once; equal records of
-different runs may be the same record, and their budgets add up. Sums are exact, and rounded up.
+different runs may be the same record, and their budgets add up.
 
 *Limit*. With a limit, a claim is refused if it would bring a record above the limit, or a person if persons are named. Then
 either all releases name persons or none does.
 """
 
 import json
+import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
 from adept.release.identity import (
+    PERSON,
     PERSON_KIND,
     ROW_KIND,
     TEXT,
     Identity,
     Role,
-    chosen_roles,
-    described_roles,
-    identity,
+    choose_roles,
+    describe_roles,
+    throwaway_key,
 )
-from adept.release.ledger_file import EVERYWHERE, FIELDS, ROWS, TREES, told
-from adept.release.ledger_sums import ALL_FOUND, Asked, LedgerSums, grouped
-from adept.release.secret import throwaway_key
-from adept.release.spending import Spending, added, check_limit, exact, rounded_up
+from adept.release.ledger_file import (
+    EVERYWHERE,
+    ROWS,
+    WAIT_SECONDS,
+    Asked,
+    Budget,
+    LedgerFile,
+    Spending,
+    add_up,
+    exact,
+    group_claims,
+    round_up,
+)
 
 COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"
 DUE = "(SELECT * FROM asked WHERE times > claimed)"
-KNOWN = (
-    f"SELECT COUNT(*) FROM {DUE} AS due JOIN claims INDEXED BY {{}} ON claims.digest = due.digest WHERE release != ?"
-)
-NEW = f"SELECT kind, claimed = 0, CASE kind WHEN {ROW_KIND} THEN 1 ELSE times END, NULL, COUNT(*) FROM {DUE} GROUP BY 1, 2, 3"
+TREES = ("sqlite_autoindex_claims_1", "claims_again")  # the table of claims itself, and its index
 FOUND = f"""
 SELECT kind, claimed = 0, times, found, COUNT(*) FROM (
     SELECT due.kind AS kind, due.claimed AS claimed, CASE due.kind WHEN {ROW_KIND} THEN 1 ELSE due.times END AS times,
@@ -87,7 +92,7 @@ class Overlap:
     epsilon: float = 0.0
 
 
-class Ledger(LedgerSums):
+class Ledger(LedgerFile):
     """An open ledger.
 
     Args:
@@ -103,6 +108,8 @@ class Ledger(LedgerSums):
         ConfigurationError: the limit is not a positive number.
     """
 
+    _spending: Spending  # of the release that was begun
+    _output: str  # its name
     keeps = True  # False once a default ledger was given up (``adept.release.default_ledger``)
     required = True  # True if a release that began with this ledger must be resumed with it
 
@@ -114,13 +121,11 @@ class Ledger(LedgerSums):
         again: bool = False,
         limit: float | None = None,
         record_columns: Sequence[str] | None = None,
-        seconds: float = 60.0,
+        seconds: float = WAIT_SECONDS,
     ) -> None:
         self.again, self.record_columns = again, record_columns
         self._asked_limit = None if limit is None else check_limit(limit, "ledger_limit")
         self._roles: Sequence[Role] = ()
-        self._output = ""
-        self._spending: Spending | None = None
         self.overlap = Overlap()
         super().__init__(path, key=key, seconds=seconds)
 
@@ -129,8 +134,8 @@ class Ledger(LedgerSums):
     @property
     def limit(self) -> float | None:
         """Smaller one of the ledger's own limit and the run's."""
-        with told(self.path):
-            return self._limit()
+        limits = (self._own_limit(), self._asked_limit)
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def set_limit(self, limit: float) -> None:
         """Store a limit for all later releases."""
@@ -143,30 +148,28 @@ class Ledger(LedgerSums):
         Raises:
             ConfigurationError: the run names other columns than the ledger, or lacks one of them.
         """
-        asked = chosen_roles(self.record_columns, text_column=text_column, person_column=person_column)
-        with told(self.path):
-            kept = self._kept_roles()
+        asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
+        kept = self._kept_roles()
         if asked and kept and asked != kept:
             raise ConfigurationError(
-                f"record_columns must be those of {self.path}, which identifies records by {described_roles(kept)}: leave "
+                f"record_columns must be those of {self.path}, which identifies records by {describe_roles(kept)}: leave "
                 "the option out, or keep another ledger with ledger=FILE"
             )
         self._roles = kept or asked or self._usual_roles(person_column)
-        return identity(self.key or throwaway_key(), self._roles, text_column=text_column, person_column=person_column)
+        key = self.key or throwaway_key()
+        return Identity.of(key, self._roles, text_column=text_column, person_column=person_column)
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        return tuple(sorted([TEXT, *([("role", "person")] if person_column else [])]))
+        return tuple(sorted([TEXT, PERSON] if person_column else [TEXT]))
 
     def _kept_roles(self) -> tuple[Role, ...] | None:
-        (kept,) = self._database.execute("SELECT record_columns FROM adept").fetchone()
+        with self._reported():
+            (kept,) = self._one("SELECT record_columns FROM adept")
         return tuple((kind, name) for kind, name in json.loads(kept)) if kept else None
 
-    def _limit(self) -> float | None:
-        limits = (self._own_limit(), self._asked_limit)
-        return min((limit for limit in limits if limit is not None), default=None)
-
     def _own_limit(self) -> float | None:
-        (kept,) = self._database.execute("SELECT epsilon_limit FROM adept").fetchone()
+        with self._reported():
+            (kept,) = self._one("SELECT epsilon_limit FROM adept")
         return None if kept is None else float(kept)
 
     # --- Claims
@@ -180,7 +183,7 @@ class Ledger(LedgerSums):
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
         """Collect digests of records and persons for the next claim."""
-        with self._transaction_of_this_process():
+        with self._transaction("BEGIN"):  # of this process alone: without a lock on the file
             self._database.executemany(COLLECT, subjects)
 
     def claim(self) -> None:
@@ -190,9 +193,9 @@ class Ledger(LedgerSums):
             ReleaseRefused: records were released before (the message gives their number and the total), or a record or person
                 would exceed the limit.
         """
-        with told(self.path):
-            due = self._database.execute(f"SELECT EXISTS {DUE}").fetchone()[0]
-            if not due and self._release_id() is not None:
+        with self._reported():
+            (due,) = self._one(f"SELECT EXISTS {DUE}")
+            if not due and self._release_id():
                 return
         with self._transaction():
             found = self._found()
@@ -203,11 +206,8 @@ class Ledger(LedgerSums):
 
     def _found(self) -> Counter[Asked]:
         """Count the digests that are due, grouped by the other releases that claimed them."""
-        release = self._release_id() or 0
-        known = [self._database.execute(KNOWN.format(tree), (release,)).fetchone()[0] for tree in TREES]
-        if known == [0, 0]:
-            return grouped(self._database.execute(NEW).fetchall())
-        found, again = (grouped(self._database.execute(FOUND.format(tree), (release,)).fetchall()) for tree in TREES)
+        release = self._release_id()
+        found, again = (group_claims(self._all(FOUND.format(tree), release)) for tree in TREES)
         if found != again:
             raise self._damaged()
         return found
@@ -216,11 +216,8 @@ class Ledger(LedgerSums):
         """Refuse a run with records that were released before, unless ``again`` allows it."""
         if self.again:
             return
-        spending, before = self._begun(), self._everywhere(ROW_KIND)
-        listed = self._database.execute(
-            f"SELECT COUNT(*) FROM releases WHERE run != ? AND (? OR scope = '{EVERYWHERE}')",
-            (self._run, spending.central),
-        ).fetchone()[0]
+        spending, before = self._spending, self._everywhere(ROW_KIND)
+        (listed,) = self._one(f"{OTHERS} AND (? OR scope = '{EVERYWHERE}')", self._run, spending.central)
         if listed:
             whose = (
                 "" if spending.central else f" {'that counts' if listed == 1 else 'that count'} against every record"
@@ -232,7 +229,7 @@ class Ledger(LedgerSums):
         known = {asked: count for asked, count in found.items() if asked[0] == ROW_KIND and asked[3]}
         if known:
             spent = self._spent()
-            before = rounded_up(before + max(added(spent, claims) for _, _, _, claims in known))
+            before = round_up(before + max(add_up(spent, claims) for _, _, _, claims in known))
             raise ReleaseRefused(
                 f"{sum(known.values())} different rows are in the ledger already, with epsilon {words(before)} in all; this "
                 f"release would make it {words(total(before, spending.epsilon))}: leave them out, or add again=true"
@@ -240,10 +237,10 @@ class Ledger(LedgerSums):
 
     def _check_limit(self, found: Counter[Asked]) -> None:
         """Refuse a run that would bring a record or a person above the limit."""
-        if (limit := self._limit()) is None:
+        if (limit := self.limit) is None:
             return
-        spending = self._begun()
-        others = self._database.execute("SELECT DISTINCT persons FROM releases WHERE run != ?", (self._run,)).fetchall()
+        spending = self._spending
+        others = self._all("SELECT DISTINCT persons FROM releases WHERE run != ?", self._run)
         if any(bool(named) != spending.persons for (named,) in others):
             raise ReleaseRefused(
                 f"{self.path} has a limit and lists releases {'without' if spending.persons else 'with'} persons, so no total "
@@ -258,83 +255,57 @@ class Ledger(LedgerSums):
                 whom = f"every {who}" if spending.central else f"{above} {who}{'s' * (above > 1)}"
                 raise ReleaseRefused(
                     f"the ledger's limit is epsilon {words(limit)}, and this release would bring {whom} to as much as "
-                    f"{words(rounded_up(most))}: leave them out, or lower epsilon"
+                    f"{words(round_up(most))}: leave them out, or lower epsilon"
                 )
 
-    def _after(self, found: Counter[Asked], kind: int) -> Counter[Fraction | float]:
+    def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
         """Count the records, or persons, by the total that they would have spent after the run."""
-        spending, spent, everywhere = self._begun(), self._spent(), self._everywhere(kind)
-        counts: Counter[Fraction | float] = Counter()
+        spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
+        counts: Counter[Budget] = Counter()
         if spending.central:
             everywhere += exact(spending.epsilon) * (spending.per_row if kind == ROW_KIND else spending.per_person)
-            found = grouped(self._database.execute(ALL_FOUND).fetchall())
+            found = self._every_claim()
             counts[everywhere] = 1  # a record that the ledger has never seen
         for (asked, _, times, claims), count in found.items():
             if asked == kind:
                 now = 0 if spending.central else times
-                counts[everywhere + added(spent, claims) + (now and exact(spending.epsilon) * now)] += count
+                counts[everywhere + add_up(spent, claims) + (now and exact(spending.epsilon) * now)] += count
         return counts or Counter([everywhere])
 
     def _write(self) -> None:
         """Write down the release and the digests that are due; a central release leaves one line alone."""
-        spending = self._begun()
-        scope, now = (EVERYWHERE, _today()) if spending.central else (ROWS, _now())
-        fields = (
-            self._run, now, None, spending.mechanism, spending.epsilon, spending.delta, spending.model_sha256, self._output, scope,
-            spending.unit, spending.neighbours, spending.persons, spending.per_row, spending.per_person, 0,
-        )  # fmt: skip
-        self._database.execute(
-            f"INSERT OR IGNORE INTO releases ({FIELDS}) VALUES ({', '.join('?' * len(fields))})", fields
-        )
+        budget = asdict(self._spending)
+        central = budget.pop("central")
+        scope, now = (EVERYWHERE, _today()) if central else (ROWS, _now())
+        release = {"run": self._run, "started": now, "output": self._output, "scope": scope, "shown": 0, **budget}
+        columns, values = ", ".join(release), ", ".join(f":{column}" for column in release)
+        self._database.execute(f"INSERT OR IGNORE INTO releases ({columns}) VALUES ({values})", release)
         if self._roles and self._kept_roles() is None:
             self._database.execute("UPDATE adept SET record_columns = ?", (json.dumps(self._roles),))
         elif self._roles and self._kept_roles() != tuple(self._roles):
             raise ConfigurationError(f"another run has meanwhile given {self.path} other record_columns: run again")
-        (found,) = self._database.execute("SELECT scope FROM releases WHERE run = ?", (self._run,)).fetchone()
+        (found,) = self._one("SELECT scope FROM releases WHERE run = ?", self._run)
         if found == ROWS:
             self._database.execute(WRITE, (self._release_id(),))
         self._database.execute("UPDATE asked SET claimed = times WHERE times > claimed")
 
     def _note(self, found: Counter[Asked]) -> None:
         """Remember for the curator which records other releases had claimed."""
-        spent, spending = self._spent(), self._begun()
-        if spending.central and self._database.execute(OTHERS, (self._run,)).fetchone()[0]:
-            self.overlap.epsilon = rounded_up(max(self._after(found, ROW_KIND)))
+        spent, spending = self._spent(), self._spending
+        if spending.central and self._one(OTHERS, self._run)[0]:
+            self.overlap.epsilon = round_up(max(self._after(found, ROW_KIND)))
         for (kind, first, _, claims), count in found.items():
             if kind == ROW_KIND and first and claims:
-                amount = self._everywhere(kind) + added(spent, claims) + exact(spending.epsilon)
+                amount = self._everywhere(kind) + add_up(spent, claims) + exact(spending.epsilon)
                 self.overlap.records += count
                 self.overlap.releases = max(self.overlap.releases, len(claims))
-                self.overlap.epsilon = max(self.overlap.epsilon, rounded_up(amount))
+                self.overlap.epsilon = max(self.overlap.epsilon, round_up(amount))
 
-    def _begun(self) -> Spending:
-        if self._spending is None:
-            raise RuntimeError("begin a release before its claims")
-        return self._spending
-
-    @contextmanager
-    def _transaction_of_this_process(self) -> Iterator[None]:
-        """Change this process's own tables, all or nothing, without a lock on the file."""
-        with told(self.path):
-            self._database.execute("BEGIN")
-            try:
-                yield
-                self._database.execute("COMMIT")
-            except BaseException:
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise
-
-    def _release_id(self) -> int | None:
-        found = self._database.execute("SELECT id FROM releases WHERE run = ?", (self._run,)).fetchone()
-        return int(found[0]) if found else None
+    def _release_id(self) -> int:
+        """Return the number of the current release; 0 if it is not written down."""
+        return int(self._one("SELECT COALESCE(MAX(id), 0) FROM releases WHERE run = ?", self._run)[0])
 
     # --- Records that somebody may have read
-
-    def others(self, run: str) -> int:
-        """Return the number of releases other than one; no record influences it."""
-        with told(self.path):
-            return int(self._database.execute(OTHERS, (run,)).fetchone()[0])
 
     def show(self, run: str, records: int) -> None:
         """Store the number of records of a release that may have been read from now on."""
@@ -343,9 +314,8 @@ class Ledger(LedgerSums):
 
     def shown(self, run: str) -> int:
         """Return the number of records of a release that may have been read."""
-        with told(self.path):
-            found = self._database.execute("SELECT shown FROM releases WHERE run = ?", (run,)).fetchone()
-        return int(found[0]) if found else 0
+        with self._reported():
+            return int(self._one("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
 
     def forget(self, run: str) -> None:
         """Give up the claims of a release that nobody can have read, and the columns that it fixed if it was the first."""
@@ -371,3 +341,14 @@ def _now() -> str:
 
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
+
+
+def check_limit(limit: float, name: str) -> float:
+    """Return a limit that is a positive, finite number.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    if not 0 < limit < math.inf:
+        raise ConfigurationError(f"{name} must be a positive number, got {limit}: write {name}=16")
+    return float(limit)

@@ -1,4 +1,4 @@
-"""The file of a ledger: an SQLite data base of mode 0600, its tables, and the checks for damage.
+"""The file of a ledger: an SQLite data base of mode 0600, its tables, the checks for damage, and exact sums of what it lists.
 
 *Claim*: if one bit changes on the disk, or the end of the file is lost, no record becomes unknown and no limit larger
 without an error. *Proof*. SQLite keeps each claim in two trees, the table and the index ``claims_again``, whose pages have
@@ -7,34 +7,35 @@ nothing in common. Claims are looked up in both; if the answers differ, the ledg
 SQLite itself refuses a file that is shorter than its header says; an empty file, and one that lacks a table, are refused
 here. QED. No file can notice that it was replaced by an older copy, which does not know later releases.
 
-Ledgers of versions 1 to 3 held digests of whole rows with their types, also of rows of central releases. Such digests
-match no identity of today, so these releases count against every row, as central ones do, and central ones with the
-largest factor there is. Their digests are removed, and their place in the file is overwritten.
+Sums are exact, and rounded up.
 """
 
-import errno
+import math
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from adept.data.files import give_name
 from adept.errors import DataError
-from adept.release.secret import row_digest
+from adept.mechanisms.votes import ADD_OR_REMOVE, Votes
+from adept.release.database import reported, transaction
+from adept.release.identity import PERSON_KIND, ROW_KIND, row_digest
+from adept.release.statement import PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
-SECONDS = 60.0  # time to wait for another run's claim
+WAIT_SECONDS = 60.0  # time to wait for another run's claim
 VERSION = 4
 TABLES = {"adept", "releases", "claims"}
-OLD_TABLES = {"adept", "releases", "released_rows"}
+OLD_TABLE = "released_rows"  # of versions 1 to 3
 ROWS, EVERYWHERE = "rows", "everywhere"  # a release counts against the rows and persons that it claimed, or against all
 SETTINGS = "version, key_check, record_columns, epsilon_limit"
-FIELDS = (
-    "run, started, finished, mechanism, epsilon, delta, model_sha256, output, scope, unit, neighbours, persons, per_row, "
-    "per_person, shown"
-)
 SCHEMA = f"""
 CREATE TABLE adept (version INTEGER, key_check BLOB, record_columns TEXT, epsilon_limit REAL);
 CREATE INDEX adept_again ON adept ({SETTINGS});
@@ -43,35 +44,141 @@ CREATE TABLE releases (
     model_sha256 TEXT, output TEXT, scope TEXT, unit TEXT, neighbours TEXT, persons INTEGER, per_row INTEGER,
     per_person INTEGER, shown INTEGER
 );
-CREATE INDEX releases_again ON releases ({FIELDS});
+CREATE INDEX releases_again ON releases (
+    run, started, finished, mechanism, epsilon, delta, model_sha256, output, scope, unit, neighbours, persons, per_row,
+    per_person, shown
+);
 CREATE TABLE claims (digest BLOB, release INTEGER, kind INTEGER, times INTEGER, PRIMARY KEY (digest, release)) WITHOUT ROWID;
 CREATE INDEX claims_again ON claims (digest, kind, times);
+INSERT INTO adept VALUES ({VERSION}, NULL, NULL, NULL);
 """
-EMPTY = f"{SCHEMA} INSERT INTO adept VALUES ({VERSION}, NULL, NULL, NULL);"
 ASKED = """
 CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY, kind INTEGER, times INTEGER, claimed INTEGER) WITHOUT ROWID;
 CREATE INDEX temp.asked_due ON asked (digest) WHERE times > claimed;
 """
-UPGRADE = f"""
-DROP INDEX IF EXISTS releases_again;
-ALTER TABLE adept RENAME TO old_adept;
-ALTER TABLE releases RENAME TO old_releases;
-DROP TABLE released_rows;
-{SCHEMA}
-INSERT INTO adept SELECT {VERSION}, MAX(key_check), NULL, NULL FROM old_adept;
-INSERT INTO releases ({FIELDS})
-    SELECT run, started, finished, mechanism, epsilon, delta, model_sha256, output, '{EVERYWHERE}', 'record', 'any two records', 0,
-    CASE mechanism WHEN 'votes' THEN 4 ELSE 1 END, 1, {{shown}} FROM old_releases ORDER BY rowid;
-DROP TABLE old_releases;
-DROP TABLE old_adept;
+ALL_FOUND = f"""
+SELECT kind, 0, 0, found, COUNT(*) FROM (
+    SELECT kind, GROUP_CONCAT(release || ':' || CASE kind WHEN {ROW_KIND} THEN 1 ELSE times END) AS found
+    FROM claims GROUP BY digest
+) GROUP BY 1, 4
 """
-TREES = ("sqlite_autoindex_claims_1", "claims_again")  # the table itself, and its index
-# Errors of SQLite that concern the machine, not the file.
-PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
+ENTRIES = f"""
+SELECT started, finished, mechanism, epsilon, delta,
+    (SELECT COUNT(*) FROM claims WHERE release = id AND kind = {ROW_KIND}), model_sha256, output, per_row, unit, neighbours,
+    scope = '{EVERYWHERE}', persons
+FROM releases ORDER BY id
+"""
+Claims = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how often each counts
+Asked = tuple[
+    int, bool, int, Claims
+]  # a digest's kind, True if this run asks for it first, its count now, and its earlier claims
+Budget = Fraction | float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """The budget of a release, and the records or persons that it counts against.
+
+    Attributes:
+        unit: the unit that epsilon protects, a record or a person.
+        neighbours: the pairs that cannot be told apart.
+        persons: True if a column names who contributed each record.
+        central: True if it counts against every record of its ledger.
+        per_row: how often epsilon counts for replacing one record.
+        per_person: how often it counts for replacing all of a person's records; in a local release, for each of them.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    model_sha256: str | None
+    unit: str = "record"
+    neighbours: str = "any two records"
+    persons: bool = False
+    central: bool = False
+    per_row: int = 1
+    per_person: int = 1
+
+    @classmethod
+    def of_local(cls, statement: PrivacyStatement, *, persons: bool) -> "Spending":
+        """Return the budget that a local release spends on each record."""
+        return cls(
+            mechanism=statement.mechanism,
+            epsilon=statement.epsilon,
+            delta=statement.delta,
+            model_sha256=statement.model_sha256,
+            neighbours=statement.neighbours,
+            persons=persons,
+        )
+
+    @classmethod
+    def of_votes(cls, votes: Votes, *, persons: bool, model_sha256: str | None) -> "Spending":
+        """Return the budget of a central release; ``adept.release.ledger`` derives how often it counts."""
+        twice = 2 if votes.neighbours == ADD_OR_REMOVE else 1
+        return cls(
+            mechanism=votes.name,
+            epsilon=votes.epsilon,
+            delta=0.0,
+            model_sha256=model_sha256,
+            unit="person" if persons else "record",
+            neighbours=votes.neighbours,
+            persons=persons,
+            central=True,
+            per_row=2 * twice if persons else twice,
+            per_person=twice,
+        )
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One release, as the ledger lists it; ``counted`` is how often its epsilon counts in the sum of a record.
+
+    ``everywhere`` is True for a release that counts against every record; it has no number of rows.
+    """
+
+    started: str
+    finished: str | None
+    mechanism: str
+    epsilon: float
+    delta: float
+    rows: int
+    model_sha256: str | None
+    output: str
+    counted: int
+    unit: str
+    neighbours: str
+    everywhere: bool
+    persons: bool
+
+
+@dataclass(frozen=True)
+class LedgerSum:
+    """All releases together: the largest totals over one record, and over one person.
+
+    Attributes:
+        releases: their number.
+        rows: number of different records in local releases.
+        epsilon: the largest epsilon that one record has spent.
+        delta: the largest delta that one record has spent.
+        equal: the largest number of equal records in one release.
+        persons: number of different persons in local releases.
+        person_epsilon: the largest epsilon that one person has spent; infinite if only some releases name persons, None if
+            none does.
+        nameless: number of releases that named no persons.
+    """
+
+    releases: int
+    rows: int
+    epsilon: float
+    delta: float
+    equal: int = 1
+    persons: int = 0
+    person_epsilon: float | None = None
+    nameless: int = 0
 
 
 class LedgerFile:
-    """An open ledger's file.
+    """An open ledger's file, and sums of what it lists.
 
     Args:
         path: the file; it is made if it does not exist.
@@ -82,29 +189,18 @@ class LedgerFile:
         DataError: the file is no ledger, other users can read it, or its digests have another key.
     """
 
-    def __init__(self, path: str, *, key: bytes | None, seconds: float = SECONDS) -> None:
+    _run = ""  # the current release, which does not count among the earlier ones
+
+    def __init__(self, path: str, *, key: bytes | None, seconds: float = WAIT_SECONDS) -> None:
         self.path, self.key = path, key
-        with told(path):
-            if not os.path.lexists(path):
-                _make(path)
-            state = Path(path).stat()
-            if state.st_mode & 0o077:
-                raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
-            if not state.st_size:
-                raise DataError(
-                    f"{path} is empty, which a ledger never is: restore it, or remove it if it never was a ledger"
-                )
-            self._database = sqlite3.connect(path, timeout=seconds, isolation_level=None)
         try:
-            with told(path):
-                self._database.execute("PRAGMA secure_delete = ON").fetchall()  # overwrite what is deleted
-                self._database.execute("PRAGMA temp.journal_mode = MEMORY").fetchall()
-                self._database.execute(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}").fetchall()
-            with self._transaction():
-                self._check_whole()
-                self._run_all(ASKED)
-                if key is not None:
-                    self._check_key(row_digest(key, {"adept": "ledger"}))
+            _check_file(path)
+            with self._reported():
+                self._database = sqlite3.connect(path, timeout=seconds, isolation_level=None)
+        except OSError as error:
+            raise DataError(f"cannot open the ledger {path}: {error.strerror}") from None
+        try:
+            self._prepare()
         except BaseException:
             self._database.close()
             raise
@@ -113,71 +209,132 @@ class LedgerFile:
         """Close the file."""
         self._database.close()
 
+    def _prepare(self) -> None:
+        """Check the file, and make the table of the digests that this run asks for."""
+        with self._reported():
+            self._database.execute("PRAGMA secure_delete = ON").fetchall()  # overwrite what is deleted
+            self._database.execute("PRAGMA temp.journal_mode = MEMORY").fetchall()
+            self._database.execute(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}").fetchall()
+        with self._transaction():
+            self._check_whole()
+            for statement in filter(str.strip, ASKED.split(";")):
+                self._database.execute(statement)
+            if self.key is not None:
+                self._check_key(row_digest(self.key, {"adept": "ledger"}))
+
     def _check_whole(self) -> None:
-        """Refuse a damaged ledger, and convert one of an earlier version."""
+        """Refuse a damaged ledger, and one of another version."""
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
-        if not (there >= TABLES or there >= OLD_TABLES):
-            raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
-        self._check_tables("releases")
+        if OLD_TABLE in there:
+            raise DataError(
+                f"{self.path} is a ledger of a version before 0.2.0, which this one does not read: list it with the adept that "
+                "wrote it, count what it lists beside a new ledger, and move it away"
+            )
         if not there >= TABLES:
-            columns = [found[1] for found in self._database.execute("PRAGMA table_info(releases)")]
-            self._run_all(UPGRADE.format(shown="shown" if "shown" in columns else "0"))
-        self._check_tables("adept")
-        versions = self._database.execute("SELECT version FROM adept").fetchall()
-        if versions != [(VERSION,)]:
+            raise DataError(f"{self.path} is damaged or no ledger: restore it, or give another one")
+        for table in ("releases", "adept"):
+            self._check_tables(table)
+        if self._all("SELECT version FROM adept") != [(VERSION,)]:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
 
     def _check_tables(self, table: str = "") -> None:
         """Compare a table, or all tables, with their indices."""
-        pragma = f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check"
-        if self._database.execute(pragma).fetchall() != [("ok",)]:
+        if self._all(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check") != [("ok",)]:
             raise self._damaged()
 
     def _check_key(self, check: bytes) -> None:
-        (found,) = self._database.execute("SELECT key_check FROM adept").fetchone()
+        (found,) = self._one("SELECT key_check FROM adept")
         if found is None:
             self._database.execute("UPDATE adept SET key_check = ?", (check,))
         elif found != check:
             raise DataError(f"{self.path} was written with another key: give that key with key=FILE")
 
-    def _run_all(self, statements: str) -> None:
-        for statement in filter(str.strip, statements.split(";")):
-            self._database.execute(statement)
-
     def _damaged(self) -> DataError:
         return DataError(f"{self.path} is damaged: restore it, or give another one")
 
+    def _reported(self) -> AbstractContextManager[None]:
+        return reported(self.path, f"cannot use the ledger {self.path}", "restore it, or give another one")
+
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
         """Change the file, all or nothing; other writers wait."""
-        with told(self.path):
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._database.execute("COMMIT")
-            except BaseException:
-                if self._database.in_transaction:  # a full disk ends it
-                    self._database.execute("ROLLBACK")
-                raise
+        with self._reported(), transaction(self._database, begin=begin):
+            yield
+
+    def _one(self, query: str, *values: object) -> tuple[Any, ...]:
+        row: tuple[Any, ...] = self._database.execute(query, values).fetchone()
+        return row
+
+    def _all(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._database.execute(query, values).fetchall()
+
+    # --- List and sums
+
+    def entries(self) -> list[LedgerEntry]:
+        """Return all releases, the oldest first."""
+        with self._reported():
+            return [LedgerEntry(*row) for row in self._all(ENTRIES)]
+
+    def sum(self) -> LedgerSum:
+        """Return the sums of all releases.
+
+        Raises:
+            DataError: the ledger was damaged.
+        """
+        with self._reported():
+            self._check_tables()
+            self._run = ""  # no current release: all count
+            found = self._every_claim()
+            releases = self._all("SELECT id, scope, epsilon, delta, persons FROM releases")
+            (equal,) = self._one(f"SELECT MAX(times) FROM claims WHERE kind = {ROW_KIND}")
+        deltas = {number: exact(delta) for number, _, _, delta, _ in releases}
+        everywhere_delta = sum((exact(delta) for _, scope, _, delta, _ in releases if scope == EVERYWHERE), Fraction())
+        named = [bool(persons) for *_, persons in releases]
+        return LedgerSum(
+            releases=len(releases),
+            rows=sum(count for (kind, *_), count in found.items() if kind == ROW_KIND),
+            epsilon=self._most(found, ROW_KIND),
+            delta=_largest(found, ROW_KIND, deltas, everywhere_delta),
+            equal=equal or 1,
+            persons=sum(count for (kind, *_), count in found.items() if kind == PERSON_KIND),
+            person_epsilon=None if not any(named) else self._most(found, PERSON_KIND) if all(named) else math.inf,
+            nameless=named.count(False),
+        )
+
+    def _most(self, found: Counter[Asked], kind: int) -> float:
+        """Return the largest epsilon that one record, or one person, has spent."""
+        return _largest(found, kind, self._spent(), self._everywhere(kind))
+
+    def _every_claim(self) -> Counter[Asked]:
+        """Count the digests of all local releases."""
+        return group_claims(self._all(ALL_FOUND))
+
+    def _spent(self) -> dict[int, Budget]:
+        """Return the epsilon of each release that counts against what it claimed."""
+        rows = self._all(f"SELECT id, epsilon FROM releases WHERE scope = '{ROWS}'")
+        return {release: exact(epsilon) for release, epsilon in rows}
+
+    def _everywhere(self, kind: int) -> Budget:
+        """Return the epsilon that releases other than this run's have spent on every record, or on every person."""
+        factor = "per_row" if kind == ROW_KIND else "per_person"
+        rows = self._all(f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run)
+        return sum((exact(epsilon) * times for epsilon, times in rows), Fraction())
 
 
-@contextmanager
-def told(path: str) -> Iterator[None]:
-    """Turn errors of SQLite and the operating system into one line.
+def _check_file(path: str) -> None:
+    """Make a ledger where there is none, and refuse a file that cannot be one.
 
     Raises:
-        OSError: the same run can go on later, for example if the disk is full or another run holds the ledger.
-        DataError: no run can go on with this file.
+        DataError: other users can read it, or it is empty.
+        OSError: it cannot be made or looked at.
     """
-    try:
-        yield
-    except sqlite3.Error as error:
-        kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
-        if set(kind) & set(PASSING):
-            raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), path) from None
-        raise DataError(f"cannot use the ledger {path} ({error}): restore it, or give another one") from None
-    except OSError as error:
-        raise DataError(f"cannot open the ledger {path}: {error.strerror}") from None
+    if not os.path.lexists(path):
+        _make(path)
+    state = Path(path).stat()
+    if state.st_mode & 0o077:
+        raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
+    if not state.st_size:
+        raise DataError(f"{path} is empty, which a ledger never is: restore it, or remove it if it never was a ledger")
 
 
 def _make(path: str) -> None:
@@ -186,10 +343,48 @@ def _make(path: str) -> None:
     os.close(handle)
     partial = Path(name)
     try:
-        with closing(sqlite3.connect(name)) as database:
-            database.executescript(f"BEGIN; {EMPTY} COMMIT;")
+        with (
+            reported(path, f"cannot make the ledger {path}", "give another one"),
+            closing(sqlite3.connect(name)) as database,
+        ):
+            database.executescript(f"BEGIN; {SCHEMA} COMMIT;")
         give_name(partial, Path(path))
     except FileExistsError:
         pass  # another run was faster
     finally:
         partial.unlink(missing_ok=True)
+
+
+def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
+    """Count digests by their kind and the releases that claimed them, in any order."""
+    groups: Counter[Asked] = Counter()
+    for kind, first, times, found, count in rows:
+        pairs = (claim.split(":") for claim in found.split(",")) if found else ()
+        claims = tuple(sorted((int(release), int(often)) for release, often in pairs))
+        groups[kind, bool(first), times, claims] += count
+    return groups
+
+
+def exact(budget: float) -> Budget:
+    """Return a budget as a fraction; an infinite one stays as it is."""
+    return Fraction(budget) if math.isfinite(budget) else math.inf
+
+
+def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
+    """Add up the budgets of releases, each as often as it counts; releases missing in ``spent`` are counted elsewhere."""
+    return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
+
+
+def round_up(amount: Budget) -> float:
+    """Return the smallest float that is not below an exact sum."""
+    try:
+        result = float(amount)
+    except OverflowError:
+        return math.inf
+    return result if result >= amount else math.nextafter(result, math.inf)
+
+
+def _largest(found: Counter[Asked], kind: int, spent: Mapping[int, Budget], everywhere: Budget) -> float:
+    """Return the largest total of a budget over one record, or one person."""
+    claimed = (add_up(spent, claims) for asked, _, _, claims in found if asked == kind)
+    return round_up(everywhere + max(claimed, default=Fraction()))

@@ -14,7 +14,7 @@ from threading import Lock
 
 from adept.errors import ReleaseRefused
 from adept.mechanisms.guarantee import total, words
-from adept.release.secret import DIGEST_BYTES, throwaway_key
+from adept.release.identity import DIGEST_BYTES, throwaway_key
 
 _SPENT: defaultdict[bytes, list[float]] = defaultdict(list)  # by a text's digest: the epsilon of each of its releases
 _KEY, _LOCK = throwaway_key(), Lock()

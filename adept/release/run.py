@@ -14,16 +14,15 @@ from adept.data.files import Record
 from adept.errors import DataError
 from adept.release.batches import Batches
 from adept.release.card import card
-from adept.release.identity import Identity
+from adept.release.identity import Identity, prefix_digest, row_digest
 from adept.release.journal import Entry
 from adept.release.ledger import Ledger
+from adept.release.ledger_file import Spending
 from adept.release.output import open_output
 from adept.release.plan import Plan
 from adept.release.publication import PARTIAL
 from adept.release.publishing import Publishing
-from adept.release.secret import Prefix, row_digest
 from adept.release.shuffling import Groups
-from adept.release.spending import Spending
 from adept.release.statement import PrivacyStatement
 
 
@@ -127,12 +126,12 @@ class Run(Publishing[PrivacyStatement]):
 
     def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
         """Pair every batch of records with what was drawn for it, in an earlier run or now; by then it is in the journal."""
-        prefix, read = Prefix(self.key), 0
+        prefix, read = prefix_digest(self.key), 0
         for entry in self.journal.entries():
             batch = list(islice(records, entry["records"]))
             digests = self._digests(batch)
             for digest in digests:
-                prefix.add(digest)
+                prefix.update(digest)
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
                 raise DataError(
                     "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
@@ -143,7 +142,7 @@ class Run(Publishing[PrivacyStatement]):
             yield batch, entry
         for (batch, digests), draws in self.plan.drawn(batches, self._claimed(records, read)):
             for digest in digests:
-                prefix.add(digest)
+                prefix.update(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
             self.journal.append(entry, durable=self.publication.streaming)
             if self.publication.streaming:

@@ -20,8 +20,8 @@ from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.columns import ReleaseOptions
 from adept.release.facts import is_packaged, model_sha256
+from adept.release.identity import secret_key
 from adept.release.ledger import Ledger
-from adept.release.secret import secret_key
 from adept.release.service import Budget, open_rewriter, preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import expected_lines

@@ -17,7 +17,7 @@ from adept.mechanisms.votes import Votes
 from adept.release.default_ledger import DefaultLedger, default_location, opened_ledger
 from adept.release.identity import UNWRITTEN, identity_text
 from adept.release.ledger import Ledger
-from adept.release.spending import Spending
+from adept.release.ledger_file import Spending
 
 KEY = b"k" * 32
 Subjects = list[tuple[bytes, int]]

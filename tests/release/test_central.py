@@ -29,9 +29,9 @@ from adept.release.central_plan import Known
 from adept.release.central_statement import CentralStatement
 from adept.release.checker import Refused, statement_sha256
 from adept.release.config import CentralOptions
+from adept.release.identity import secret_key
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
-from adept.release.secret import secret_key
 from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 

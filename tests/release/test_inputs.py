@@ -16,9 +16,9 @@ from adept.cli.evaluate import run as evaluate
 from adept.data.corpus import Columns, DataConfig, load
 from adept.data.formats import ReadingOptions
 from adept.errors import DataError
+from adept.release.identity import secret_key
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
-from adept.release.secret import secret_key
 
 LABELS = "label_set=[fare,flight]"
 SEMICOLONS = b"text;intent\na fare, now;fare\na flight;flight\n"
@@ -104,7 +104,7 @@ def test_a_central_release_is_refused_before_a_draw_where_public_facts_name_no_s
         assert not list(tmp_path.glob("out*"))
     if not dry:
         with closing(Ledger(str(tmp_path / "ledger.db"), key=secret_key())) as ledger:
-            assert not ledger.others("")
+            assert not ledger.entries()
 
 
 def test_a_pipe_whose_header_lacks_a_column_is_refused_before_the_ledger_is_told(
@@ -123,7 +123,7 @@ def test_a_pipe_whose_header_lacks_a_column_is_refused_before_the_ledger_is_told
     assert done.returncode == 2, done.stderr
     assert "add text_column=utterance" in done.stderr
     with closing(Ledger(str(tmp_path / "ledger.db"), key=secret_key())) as ledger:
-        assert not ledger.others("")
+        assert not ledger.entries()
 
 
 def test_a_dry_run_tells_the_curator_of_files_that_are_something_else_than_their_names(

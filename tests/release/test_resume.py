@@ -22,12 +22,12 @@ from adept.release import facts
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
 from adept.release.file import release_file
+from adept.release.identity import secret_key
 from adept.release.inputs import Inputs
 from adept.release.journal import SIDE_FILES, Journal
 from adept.release.output import STDOUT
 from adept.release.plan import plan_release
 from adept.release.publication import Publication
-from adept.release.secret import secret_key
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
