@@ -7,8 +7,8 @@ import pytest
 
 from adept.comparison import plan
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import Row
-from adept.comparison.run import compare
+from adept.comparison.results import ResultRow, Results
+from adept.comparison.run import Comparison
 
 
 @contextmanager
@@ -19,7 +19,15 @@ def unaudited() -> Iterator[None]:
         yield
 
 
-def compared(config: CompareConfig) -> list[Row]:
+def compare(config: CompareConfig) -> Results:
+    """Run a comparison from its plan to its results."""
+    comparison = Comparison(config)
+    for _ in comparison.run():
+        pass
+    return comparison.collect()
+
+
+def compared(config: CompareConfig) -> list[ResultRow]:
     """Run a comparison and return its rows."""
     with unaudited():
         return compare(config).rows

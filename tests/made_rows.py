@@ -1,16 +1,15 @@
 """Rows of a comparison with figures that are easy to tell apart, for tests of what is made of them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from adept.attacks.bounds import Rate
-from adept.attacks.result import AttackRow
-from adept.comparison import attacks
-from adept.comparison.plan import Cell, Family
-from adept.comparison.results import AttackLine, Row
-from adept.mechanisms.guarantee import Guarantee
+from adept.attacks.game import AttackRow, GivenAway
+from adept.comparison.plan import ModelKind
+from adept.comparison.results import AttackedRelease, ResultRow
 
-BASE = Row(
+BASE = ResultRow(
     data="atis",
     protocol="disjoint",
     mechanism="none",
@@ -33,14 +32,14 @@ BASE = Row(
 BUDGETS = (8.0, 64.0)
 
 
-def made(mechanism: str, accuracy: float, epsilon: float | None = None, **fields: Any) -> Row:
+def made(mechanism: str, accuracy: float, epsilon: float | None = None, **fields: Any) -> ResultRow:
     """A row of text that a model with an l2 clip wrote, its true epsilon being the claimed one, or zero."""
     model = {"clip": "l2", "content": "none", "decoder": "lstm"}
     budget = {"claimed_epsilon": epsilon, "epsilon": epsilon or 0.0}
     return replace(BASE, mechanism=mechanism, accuracy=accuracy, **{**model, **budget, **fields})
 
 
-def make_rows() -> list[Row]:
+def make_rows() -> list[ResultRow]:
     """The original and its correction over one model: three seeds, two budgets, both ends."""
     rows = []
     for seed in (0, 1, 2):
@@ -55,10 +54,10 @@ def make_rows() -> list[Row]:
     return rows
 
 
-def make_kept(*, slots: bool = True) -> list[Row]:
+def make_kept(*, slots: bool = True) -> list[ResultRow]:
     """The mixed rows with what their text keeps of a record: more with the budget, slots (where there are such) before words."""
 
-    def measured(row: Row) -> Row:
+    def measured(row: ResultRow) -> ResultRow:
         if row.decoder in (None, "latents"):
             return row
         words = min(1.0, row.accuracy * min(row.epsilon, 64.0) / 64)
@@ -68,7 +67,7 @@ def make_kept(*, slots: bool = True) -> list[Row]:
     return [measured(row) for row in make_mixed()]
 
 
-def make_mixed() -> list[Row]:
+def make_mixed() -> list[ResultRow]:
     """The same beside what must not be mixed with it: a second model, other decoders, a look-up and a second classifier."""
     topics = {"clip": "sphere", "content": "topics"}
     rows = [
@@ -90,15 +89,16 @@ def make_mixed() -> list[Row]:
     ]
 
 
-def line_of(
+def attacked(
     mechanism: str,
     *,
     epsilon: float,
     right: int = 80,
     bound: float = 0.97,
     claimed_bound: float = 0.03,
+    given_away: Sequence[GivenAway] = (),
     **detail: float,
-) -> AttackLine:
+) -> AttackedRelease:
     """An attack on 100 releases of a mechanism that claims 8, by default refuted: 80 are named where the claim allows 3."""
     row = AttackRow(
         attack="reconstruction",
@@ -111,5 +111,12 @@ def line_of(
         optimum=None,
         detail={"candidates": 1200, **detail},
     )
-    promise = replace(Guarantee.pure(epsilon=epsilon, exact=True, text=""), claimed_epsilon=8.0)
-    return attacks._line(Cell(mechanism, 8.0, "lstm", "tfidf", Family("l2", "none")), promise, row)
+    return AttackedRelease(
+        mechanism=mechanism,
+        model=ModelKind("l2", "none"),
+        claimed_epsilon=8.0,
+        epsilon=epsilon,
+        delta=0.0,
+        rows=[row],
+        given_away=list(given_away),
+    )

@@ -12,7 +12,9 @@ from tiny import Run
 from adept import Rewriter, audit
 from adept.audit import AuditResult
 from adept.cli.audit import AuditConfig, _audits_of_rewriter
-from adept.comparison.audits import _verdict
+from adept.comparison.config import CompareConfig
+from adept.comparison.evidence import _audit
+from adept.comparison.plan import Cell
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
 from adept.models import adapt as examples
@@ -175,10 +177,8 @@ def test_an_audit_of_the_model_and_of_a_comparison_judges_the_descriptions_that_
         mechanism=MechanismChoice(Description), target="rewriter", model_dir="utterances", epsilon=10.0
     )
     _audits_of_rewriter(config, lambda done, of: None)[0]()
-    cell = SimpleNamespace(mechanism="description")
-    trial = SimpleNamespace(rewriter=lambda asked: SimpleNamespace(mechanism=released))
-    settings = SimpleNamespace(labels="copy", model=SimpleNamespace(clip_norm=1.0))
-    _verdict(SimpleNamespace(trial=trial, config=settings), cell, 10.0)
+    trial = SimpleNamespace(config=CompareConfig(), rewriter=lambda asked: SimpleNamespace(mechanism=released))
+    _audit(trial, Cell("description", 10.0, "codec", "tfidf"))  # type: ignore[arg-type]
     assert judged == [released, released]
     assert released.heavy == 86
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from adept.attacks import neighbourhood, reader, reconstruction, reconstruction_game
+from adept.attacks import attribute, reconstruction, search
 from adept.audit.auditor import guessing_game, replay
 from adept.audit.subject.text import TextTarget
 from adept.data.corpus import Corpus
@@ -63,17 +63,15 @@ class Given:
 
 
 TRAIN = Corpus(["play jazz", "stop"] * 4, ["music", "stop"] * 4)
-READER = reader.Reader(TRAIN.texts, TRAIN.labels or [])
+READER = attribute.TextReader(TRAIN.texts, TRAIN.labels or [])
 CALLS: dict[str, Callable[[Given, Any], object]] = {
-    "attacks.neighbourhood.feasible": lambda given, bad: neighbourhood.feasible(bad, 1, random.Random(0)),
-    "attacks.neighbourhood.Neighbourhood.__init__": lambda given, bad: neighbourhood.Neighbourhood(
-        bad, random.Random(0)
-    ),
-    "attacks.reader.Reader.__init__": lambda given, bad: reader.Reader(bad, ["a", "b"]),
-    "attacks.reader.Reader.guess": lambda given, bad: READER.guess(bad),
-    "attacks.reader.Reader.confidence": lambda given, bad: READER.confidence(bad, ["music"]),
-    "attacks.reconstruction.crowd": lambda given, bad: reconstruction.crowd(bad),
-    "attacks.reconstruction_game.view": lambda given, bad: reconstruction_game.view(given.rewriter, bad),
+    "attacks.search.write_feasible": lambda given, bad: search.write_feasible(bad, 1, random.Random(0)),
+    "attacks.search.Neighbourhood.__init__": lambda given, bad: search.Neighbourhood(bad, random.Random(0)),
+    "attacks.attribute.TextReader.__init__": lambda given, bad: attribute.TextReader(bad, ["a", "b"]),
+    "attacks.attribute.TextReader.guess": lambda given, bad: READER.guess(bad),
+    "attacks.attribute.TextReader.confidence": lambda given, bad: READER.confidence(bad, ["music"]),
+    "attacks.reconstruction.gather_candidates": lambda given, bad: reconstruction.gather_candidates(bad),
+    "attacks.reconstruction.view": lambda given, bad: reconstruction.view(given.rewriter, bad),
     "audit.auditor.guessing_game": lambda given, bad: guessing_game(given.rewriter, bad, None),  # type: ignore[arg-type]
     "audit.auditor.replay": lambda given, bad: replay(given.rewriter, bad),
     "audit.subject.text.TextTarget.rewrite": lambda given, bad: TextTarget(given.rewriter).rewrite(bad),
@@ -118,8 +116,8 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "synthesis.synthesizer.Synthesizer.synthesize": lambda given, bad: given.synthesizer.synthesize(bad),
 }
 WITHOUT = {
-    "attacks.reconstruction.Crowd.__init__": "made by crowd",
-    "attacks.text_only.name_from_text": "reads what play has written",
+    "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
+    "attacks.search.name_from_text": "reads what play has written",
     "audit.checks.text.Texts.__init__": "made by guessing_game and replay",
     "models.codec.codec.Codec.of": "learns from a Corpus",
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",

@@ -1,30 +1,75 @@
 """Attribute inference: what a release tells about one property of its record, such as the departure city.
 
-The game is that of ``adept.attacks.reconstruction``: secrets are drawn uniformly from the private records, so the bound is that
-on guessing a value of the attribute with its frequencies as the prior. Attackers:
+Secrets are drawn uniformly from the private records, so the bound is that on guessing a value of the attribute with its frequencies
+as the prior. Attackers:
 
 - ``static``: a classifier of the attribute, trained on public text as people wrote it, reads the rewrite;
 - ``adaptive``: it is trained on rewrites of the public text, made with the same rewriter;
 - ``release``: the exact posterior over the private records, summed over those with the same value.
 """
 
-import random
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from adept.attacks.bounds import Rate
-from adept.attacks.optimum import best_success
-from adept.attacks.reader import Reader
-from adept.attacks.reconstruction import guess
-from adept.attacks.reconstruction_game import largest, view
-from adept.attacks.result import AttackRow, Game
+from adept.attacks.bounds import best_success
+from adept.attacks.game import AttackGame, AttackRow
+from adept.attacks.likelihood import guess
+from adept.attacks.reconstruction import view
 from adept.data.corpus import Corpus
+from adept.data.texts import text_list
 from adept.errors import DataError
-from adept.rewriting.rewriter import Rewriter
 
 LABEL = "label"
-NONE = "none"
+NO_VALUE = "none"
+STRENGTH = 10.0  # C of the regression: chosen once, on public text
+UNSEEN_CHANCE = 1e-6  # of a class that was never seen
+
+
+class TextReader:
+    """The attackers' classifier, and that of whoever gets rewrites: TF-IDF of words and word pairs, logistic regression.
+
+    Args:
+        texts: to learn from.
+        values: what they say, by their classes' names; at least one.
+        seed: of the solver.
+    """
+
+    def __init__(self, texts: Sequence[str], values: Sequence[str], *, seed: int = 0) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+
+        texts = text_list(texts)
+        self.classes = sorted(set(values))
+        self._model = make_pipeline(
+            TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\S+"),
+            LogisticRegression(C=STRENGTH, max_iter=300, random_state=seed),
+        )
+        if len(self.classes) > 1:
+            self._model.fit(texts, list(values))
+
+    def guess(self, texts: Sequence[str]) -> list[str]:
+        """Name the class of each text."""
+        texts = text_list(texts)
+        if len(self.classes) < 2:
+            return self.classes * len(texts)
+        return [str(value) for value in self._model.predict(texts)]
+
+    def confidence(self, texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
+        """Return the logit of the probability of each text's own class."""
+        texts = text_list(texts)
+        chances = np.full(len(texts), UNSEEN_CHANCE)
+        if len(self.classes) > 1:
+            table = self._model.predict_proba(texts)
+            places = {value: place for place, value in enumerate(self.classes)}
+            for row, value in enumerate(values):
+                chances[row] = table[row, places[value]] if value in places else UNSEEN_CHANCE
+        clipped = np.clip(chances, 1e-9, 1 - 1e-9)
+        logits: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
+        return logits
 
 
 def attribute_of(corpus: Corpus, name: str) -> list[str]:
@@ -40,72 +85,43 @@ def attribute_of(corpus: Corpus, name: str) -> list[str]:
     if corpus.slots is None or corpus.slot_names is None:
         raise DataError(f"attribute={name} needs data with slots, a column of tags: use attribute=label")
     values = [
-        next((value for value, kind in zip(said, kinds, strict=True) if kind == name), NONE)
+        next((value for value, kind in zip(said, kinds, strict=True) if kind == name), NO_VALUE)
         for said, kinds in zip(corpus.slots, corpus.slot_names, strict=True)
     ]
-    if set(values) == {NONE}:
+    if set(values) == {NO_VALUE}:
         known = sorted({kind for kinds in corpus.slot_names for kind in kinds})
         raise DataError(f"attribute must be label or a slot of the data, got {name}: the slots are {', '.join(known)}")
     return values
 
 
-def play(
-    rewriter: Rewriter,
-    private: Corpus,
-    public: Corpus,
-    game: Game,
-    *,
-    attribute: str,
-) -> list[AttackRow]:
+def play(game: AttackGame, *, attribute: str) -> list[AttackRow]:
     """Attack one attribute of secrets drawn from the private records, with each of the three attackers."""
+    rewriter, private, public = game.rewriter, game.private, game.public
     own, others = attribute_of(private, attribute), attribute_of(public, attribute)
-    draws = random.Random(game.seed).choices(range(len(private)), k=game.records)
-    truth = [own[place] for place in draws]
-    released = torch.cat(
-        [
-            rewriter.release([private.texts[place] for place in draws[i : i + 256]]).cpu()
-            for i in range(0, game.records, 256)
-        ]
-    )
+    draws = game.draw(len(private))
+    released = game.release([private.texts[place] for place in draws])
     written = [text for text, _ in rewriter.write(released)]
     values = sorted(set(own))
     classes = torch.tensor([values.index(value) for value in own])
-    prior = torch.bincount(classes).double() / len(own)
-    guesses = {
-        "static": Reader(public.texts, others, seed=game.seed).guess(written),
-        "adaptive": Reader(rewriter.rewrite(public.texts), others, seed=game.seed).guess(written),
-    }
     flat = torch.full((len(own),), 1 / len(own), dtype=torch.float64)
-    records_view = view(rewriter, private.texts)
-    named = guess(records_view, released, prior=flat, classes=classes).best_class
-    guesses["release"] = [values[i] for i in ([] if named is None else named.tolist())]
-    optimum = best_success(records_view, flat, classes)
+    candidates = view(rewriter, private.texts)
+    named = guess(candidates, released, prior=flat, classes=classes).best_class
+    guesses = {
+        "static": TextReader(public.texts, others, seed=game.seed).guess(written),
+        "adaptive": TextReader(rewriter.rewrite(public.texts), others, seed=game.seed).guess(written),
+        "release": [values[i] for i in ([] if named is None else named.tolist())],
+    }
+    prior = torch.bincount(classes).double() / len(own)
+    optima = {"release": best_success(candidates, flat, classes)}
     return [
-        _row(rewriter, attribute, knows, said, truth, prior, game, optimum if knows == "release" else None)
+        game.row(
+            "attribute",
+            knows,
+            attribute,
+            torch.tensor([value == own[place] for value, place in zip(said, draws, strict=True)]),
+            prior,
+            optimum=optima.get(knows),
+            detail={"values": len(prior)},
+        )
         for knows, said in guesses.items()
     ]
-
-
-def _row(
-    rewriter: Rewriter,
-    attribute: str,
-    knows: str,
-    said: Sequence[str],
-    truth: Sequence[str],
-    prior: torch.Tensor,
-    game: Game,
-    optimum: float | None,
-) -> AttackRow:
-    promise = rewriter.guarantee
-    right = sum(a == b for a, b in zip(said, truth, strict=True))
-    return AttackRow(
-        attack="attribute",
-        knows=knows,
-        success=attribute,
-        rate=Rate.of(right, len(truth), confidence=game.confidence),
-        without_release=float(prior.max()),
-        bound=largest(prior, epsilon=promise.epsilon, delta=promise.delta),
-        claimed_bound=largest(prior, epsilon=promise.claimed_epsilon, delta=promise.delta),
-        optimum=optimum,
-        detail={"values": len(prior)},
-    )

@@ -1,4 +1,4 @@
-r"""How likely a release is under each candidate: the exact distribution of the mechanism, from which the best attack follows.
+r"""The likelihood of a release under each candidate: the mechanism's exact distribution, from which the best attack follows.
 
 Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most often of all that see the release z, and the
 attack that names the class with the largest sum of pi_x p(z|x) guesses a property best. Only ratios of p(z|x) over x count, so
@@ -20,17 +20,18 @@ from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Rando
 from adept.mechanisms.grid import to_grid
 from adept.mechanisms.privunit import PrivUnit, optimal_cap
 
-CHUNK = 64  # releases that are compared with all candidates at once
-EXACT = ("laplace", "gaussian", "l2_norm")
+COMPARED_RELEASES = 64  # that are compared with all candidates at once
+ADDITIVE_NOISE = ("laplace", "gaussian", "l2_norm")
+MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 64 MiB
 
 
 @dataclass(frozen=True)
-class Known:
-    """What the attacker computes of every candidate, once.
+class Candidates:
+    """The candidates behind a release, as a mechanism reads them.
 
     Attributes:
         mechanism: whose releases are attacked.
-        views: of each candidate: its clipped latent (j, n), or for finite distributions what is heavy: codewords (j, t) of each
+        views: of each candidate its clipped latent (j, n), or for finite distributions what is heavy: codewords (j, t) of each
             block, or the descriptions (j, 2 t).
         dim: of latents; 0 for descriptions.
     """
@@ -42,17 +43,17 @@ class Known:
     def __len__(self) -> int:
         return len(self.views[0])
 
-    def before(self, others: "Known") -> "Known":
+    def before(self, others: "Candidates") -> "Candidates":
         """Return these candidates with others, of the same mechanism, behind them."""
-        return Known(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
+        return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
         """Return ln p(z|x) up to a constant of each release (m, .) under each candidate: (m, j) float32."""
         score = _score(self)
-        return torch.cat([score(part) for part in torch.split(released, CHUNK)])
+        return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
 
 
-def known(mechanism: LocalRandomizer, encoded: Tensor) -> Known:
+def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
     """Prepare candidates by what the mechanism reads of them: their latents (j, n), or their descriptions (j, 2 t)."""
     match mechanism:
         case Codebook():
@@ -60,14 +61,14 @@ def known(mechanism: LocalRandomizer, encoded: Tensor) -> Known:
             blocks = mechanism.layout(encoded.shape[1])
             parts = torch.split(units, [block.shape.dim for block in blocks], dim=1)
             near = tuple(block.nearest(part) for block, part in zip(blocks, parts, strict=True))
-            return Known(mechanism, near, encoded.shape[1])
+            return Candidates(mechanism, near, encoded.shape[1])
         case Mechanism():
-            return Known(mechanism, (mechanism.project(encoded.double()),), encoded.shape[1])
-    return Known(mechanism, (encoded,))
+            return Candidates(mechanism, (mechanism.project(encoded.double()),), encoded.shape[1])
+    return Candidates(mechanism, (encoded,))
 
 
-def _score(candidates: Known) -> Callable[[Tensor], Tensor]:
-    """ln p(z|x) for a few releases at once."""
+def _score(candidates: Candidates) -> Callable[[Tensor], Tensor]:
+    """Return ln p(z|x) as a function of a few releases."""
     mechanism, (views, *_) = candidates.mechanism, candidates.views
     match mechanism:
         case Codebook():
@@ -88,7 +89,7 @@ def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]
     scale = mechanism.guarantee(views.shape[1]).scale
     if not scale:  # no noise at all
         return lambda z: torch.where(_distances(z, views, order=1.0) == 0, 0.0, -torch.inf)
-    if mechanism.noise not in EXACT:
+    if mechanism.noise not in ADDITIVE_NOISE:
         raise ConfigurationError(f"mechanism must have a known distribution to be attacked, got {mechanism.name}")
     if mechanism.noise == "gaussian":
         return lambda z: -(_distances(z, views, order=2.0) ** 2) / (2 * scale**2)
@@ -124,13 +125,12 @@ def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tens
     return torch.where((difference >= 0).all(dim=2), density + exact, -torch.inf).float()
 
 
-def _codebook_score(mechanism: Codebook, candidates: Known) -> Callable[[Tensor], Tensor]:
+def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Tensor], Tensor]:
     """The log-odds of each block whose released codeword is among the candidate's heavy ones."""
     blocks = mechanism.layout(candidates.dim)
 
     @cache
     def table(place: int) -> Tensor:
-        """What each codeword of a block says of each candidate, (k, j)."""
         near = candidates.views[place]
         said = torch.zeros(blocks[place].shape.size, len(near))
         said[near, torch.arange(len(near))[:, None]] = float(blocks[place].shape.epsilon)
@@ -150,9 +150,49 @@ def _codebook_score(mechanism: Codebook, candidates: Known) -> Callable[[Tensor]
 
 
 def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Which codeword of each block was released: (m, blocks); of equal codewords the first."""
+    """Return the released codeword of each block, (m, blocks); of equal codewords the first."""
     blocks = mechanism.layout(released.shape[1])
     parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
     return torch.stack(
         [(part @ block.codewords.double().T).argmax(dim=1) for block, part in zip(blocks, parts, strict=True)], dim=1
     )
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """The candidates that an attack names, one for each release.
+
+    Attributes:
+        best: the candidate with the largest posterior (m,).
+        best_class: the class with the largest posterior (m,); None without classes.
+        posterior: of the best candidate (m,).
+        odds: how far the release moved the odds between two candidates at most (m,), in nats: no more than the true epsilon.
+    """
+
+    best: Tensor
+    best_class: Tensor | None
+    posterior: Tensor
+    odds: Tensor
+
+
+def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:
+    """Name the likeliest candidate, and the likeliest class, behind each release (m, .)."""
+    rows = max(1, MAX_SCORES // len(candidates))
+    parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]
+    return Guesses(
+        torch.cat([part.best for part in parts]),
+        None if classes is None else torch.cat([part.best_class for part in parts if part.best_class is not None]),
+        torch.cat([part.posterior for part in parts]),
+        torch.cat([part.odds for part in parts]),
+    )
+
+
+def _guess(candidates: Candidates, released: Tensor, log_prior: Tensor, classes: Tensor | None) -> Guesses:
+    scores = candidates.log_likelihood(released)
+    odds = scores.amax(dim=1) - scores.amin(dim=1)
+    posterior = torch.softmax(scores.double() + log_prior, dim=1)
+    top, best = posterior.max(dim=1)
+    if classes is None:
+        return Guesses(best, None, top, odds)
+    sums = torch.zeros(len(released), int(classes.max()) + 1, dtype=torch.float64).index_add_(1, classes, posterior)
+    return Guesses(best, sums.argmax(dim=1), top, odds)

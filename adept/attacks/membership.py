@@ -1,6 +1,6 @@
-r"""Membership: was a person's record among those whose rewrites trained a classifier?
+r"""Membership: was a person's record among those whose rewrites trained a classifier, or in the file behind synthetic records?
 
-The game: private records are paired, both of a pair having the same label. For each pair a coin decides which of the two is
+*Among rewrites.* Private records are paired, both of a pair having the same label. For each pair a coin decides which of the two is
 released; a classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a
 pair, and says which one was released. The other pairs' coins are independent, so the classifier is post-processing of one
 release of this pair and of others that do not depend on it: the bounds on membership hold at the epsilon of one release, labels
@@ -16,6 +16,10 @@ one classifier depend on each other. *Proof* (Steinke, Nasr and Jagielski 2023, 
 of the pairs before, a pair's coin has odds between e^-eps and e^eps, as its two texts' releases have; so whatever is answered
 is right with probability at most e^eps / (1 + e^eps), whatever came before. QED. The other two rows are means over classifiers;
 their intervals are the wider of Student's over classifiers and of the exact one over answers.
+
+*In a file* whose counts are released. The attacker knows all other rows of the file, and the person's own, and sees the released
+counts: everything but whether the person took part. The score is the likelihood ratio of both files, which no other attack beats
+(Neyman and Pearson 1933).
 """
 
 import random
@@ -26,14 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from adept.attacks.attribute import TextReader
 from adept.attacks.bounds import Rate, good_enough, membership_auc, membership_power
-from adept.attacks.reader import Reader
-from adept.attacks.result import AttackRow, Game
-from adept.data.corpus import Corpus
+from adept.attacks.game import AttackGame, AttackRow
 from adept.errors import DataError
-from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.neighbouring_files import NeighbouringFiles
 
 FALSE_POSITIVES = 0.01
+WHICH_OF_TWO, AREA, POWER = "which of the two", "area under the curve", "true positives at 1 % false ones"
+FILE_CELLS = 4  # of a synthesizer under attack: others say nothing of the person
 Pairs = list[tuple[int, int]]
 Floats = NDArray[np.float64]
 Coins = NDArray[np.bool_]
@@ -52,104 +57,122 @@ def pairs_of(labels: Sequence[str], draw: random.Random) -> Pairs:
     return pairs
 
 
-def play(
-    rewriter: Rewriter,
-    private: Corpus,
-    public: Corpus,
-    game: Game,
-    *,
-    models: int,
-) -> list[AttackRow]:
+def play(game: AttackGame, *, models: int) -> list[AttackRow]:
     """Train ``models`` classifiers on rewrites of private records and as many shadows on public ones, and attack the former.
 
     Args:
-        rewriter: what is attacked; made for measurement.
-        private: records with labels, which are paired.
-        public: what the shadows are trained on, with labels.
-        game: of at most so many private records half are released for each classifier.
+        game: private records with labels are paired; of at most ``records`` of them half are released for each classifier. Shadows
+            are trained on the public ones, with labels.
         models: classifiers that are attacked.
     """
-    if private.labels is None or public.labels is None:
+    private, draw = game.private, random.Random(game.seed)
+    if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
-    draw = random.Random(game.seed)
     pairs = pairs_of(private.labels, draw)[: max(1, game.records // 2)]
     if not pairs:
         raise DataError("the private split must have two records of one label: it has none")
     labels = [private.labels[first] for first, _ in pairs]
     texts = ([private.texts[first] for first, _ in pairs], [private.texts[second] for _, second in pairs])
-    centres, spreads = _shadowed(rewriter, public, texts, labels, models, draw)
+    shadows = _train_shadows(game, texts, labels, models, draw)
     scores, coins = np.zeros((models, len(pairs))), np.zeros((models, len(pairs)), dtype=bool)
     for number in range(models):
         coins[number] = [draw.random() < 0.5 for _ in pairs]
         chosen = [texts[0 if coin else 1][place] for place, coin in enumerate(coins[number])]
-        target = Reader(rewriter.rewrite(chosen), labels, seed=game.seed)
-        sure = [target.confidence(some, labels) for some in texts]
-        scores[number] = (sure[0] - centres[0]) / spreads[0] - (sure[1] - centres[1]) / spreads[1]
-    return _rows(rewriter, scores, coins, game.confidence)
+        target = TextReader(game.rewriter.rewrite(chosen), labels, seed=game.seed)
+        standard = [
+            (target.confidence(some, labels) - side.mean(axis=0)) / max(side.std(axis=0).mean(), 1e-9)
+            for some, side in zip(texts, shadows, strict=True)
+        ]
+        scores[number] = standard[0] - standard[1]
+    return _rows(game, scores, coins)
 
 
-def _shadowed(
-    rewriter: Rewriter,
-    public: Corpus,
-    texts: tuple[list[str], list[str]],
-    labels: list[str],
-    models: int,
-    draw: random.Random,
-) -> tuple[list[Floats], list[Floats]]:
-    """Means and standard deviations of the shadows' confidence in either text of each pair."""
+def _train_shadows(
+    game: AttackGame, texts: tuple[list[str], list[str]], labels: list[str], models: int, draw: random.Random
+) -> tuple[Floats, Floats]:
+    """The confidence (models, pairs) of shadows in either text of each pair."""
     by_label: defaultdict[str, list[str]] = defaultdict(list)
-    for text, label in zip(public.texts, public.labels or [], strict=True):
+    for text, label in zip(game.public.texts, game.public.labels or [], strict=True):
         by_label[label].append(text)
-    kept = [label for label in labels if by_label[label]]
-    found: tuple[list[Floats], list[Floats]] = ([], [])
-    for number in range(models):
-        shadow = Reader(rewriter.rewrite([draw.choice(by_label[label]) for label in kept]), kept, seed=number)
-        for side, some in zip(found, texts, strict=True):
-            side.append(shadow.confidence(some, labels))
-    spreads = [np.maximum(np.std(side, axis=0).mean(), 1e-9) * np.ones(len(labels)) for side in found]
-    return [np.mean(side, axis=0) for side in found], spreads
+    known = [label for label in labels if by_label[label]]
+    shadows = [
+        TextReader(game.rewriter.rewrite([draw.choice(by_label[label]) for label in known]), known, seed=number)
+        for number in range(models)
+    ]
+    first, second = (np.array([shadow.confidence(side, labels) for shadow in shadows]) for side in texts)
+    return first, second
 
 
-def _rows(rewriter: Rewriter, scores: Floats, coins: Coins, confidence: float) -> list[AttackRow]:
-    right = (scores > 0) == coins
+def _rows(game: AttackGame, scores: Floats, coins: Coins) -> list[AttackRow]:
+    promise, right = game.rewriter.guarantee, (scores > 0) == coins
+    epsilons = promise.epsilon, promise.claimed_epsilon
     areas = [area(row[coin], row[~coin]) for row, coin in zip(scores, coins, strict=True)]
-    power, false = _at_few_false_positives(scores, coins, confidence)
-    promise = rewriter.guarantee
-    epsilons = (promise.epsilon, promise.claimed_epsilon)
-    chosen = Rate.of(int(right.sum()), right.size, confidence=confidence)
-    named = [
-        ("which of the two", chosen, 0.5, [good_enough(0.5, epsilon=e, delta=promise.delta) for e in epsilons]),
-        (
-            "area under the curve",
-            mean_rate(areas, trials=right.size, confidence=confidence),
-            0.5,
-            [membership_auc(epsilon=e, delta=promise.delta) for e in epsilons],
-        ),
-        (
-            "true positives at 1 % false ones",
-            power,
-            false.value,
-            [membership_power(false.high, epsilon=e, delta=promise.delta) for e in epsilons],
-        ),
-    ]
+    curve = mean_rate(areas, trials=right.size, confidence=game.confidence)
+    power, false = _at_few_false_positives(scores, coins, game.confidence)
+    detail = {"classifiers": len(scores), "pairs": scores.shape[1], "false_positives": false.value}
+    bounds = [good_enough(0.5, epsilon=epsilon, delta=promise.delta) for epsilon in epsilons]
+    rate = Rate.of(int(right.sum()), right.size, confidence=game.confidence)
     return [
-        AttackRow(
-            attack="membership",
-            knows="shadows",
-            success=success,
-            rate=rate,
-            without_release=without,
-            bound=bounds[0],
-            claimed_bound=bounds[1],
-            optimum=None,
-            detail={"classifiers": len(scores), "pairs": scores.shape[1], "false_positives": false.value},
-        )
-        for success, rate, without, bounds in named
+        _row("shadows", WHICH_OF_TWO, rate, 0.5, bounds, detail),
+        *_curve_rows("shadows", epsilons, promise.delta, (curve, power, false), detail),
     ]
+
+
+def _curve_rows(
+    knows: str, epsilons: tuple[float, float], delta: float, rates: tuple[Rate, Rate, Rate], detail: dict[str, float]
+) -> list[AttackRow]:
+    """The rows of the ROC curve: its area, and its true positive rate at few false positives."""
+    curve, power, false = rates
+    areas = [membership_auc(epsilon=epsilon, delta=delta) for epsilon in epsilons]
+    powers = [membership_power(false.high, epsilon=epsilon, delta=delta) for epsilon in epsilons]
+    return [
+        _row(knows, AREA, curve, 0.5, areas, detail),
+        _row(knows, POWER, power, false.value, powers, detail),
+    ]
+
+
+def _row(
+    knows: str, success: str, rate: Rate, chance: float, bounds: list[float], detail: dict[str, float]
+) -> AttackRow:
+    return AttackRow(
+        attack="membership",
+        knows=knows,
+        success=success,
+        rate=rate,
+        without_release=chance,
+        bound=bounds[0],
+        claimed_bound=bounds[1],
+        optimum=None,
+        detail=detail,
+    )
+
+
+def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
+    """Attack the first pair of files: without a person, and with one.
+
+    Args:
+        files: with ``neighbours=add_or_remove``.
+        rounds: releases of either file; the threshold is chosen on one half of those without the person, and measured on the other.
+        confidence: of each interval.
+    """
+    without, among = files.pairs[0]
+    outside, inside = (
+        np.array(
+            [files.supports(row, among) - files.supports(row, without) for row in files.privatize([name] * rounds)]
+        )
+        for name in (without, among)
+    )
+    half = rounds // 2
+    threshold = float(np.quantile(outside[:half], 1 - FALSE_POSITIVES))
+    false = Rate.of(int((outside[half:] > threshold).sum()), rounds - half, confidence=confidence)
+    power = Rate.of(int((inside > threshold).sum()), rounds, confidence=confidence)
+    curve = mean_rate([area(inside, outside)], trials=rounds, confidence=confidence)
+    detail = {"rounds": rounds, "false_positives": false.value}
+    return _curve_rows("all other rows", (files.epsilon, files.epsilon), 0.0, (curve, power, false), detail)
 
 
 def _at_few_false_positives(scores: Floats, coins: Coins, confidence: float) -> tuple[Rate, Rate]:
-    """True and false positive rates on one half of the classifiers, at the threshold that the other half has for 1 % false ones."""
+    """Return true and false positive rates on half of the classifiers, at the threshold of the others for 1 % false ones."""
     half = len(scores) // 2
     threshold = float(np.quantile(scores[:half][~coins[:half]], 1 - FALSE_POSITIVES))
     said, truth = scores[half:] > threshold, coins[half:]
@@ -162,7 +185,7 @@ def _at_few_false_positives(scores: Floats, coins: Coins, confidence: float) -> 
 
 
 def area(inside: Floats, outside: Floats) -> float:
-    """The area under the ROC curve: how often a member scores above a non-member, ties counting half."""
+    """Return the area under the ROC curve: how often a member scores above a non-member, ties counting half."""
     if not len(inside) or not len(outside):
         return 0.5
     order = np.sort(outside)

@@ -1,39 +1,47 @@
 r"""Reconstruction: which record was behind a release (Habernal 2021, Appendix C).
 
-The game: a secret is drawn uniformly from a pool of private records, with replacement, and released once. The attacker knows the
-mechanism, the model and a list of candidates, sees the release (or the text that was written from it) and names one candidate.
-Rounds are independent, so the share of successes has Clopper and Pearson's interval, and the bounds of ``adept.attacks.bounds``
-hold for it with the pool as the prior, whatever the candidates are: those outside the pool only make it harder.
+A secret is drawn uniformly from a pool of private records, with replacement, and released once. The attacker knows the
+mechanism, the model and a list of candidates, sees the release (or the text that was written from it) and names one
+candidate. The bounds hold with the pool as the prior, whatever the candidates are: those outside the pool only make it
+harder.
 
 Attacks, from strong to weak:
 
-- ``pool``: the candidates are the pool's own texts with their frequencies ("other records": the attacker knows everybody's text
-and
+- ``pool``: the candidates are the pool's own texts with their frequencies ("other records": the attacker knows everybody's text and
   not whose release it is), and the guess maximises the exact posterior. For finite distributions it is the Bayes optimum.
 - ``crowd``: the pool is everything that could have been said: the private texts, the public ones, and what a language model of
   public text writes, all equally likely. Secrets are drawn from all of these.
-- ``search``: public texts alone, then edits of the best of them towards the release (``adept.attacks.neighbourhood``).
-- ``text``: the rewritten text alone, with the pool's texts for candidates: it is read by the public encoder again, and the
-  nearest candidates are ranked by the decoder's likelihood of the text.
+- ``search``: public texts alone, then edits of the best of them towards the release (``adept.attacks.search``).
+- ``text``: the rewritten text alone, with the pool's texts for candidates.
 
 *Good enough* is a guess with the same slot values as the secret. There kappa is the largest share of the pool that has the same
 ones, and the guess maximises the posterior of all candidates with the same values together.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from adept.attacks.likelihood import Known
+from adept.attacks.bounds import best_success, good_enough
+from adept.attacks.game import AttackGame, AttackRow, GivenAway
+from adept.attacks.likelihood import Candidates, guess, read_candidates
+from adept.attacks.search import Neighbourhood, name_from_text, write_feasible
+from adept.data.corpus import Corpus
 from adept.data.texts import text_list
+from adept.errors import DataError
+from adept.rewriting.rewriter import Rewriter
 
-MOST_SCORES = 2**24  # scores of releases under candidates in memory at a time: 64 MiB
+MAX_GIVEN_AWAY = 3
+SEARCH_ROUNDS = 100  # the search encodes hundreds of texts in each
+ATTACK = "reconstruction"
 
 
 @dataclass(frozen=True)
-class Crowd:
+class Pool:
     """Candidates, each different from all others.
 
     Attributes:
@@ -47,7 +55,9 @@ class Crowd:
     classes: Tensor | None = None
 
 
-def crowd(texts: Sequence[str], values: Sequence[Sequence[str]] | None = None, *, weighted: bool = True) -> Crowd:
+def gather_candidates(
+    texts: Sequence[str], values: Sequence[Sequence[str]] | None = None, *, weighted: bool = True
+) -> Pool:
     """Gather candidates from texts that may repeat.
 
     Args:
@@ -66,55 +76,136 @@ def crowd(texts: Sequence[str], values: Sequence[Sequence[str]] | None = None, *
         numbers: dict[tuple[str, ...], int] = {}
         keys = [tuple(sorted(values[place])) for place in first.values()]
         classes = torch.tensor([numbers.setdefault(key, len(numbers)) for key in keys])
-    return Crowd(list(counts), weights / weights.sum(), classes)
+    return Pool(list(counts), weights / weights.sum(), classes)
 
 
 @dataclass(frozen=True)
-class Guesses:
-    """What an attack named, of each release.
+class Reconstruction:
+    """The rows of a reconstruction, and the secrets that were given away.
 
     Attributes:
-        best: the candidate with the largest posterior (m,).
-        best_class: the class with the largest posterior (m,); None without classes.
-        posterior: of the best candidate (m,).
-        odds: by how much the release moved the odds between two candidates at most (m,), in nats: no more than the true epsilon.
+        rows: one attack on one success each.
+        given_away: the secrets that were named right with the greatest certainty; to be shown of public data alone.
     """
 
-    best: Tensor
-    best_class: Tensor | None
-    posterior: Tensor
-    odds: Tensor
+    rows: list[AttackRow]
+    given_away: list[GivenAway]
 
 
-def guess(candidates: Known, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:
-    """Name the likeliest candidate, and the likeliest class, behind each release (m, .)."""
-    rows = max(1, MOST_SCORES // len(candidates))
-    parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]
-    return Guesses(
-        torch.cat([part.best for part in parts]),
-        None if classes is None else torch.cat([part.best_class for part in parts if part.best_class is not None]),
-        torch.cat([part.posterior for part in parts]),
-        torch.cat([part.odds for part in parts]),
-    )
+class Round:
+    """Secrets that were drawn from a pool and released, and the exact posterior of the pool's texts.
+
+    Attributes:
+        places: the secrets' places in the pool (m,).
+        secrets: their texts.
+        released: their releases (m, .).
+        candidates: the pool as the mechanism reads it.
+        guesses: of the exact posterior.
+    """
+
+    def __init__(self, game: AttackGame, pool: Pool) -> None:
+        self.game, self.pool = game, pool
+        draws = game.draw(len(pool.texts), pool.prior.tolist())
+        self.places, self.secrets = torch.tensor(draws), [pool.texts[place] for place in draws]
+        self.released = game.release(self.secrets)
+        self.candidates = view(game.rewriter, pool.texts)
+        self.guesses = guess(self.candidates, self.released, prior=pool.prior, classes=pool.classes)
+
+    def exact_row(self, knows: str) -> AttackRow:
+        """Return the row of the posterior's guesses of the very text."""
+        optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
+        return self.row(knows, self.guesses.best == self.places, optimum=optimum, **self._odds())
+
+    def row(self, knows: str, right: Tensor, *, optimum: float | None = None, **detail: float) -> AttackRow:
+        """Return the row of guesses, the first of which were judged."""
+        detail = {"candidates": len(self.pool.texts)} | detail
+        return self.game.row(ATTACK, knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
+
+    def _odds(self) -> dict[str, float]:
+        """The furthest that a release moved odds between two candidates, and the share beyond what a claim without delta allows."""
+        promise, largest = self.game.rewriter.guarantee, {"largest_odds": float(self.guesses.odds.max())}
+        if promise.delta:
+            return largest
+        beyond = self.guesses.odds > promise.claimed_epsilon * (1 + 1e-4)
+        return largest | {"beyond_claim": float(beyond.double().mean())}
 
 
-def _guess(candidates: Known, released: Tensor, log_prior: Tensor, classes: Tensor | None) -> Guesses:
-    scores = candidates.log_likelihood(released)
-    odds = scores.amax(dim=1) - scores.amin(dim=1)
-    posterior = torch.softmax(scores.double() + log_prior, dim=1)
-    top, best = posterior.max(dim=1)
-    if classes is None:
-        return Guesses(best, None, top, odds)
-    sums = torch.zeros(len(released), int(classes.max()) + 1, dtype=torch.float64).index_add_(1, classes, posterior)
-    return Guesses(best, sums.argmax(dim=1), top, odds)
+def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
+    """Return candidates as a rewriter's mechanism reads them."""
+    return read_candidates(rewriter.mechanism, rewriter.encode(text_list(texts)).cpu())
 
 
-def reranked(shortlist: Tensor, likelihood: Callable[[Tensor], Tensor]) -> Tensor:
-    """Return of each row of shortlisted candidates (m, s) the one under which the text is likeliest.
+def play(game: AttackGame, *, candidates: int) -> Reconstruction:
+    """Release secrets drawn from the private records, attack each release, and set the rates beside their bounds.
 
     Args:
-        shortlist: candidates (m, s).
-        likelihood: candidates, one for each text (m,), to ln p(text | candidate) (m,).
+        game: how many secrets, and how sure.
+        candidates: at most so many, for secrets that may be anything that could have been said.
     """
-    scores = torch.stack([likelihood(shortlist[:, place]) for place in range(shortlist.shape[1])], dim=1)
-    return shortlist.gather(1, scores.argmax(dim=1, keepdim=True))[:, 0]
+    played, found = _play_posterior(game, candidates)
+    rows = list(found.rows)
+    if game.rewriter.guarantee.scale:
+        rows.append(_search(played))
+    named = name_from_text(game.rewriter, played.released, played.pool.texts, played.candidates)
+    rows.append(played.row("text", named == played.places))
+    return Reconstruction(rows, found.given_away)
+
+
+def play_posterior(game: AttackGame, *, candidates: int) -> Reconstruction:
+    """Play the exact posterior alone, among pool and crowd: no attack on one release guesses better; arguments as of `play`."""
+    return _play_posterior(game, candidates)[1]
+
+
+def _play_posterior(game: AttackGame, candidates: int) -> tuple[Round, Reconstruction]:
+    if len(game.private) < 2:
+        raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")
+    played = Round(game, gather_candidates(game.private.texts, game.private.slots))
+    rows = [played.exact_row("pool"), *_good_enough(played)]
+    texts = crowd_texts(played.pool, game.public, candidates, random.Random(game.seed))
+    crowd = Round(replace(game, seed=game.seed + 1), gather_candidates(texts, weighted=False))
+    return played, Reconstruction([*rows, crowd.exact_row("crowd")], _given_away(played))
+
+
+def _good_enough(played: Round) -> list[AttackRow]:
+    """The row of guesses with the same slot values as the secret; none without slots."""
+    game, pool, named = played.game, played.pool, played.guesses.best_class
+    if pool.classes is None or named is None:
+        return []
+    prior = torch.zeros(int(pool.classes.max()) + 1, dtype=torch.float64).index_add(0, pool.classes, pool.prior)
+    optimum = best_success(played.candidates, pool.prior, pool.classes)
+    right, detail = named == pool.classes[played.places], {"candidates": len(pool.texts)}
+    return [game.row(ATTACK, "pool", "good enough", right, prior, optimum=optimum, detail=detail)]
+
+
+def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
+    """Return the pool's texts, public ones in random order, and what a language model of these writes: at most so many."""
+    others = sorted(set(public.texts) - set(pool.texts))
+    draw.shuffle(others)
+    texts = (pool.texts + others)[:candidates]
+    written = write_feasible(public.texts, candidates - len(texts), draw)
+    return texts + [text for text in written if text not in set(pool.texts)]
+
+
+def _given_away(played: Round) -> list[GivenAway]:
+    guesses, claimed = played.guesses, played.game.rewriter.guarantee.claimed_epsilon
+    right = (guesses.best == played.places).nonzero()[:, 0]
+    surest = right[guesses.posterior[right].argsort(descending=True, stable=True)].tolist()
+    certainty = {played.secrets[i]: float(guesses.posterior[i]) for i in reversed(surest)}
+    prior = dict(zip(played.pool.texts, played.pool.prior.tolist(), strict=True))
+    named = [GivenAway(text, sure, good_enough(prior[text], epsilon=claimed)) for text, sure in certainty.items()]
+    return sorted(named, key=lambda away: -away.certainty)[:MAX_GIVEN_AWAY]
+
+
+def _search(played: Round) -> AttackRow:
+    """The row of a search from the likeliest public text on."""
+    game, texts = played.game, list(dict.fromkeys(played.game.public.texts))
+    released, secrets = played.released[:SEARCH_ROUNDS], played.secrets[:SEARCH_ROUNDS]
+    flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
+    started = guess(view(game.rewriter, texts), released, prior=flat).best.tolist()
+    hood = Neighbourhood(texts, random.Random(game.seed))
+    found = [
+        hood.climb(texts[start], one, partial(view, game.rewriter))
+        for start, one in zip(started, released, strict=True)
+    ]
+    right = torch.tensor([text == secret for text, secret in zip(found, secrets, strict=True)])
+    return played.row("search", right, candidates=len(texts))

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from adept.attacks import attribute, figure, file_membership, membership, reconstruction_game
-from adept.attacks.reconstruction_game import GivenAway
-from adept.attacks.result import AttackRow, Game
+from adept.attacks import attribute, membership, reconstruction
+from adept.attacks.game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.app import execute
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_dict
@@ -69,7 +68,7 @@ def run(config: AttackConfig) -> AttackResult:
         },
         directory / "result.json",
     )
-    (directory / "attack.svg").write_text(figure.draw(rows, promise), "utf-8")
+    (directory / "attack.svg").write_text(draw_rates(rows, promise), "utf-8")
     return result
 
 
@@ -95,7 +94,7 @@ def _record_target(config: AttackConfig) -> _Target:
 def _file_target(config: AttackConfig) -> _Target:
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for attack=file_membership, got none: add epsilon=1")
-    options = {"label_set": ("one", "other"), "cells": file_membership.CELLS, "accept_private_model": True}
+    options = {"label_set": ("one", "other"), "cells": membership.FILE_CELLS, "accept_private_model": True}
     synthesizer = Synthesizer.from_pretrained(config.model_dir, epsilon=config.epsilon, **options)  # type: ignore[arg-type]
     files = NeighbouringFiles(synthesizer)
     rounds, confidence = config.records, config.confidence
@@ -103,7 +102,7 @@ def _file_target(config: AttackConfig) -> _Target:
         files.name,
         synthesizer.guarantee,
         None,
-        lambda: (file_membership.attack(files, rounds=rounds, confidence=confidence), []),
+        lambda: (membership.play_file(files, rounds=rounds, confidence=confidence), []),
     )
 
 
@@ -120,13 +119,20 @@ def _rewriter(config: AttackConfig) -> Rewriter:
 def _rows(
     config: AttackConfig, rewriter: Rewriter, private: Corpus, public: Corpus
 ) -> tuple[list[AttackRow], list[GivenAway]]:
-    game = Game(records=config.records, confidence=config.confidence, seed=config.seed)
+    game = AttackGame(
+        rewriter=rewriter,
+        private=private,
+        public=public,
+        records=config.records,
+        confidence=config.confidence,
+        seed=config.seed,
+    )
     match config.attack:
         case "attribute":
-            return attribute.play(rewriter, private, public, game, attribute=config.attribute), []
+            return attribute.play(game, attribute=config.attribute), []
         case "membership":
-            return membership.play(rewriter, private, public, game, models=config.models), []
-    found = reconstruction_game.play(rewriter, private, public, game, candidates=config.candidates)
+            return membership.play(game, models=config.models), []
+    found = reconstruction.play(game, candidates=config.candidates)
     return found.rows, found.given_away
 
 

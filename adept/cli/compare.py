@@ -6,7 +6,6 @@ from adept.cli.app import execute
 from adept.cli.console import progress, show_table
 from adept.comparison.config import ALL, CompareConfig
 from adept.comparison.run import Comparison
-from adept.comparison.trust import TrustComparison
 from adept.report import trust
 from adept.report.page import Report, write
 
@@ -14,7 +13,7 @@ from adept.report.page import Report, write
 def run(config: CompareConfig) -> Report:
     """Compare, and write the report. Raises AdeptError for what the user can mend."""
     if config.trust == ALL:
-        parts = TrustComparison(config)
+        parts = trust.TrustComparison(config)
         _advance(parts)
         return trust.write(parts)
     comparison = Comparison(config)
@@ -22,7 +21,7 @@ def run(config: CompareConfig) -> Report:
     return write(comparison.collect())
 
 
-def _advance(comparison: Comparison | TrustComparison) -> None:
+def _advance(comparison: Comparison | trust.TrustComparison) -> None:
     """Make what is not there yet, with a progress bar on a terminal."""
     with progress("rows", lambda: comparison.size) as told:
         for done in comparison.run():

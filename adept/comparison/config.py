@@ -1,16 +1,21 @@
 """Configuration of a comparison. Help reads it, so nothing at the top imports PyTorch."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.models.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.ranges import check_between
 
+if TYPE_CHECKING:
+    from adept.mechanisms import LocalRandomizer
+
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
 PROTOCOLS = ("disjoint", PAPER)
 REFERENCES = ("identity", "random")  # with ``none`` the rows between which every mechanism lies
 SYNTHESIZER = "synthesizer"  # in the place of a mechanism: a whole file's counts, under a central guarantee
+SYMBOL_LABELS = ("any", "other")  # a label set to try whether a mechanism's releases and labels can be one symbol
 COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes them
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
@@ -36,14 +41,14 @@ class CompareConfig(Columns):
     model_dir: str | None = None
     """A model that exists, or utterances for the packaged one; null: one is trained for each seed and kind of clip."""
     trust: str = "local"
-    """Whom the guarantee asks to trust: local (nobody) | central (who holds the file: synthetic records, labels private too;
+    """Who must be trusted: local (nobody) | central (who holds the file: synthetic records, labels private too;
     mechanisms and labels are not read) | all (both, and a shuffler between them, in one figure; labels are not read)."""
     protocol: str = "disjoint"
-    """Which records are rewritten: disjoint (none that the model was trained on) | paper (those very ones: no guarantee)."""
+    """Records that are rewritten: disjoint (none that the model was trained on) | paper (those very ones: no guarantee)."""
 
     # --- Labels and classifiers
     labels: str = "copy"
-    """What becomes of labels: copy (not private) | joint (the decoder writes them, from models of public labels) |
+    """Treatment of labels: copy (not private) | joint (the decoder writes them, from models of public labels) |
     joint_response (one symbol with the text) | randomized_response."""
     label_epsilon: float | None = None
     """Of randomized_response: the part of each epsilon that the label gets."""
@@ -87,6 +92,11 @@ class CompareConfig(Columns):
         _check_names("classifiers", self.classifiers, ("tfidf", "lstm"))
         _check_names("protocol", [self.protocol], PROTOCOLS)
         _check_names("labels", [self.labels], LABELS)
+        self._check_sizes()
+        self._check_labels()
+        self._check_mechanisms()
+
+    def _check_sizes(self) -> None:
         for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
             if not getattr(self, name):
                 raise ConfigurationError(f"{name} must have at least one entry, got none")
@@ -97,12 +107,6 @@ class CompareConfig(Columns):
         for name in ("samples", "processes"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name, asked in (("alternatives", self.alternatives), ("attacks", self.attacks)):
-            if asked and self.labels in (JOINT, JOINT_RESPONSE):
-                raise ConfigurationError(
-                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts alone"
-                )
-        self._check_budgets()
 
     def _check_synthesizer(self) -> None:
         """Refuse what a comparison with a synthesizer has no rows for."""
@@ -117,10 +121,12 @@ class CompareConfig(Columns):
             Votes(epsilon=epsilon)
         self.labels, self.label_epsilon, self.label_share = COPY, None, None
 
-    def _check_budgets(self) -> None:
-        from adept.mechanisms import BY_NAME, JointResponse
-        from adept.mechanisms.choice import MechanismChoice
-
+    def _check_labels(self) -> None:
+        for name in ("alternatives", "attacks"):
+            if getattr(self, name) and self.labels in (JOINT, JOINT_RESPONSE):
+                raise ConfigurationError(
+                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts alone"
+                )
         parts = sum(part is not None for part in (self.label_epsilon, self.label_share))
         if parts != (self.labels == RANDOMIZED_RESPONSE):
             raise ConfigurationError(
@@ -136,23 +142,30 @@ class CompareConfig(Columns):
             raise ConfigurationError(
                 "mechanisms must be on latents for labels=joint, got description, which writes no labels"
             )
-        for mechanism in self.mechanisms:
-            for epsilon in self.epsilons if mechanism != SYNTHESIZER else ():
-                choice, budget = MechanismChoice(BY_NAME[mechanism]), self.text_epsilon(epsilon)
-                built = choice.build(epsilon=budget, clip_norm=self.model.clip_norm)
+
+    def _check_mechanisms(self) -> None:
+        """Refuse budgets and dimensions for which a mechanism cannot be built."""
+        from adept.mechanisms import JointResponse
+
+        for name in self.mechanisms if self.trust != CENTRAL else ():
+            for epsilon in self.epsilons:
+                built = self.mechanism(name, epsilon - (self.label_part(epsilon) or 0.0))
                 built.guarantee(self.model.latent_dim)
                 if self.labels == JOINT_RESPONSE:
-                    JointResponse.of(built, ("any", "other"))
+                    JointResponse.of(built, SYMBOL_LABELS)
+
+    def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
+        """Return a mechanism of the library at the epsilon of its text."""
+        from adept.mechanisms import BY_NAME
+        from adept.mechanisms.choice import MechanismChoice
+
+        return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """What the label gets of a row's claimed budget, None where the row has none; None if labels have no part of their own."""
+        """Return the label's part of a row's claimed epsilon; None if it has none of its own, or the row has no budget to share."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon
-
-    def text_epsilon(self, epsilon: float) -> float:
-        """What is left of a row's claimed budget for its text."""
-        return epsilon - (self.label_part(epsilon) or 0.0)
 
 
 def _check_names(name: str, values: list[str], known: tuple[str, ...]) -> None:

@@ -1,39 +1,40 @@
-"""The plan of a comparison, before anything is computed: each row's recipe is a cell, and a configuration is a list of cells.
+"""The plan of a comparison: each row's recipe is a cell, and a configuration is a list of cells.
 
-A new mechanism needs nothing here. A new *decoder* needs three things: its name in ``adept.comparison.results``, the rule for when
-it writes in :func:`_decoders`, and a case in ``adept.comparison.writing``. A new *baseline* without a model is a name in
-:func:`_baselines`, and what it releases and writes in ``adept.comparison.writing``. What releases text at once, without a latent,
-is an *alternative*: a name in :func:`_alternatives`, and a class that ``adept.comparison.writing`` builds.
+A cell is resolved here, once: no later step asks the configuration what becomes of its labels or how its budget is shared. A new
+mechanism needs nothing here. A new decoder, baseline or alternative needs a name below, a line in the function that lists its kind,
+and a source in ``adept.comparison.cell``.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adept.comparison.config import CENTRAL, JOINT, JOINT_RESPONSE, REFERENCES, SYNTHESIZER, CompareConfig
-from adept.comparison.results import (
-    ALTERNATIVES,
-    DESCRIBED,
-    LATENTS,
-    LOOKUP,
-    LSTM,
-    NEAREST,
-    NONE,
-    PROMPTED,
-    PUBLIC,
-    PUBLIC_TEXTS,
-    REDACTED,
-    TOKEN_WISE,
-    WORDS,
+from adept.comparison.config import (
+    CENTRAL,
+    COPY,
+    JOINT,
+    JOINT_RESPONSE,
+    RANDOMIZED_RESPONSE,
+    REFERENCES,
+    SYNTHESIZER,
+    CompareConfig,
 )
 from adept.mechanisms import BY_NAME, LearnedCodebook
 
+NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
+LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"  # decoders
+PUBLIC_TEXTS = "public"  # the decoder of a synthesizer
+DESCRIBED = "codec"  # the decoder of descriptions
+WORDS = "words"  # no decoder: the release is text already
+VOTE = "vote"  # labels that are counted with their texts
+TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replace each word
+PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
+ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
 LOGISTIC = "logistic"  # the classifier of latents
 IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing, so that a classifier reads every one of them
 PUBLIC_RECORDS = (50, 100, 200, 400, 800, 1600, 3200)  # labelled public texts: what a break-even is read from
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelKind:
     """One model of a comparison: the set its latents lie in, and what they were trained to say."""
 
     clip: str
@@ -50,21 +51,32 @@ class Cell:
         budget: the claimed epsilon of text and label together; None where there is none.
         decoder: what reads the release; None for text as it is.
         classifier: what is trained on the result.
-        family: the model; None without one. References have a cell for each model.
+        model: None without one. References have a cell for each model.
         samples: texts of each record.
+        labels: what becomes of the labels in this row.
+        label_epsilon: the label's own part of the budget; None if it has none.
+        measured: True if the quality of the text is measured too.
     """
 
     mechanism: str
     budget: float | None
     decoder: str | None
     classifier: str
-    family: Family | None = None
+    model: ModelKind | None = None
     samples: int = 1
+    labels: str = COPY
+    label_epsilon: float | None = None
+    measured: bool = False
+
+    @property
+    def text_epsilon(self) -> float:
+        """The text's part of the budget; zero without a budget."""
+        return 0.0 if self.budget is None else self.budget - (self.label_epsilon or 0.0)
 
 
 @dataclass(frozen=True)
-class Part:
-    """What is made in one go, by one process: rows of one seed and model, and what else is found out with them.
+class Job:
+    """What is made in one go, by one process: everything of one seed and model.
 
     Attributes:
         seed: of the rows.
@@ -74,81 +86,78 @@ class Part:
     """
 
     seed: int
-    cells: tuple[Cell, ...] = ()
-    attacked: tuple[Cell, ...] = ()
-    audited: tuple[Cell, ...] = ()
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything that a comparison makes.
-
-    Attributes:
-        config: what was asked.
-        cells: of every seed's rows, in the order of the table.
-        attacked: one for each release that is attacked, mechanism by mechanism; none unless it was asked for.
-        audited: one for each mechanism that has a claim, at the least budget.
-        parts: the same, as it is made: seed by seed and model by model, then the audits that need no model.
-    """
-
-    config: CompareConfig
     cells: list[Cell]
     attacked: list[Cell]
     audited: list[Cell]
-    parts: list[Part]
 
 
-def planned(config: CompareConfig) -> Plan:
-    """Return the plan of a comparison."""
-    cells, first = _central(config) if config.trust == CENTRAL else _cells(config), config.seeds[0]
-    attacked = _attacked(cells) if config.attacks else []
-    attacked.sort(key=lambda cell: config.mechanisms.index(cell.mechanism))
+@dataclass(frozen=True)
+class Schedule:
+    """Everything that a comparison makes.
+
+    Attributes:
+        cells: of every seed's rows, in the order of the table.
+        attacked: one for each release that is attacked, mechanism by mechanism; none unless it was asked for.
+        audited: one for each mechanism that has a claim, at the least budget.
+        jobs: the same, as it is made: seed by seed and model by model. Attacks and audits belong to the first seed.
+    """
+
+    cells: list[Cell]
+    attacked: list[Cell]
+    audited: list[Cell]
+    jobs: list[Job]
+
+
+def plan_comparison(config: CompareConfig) -> Schedule:
+    """Return everything that a comparison makes."""
+    cells, first = _central(config) if config.trust == CENTRAL else _local(config), config.seeds[0]
+    attacked = _attacked(config, cells) if config.attacks else []
     audited = [] if config.trust == CENTRAL else _audited(config, cells)
-    of_text = [cell for cell in audited if cell.mechanism in ALTERNATIVES]  # they need the public text, or a model
-    parts = [
-        Part(
+    jobs = [
+        Job(
             seed,
-            tuple(cell for cell in cells if cell.family == family),
-            tuple(cell for cell in attacked if cell.family == family and seed == first),
-            tuple(cell for cell in of_text if cell.family == family and seed == first),
+            [cell for cell in cells if cell.model == model],
+            [cell for cell in attacked if cell.model == model and seed == first],
+            [cell for cell in audited if cell.model == model and seed == first],
         )
         for seed in config.seeds
-        for family in dict.fromkeys(cell.family for cell in cells)
+        for model in dict.fromkeys(cell.model for cell in cells)
     ]
-    parts += [Part(first, audited=(cell,)) for cell in audited if cell not in of_text]
-    return Plan(config, cells, attacked, audited, parts)
+    return Schedule(cells, attacked, audited, jobs)
 
 
-def _cells(config: CompareConfig) -> list[Cell]:
-    """Every row's recipe: the text itself, the baselines, then model by model its references and its mechanisms."""
-    found = [Cell(NONE, None, None, classifier) for classifier in config.classifiers]
+def _local(config: CompareConfig) -> list[Cell]:
+    """The text itself, the baselines, then model by model its references and its mechanisms."""
+    found = _untouched(config, NONE)
     found += _baselines(config) if config.baselines else []
     found += _alternatives(config) if config.alternatives else []
-    families = {_family(config, name): None for name in config.mechanisms}
-    for family in sorted(families, key=lambda family: (family.content, family.clip != "l2")):
-        for mechanism, budget in _releases(config, family):
-            found += _readings(config, family, mechanism, budget)
-        found += _prompted(config, family) if config.alternatives else []
+    models = {_model(config, name): None for name in config.mechanisms}
+    for model in sorted(models, key=lambda model: (model.content, model.clip != "l2")):
+        for name in (*REFERENCES, *config.mechanisms):
+            if name in REFERENCES or _model(config, name) == model:
+                found += _readings(config, model, name)
+        found += _for_each_budget(config, PROMPTED, LSTM, model=model) if config.alternatives else []
     return found
 
 
 def _central(config: CompareConfig) -> list[Cell]:
     """The text itself, what is written without noise and from an empty file, and a release at each budget."""
-    entries: list[tuple[str, float | None]] = [(name, None) for name in REFERENCES]
-    entries += [(SYNTHESIZER, epsilon) for epsilon in config.epsilons]
-    family = _family(config, LearnedCodebook.name)
-    none = [Cell(NONE, None, None, classifier) for classifier in config.classifiers]
-    return none + [Cell(*entry, PUBLIC_TEXTS, name, family) for entry in entries for name in config.classifiers]
+    found, model = _untouched(config, NONE), _model(config, LearnedCodebook.name)
+    for name in (*REFERENCES, SYNTHESIZER):
+        for budget in config.epsilons if name == SYNTHESIZER else (None,):
+            found += [
+                Cell(name, budget, PUBLIC_TEXTS, classifier, model, labels=VOTE) for classifier in config.classifiers
+            ]
+    return found
 
 
-def _attacked(cells: list[Cell]) -> list[Cell]:
-    """Of all cells one for each release of a model with a budget, whatever reads it."""
-    releases = {
-        (cell.family, cell.mechanism, cell.budget): cell
-        for cell in reversed(cells)
-        if cell.family is not None and cell.budget is not None and cell.mechanism not in ALTERNATIVES
-    }
-    return list(reversed(releases.values()))
+def _attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
+    """One cell for each release of a model with a budget, whatever reads it."""
+    releases: dict[tuple[object, ...], Cell] = {}
+    for cell in cells:
+        if cell.model and cell.budget is not None and cell.mechanism not in ALTERNATIVES:
+            releases.setdefault((cell.model, cell.mechanism, cell.budget), cell)
+    return sorted(releases.values(), key=lambda cell: config.mechanisms.index(cell.mechanism))
 
 
 def _audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
@@ -157,58 +166,45 @@ def _audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least]
 
 
-def _family(config: CompareConfig, name: str) -> Family:
+def _model(config: CompareConfig, name: str) -> ModelKind:
     """The model that serves a mechanism: one trained for the l2 ball or the sphere serves every mechanism of either."""
     kind = BY_NAME[name]
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
-        return Family("l1", content)
-    return Family("l2" if content == "none" else "sphere", content)
+        return ModelKind("l1", content)
+    return ModelKind("l2" if content == "none" else "sphere", content)
+
+
+def _untouched(config: CompareConfig, name: str) -> list[Cell]:
+    return [Cell(name, None, None, classifier) for classifier in config.classifiers]
 
 
 def _baselines(config: CompareConfig) -> list[Cell]:
     """What has no model of ours: classifiers on the rewriter's labelled public half and on parts of it, and the look-up."""
-    public = ([PUBLIC] + [f"public_{records}" for records in PUBLIC_RECORDS]) if config.protocol == "disjoint" else []
-    found = [Cell(name, None, None, classifier) for name in public for classifier in config.classifiers]
+    found: list[Cell] = []
+    if config.protocol == "disjoint":
+        for name in (PUBLIC, *(f"public_{records}" for records in PUBLIC_RECORDS)):
+            found += _untouched(config, name)
     if config.labels in (JOINT, JOINT_RESPONSE):  # no label fits beside the look-up's random codebook
         return found
-    return found + [
-        Cell(LOOKUP, epsilon, NEAREST, classifier, samples=config.samples)
-        for epsilon in config.epsilons
-        for classifier in config.classifiers
-    ]
+    return found + _for_each_budget(config, LOOKUP, NEAREST, samples=config.samples)
 
 
 def _alternatives(config: CompareConfig) -> list[Cell]:
     """What releases text without a model of ours: word by word at each budget, and redaction, which has none."""
-    entries: list[tuple[str, float | None]] = [(name, epsilon) for name in TOKEN_WISE for epsilon in config.epsilons]
-    entries.append((REDACTED, None))
-    return [Cell(*entry, WORDS, classifier) for entry in entries for classifier in config.classifiers]
+    found = [cell for name in TOKEN_WISE for cell in _for_each_budget(config, name, WORDS)]
+    return found + _resolve(config, REDACTED, None, WORDS)
 
 
-def _prompted(config: CompareConfig, family: Family) -> list[Cell]:
-    """DP-Prompt on a model's decoder, at each budget."""
+def _readings(config: CompareConfig, model: ModelKind, name: str) -> list[Cell]:
+    """The cells of one reference or mechanism: every budget, decoder and classifier."""
+    samples = min(config.samples, IDENTITY_SAMPLES) if name == IDENTITY else config.samples
+    budgets = (None,) if name in REFERENCES else config.epsilons
     return [
-        Cell(PROMPTED, epsilon, LSTM, classifier, family)
-        for epsilon in config.epsilons
-        for classifier in config.classifiers
-    ]
-
-
-def _releases(config: CompareConfig, family: Family) -> Iterator[tuple[str, float | None]]:
-    """The references, and every mechanism and budget that a model serves."""
-    yield from ((name, None) for name in REFERENCES)
-    served = [name for name in config.mechanisms if _family(config, name) == family]
-    yield from ((name, epsilon) for name in served for epsilon in config.epsilons)
-
-
-def _readings(config: CompareConfig, family: Family, mechanism: str, budget: float | None) -> list[Cell]:
-    """A cell for each decoder and classifier of one release."""
-    samples = min(config.samples, IDENTITY_SAMPLES) if mechanism == IDENTITY else config.samples
-    return [
-        Cell(mechanism, budget, decoder, classifier, family, samples)
-        for decoder in _decoders(config, mechanism)
-        for classifier in ([LOGISTIC] if decoder == LATENTS else config.classifiers)
+        cell
+        for budget in budgets
+        for decoder in _decoders(config, name)
+        for cell in _resolve(config, name, budget, decoder, model=model, samples=samples)
     ]
 
 
@@ -219,3 +215,34 @@ def _decoders(config: CompareConfig, mechanism: str) -> list[str]:
     if config.labels == JOINT or not config.baselines:
         return [LSTM]
     return [LSTM, *[NEAREST] * issubclass(BY_NAME[mechanism], LearnedCodebook), LATENTS]
+
+
+def _for_each_budget(
+    config: CompareConfig, name: str, decoder: str, *, model: ModelKind | None = None, samples: int = 1
+) -> list[Cell]:
+    return [
+        cell
+        for epsilon in config.epsilons
+        for cell in _resolve(config, name, epsilon, decoder, model=model, samples=samples)
+    ]
+
+
+def _resolve(
+    config: CompareConfig,
+    name: str,
+    budget: float | None,
+    decoder: str,
+    *,
+    model: ModelKind | None = None,
+    samples: int = 1,
+) -> list[Cell]:
+    """A cell for each classifier. References have no pair to release, and no budget to share."""
+    label_epsilon, labels = config.label_part(budget), config.labels
+    alone = labels == RANDOMIZED_RESPONSE and label_epsilon is None
+    labels = COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels
+    measured = decoder != LATENTS and (config.baselines or config.alternatives)
+    classifiers = [LOGISTIC] if decoder == LATENTS else config.classifiers
+    return [
+        Cell(name, budget, decoder, classifier, model, samples, labels, label_epsilon, measured)
+        for classifier in classifiers
+    ]

@@ -1,7 +1,7 @@
-"""What a comparison answers: the rows of its table, audits, attacks and examples, and the names that rows go by.
+"""What a comparison makes and answers: the rows of its table, texts, verdicts, attacks and examples.
 
-A new column is a field of :class:`Row`, at the end and with a default, so that rows which were kept before it can still be read.
-What measures text goes into ``adept.evaluation.quality``; nothing else has to know of it but the page that shows it.
+A new column is a field of :class:`ResultRow`, at the end and with a default, so that rows which were kept before it can still be
+read. What measures text goes into ``adept.evaluation.quality``; nothing else has to know of it but the page that shows it.
 """
 
 from dataclasses import dataclass
@@ -9,22 +9,13 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.attacks.reconstruction_game import GivenAway
+from adept.attacks.game import AttackRow, GivenAway
 from adept.comparison.config import CompareConfig
-
-NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
-LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"  # decoders
-PUBLIC_TEXTS = "public"  # what a synthesizer writes
-VOTE = "vote"  # labels that are counted with their texts
-DESCRIBED = "codec"  # what writes descriptions
-WORDS = "words"  # no decoder: the release is text already
-TOKEN_WISE = ("token_response", "token_exponential")  # what might be taken instead: word by word
-PROMPTED, REDACTED = "prompt_sampling", "redaction"  # the same on our decoder; and by rules, without a guarantee
-ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
+from adept.comparison.plan import ModelKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ResultRow:
     """One line of ``results.csv``; what does not apply is None."""
 
     data: str
@@ -68,22 +59,22 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Labels:
-    """The released labels of the private records."""
+class ReleasedLabels:
+    """The randomised labels of the private records."""
 
     values: list[str]
 
 
 @dataclass(frozen=True)
-class Released:
-    """What was released of the private records: a row (N, n) each, once, whatever reads it."""
+class ReleasedRecords:
+    """A released row (N, n) for each private record, once, whatever reads it."""
 
     rows: Tensor
 
 
 @dataclass(frozen=True)
-class Written:
-    """What was written for a cell: texts, their labels, and how many records were written a second."""
+class WrittenTexts:
+    """Texts that were written for a cell, their labels, and the number of records that were written a second."""
 
     texts: list[str]
     labels: list[str]
@@ -95,80 +86,69 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Quality:
-    """What was measured of the texts of a cell: fields of its row, by name (``adept.evaluation.quality``)."""
-
-    columns: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class AuditVerdict:
-    """What an audit says of a mechanism's claim at the comparison's smallest budget."""
+    """An audit's verdict on a mechanism's claim at the comparison's smallest budget."""
 
     mechanism: str
     epsilon: float
     violated: bool
     certified_epsilon: float
     evidence: str  # of the first failed check
-    guarantee: str = ""  # in words, where only who has the public text can say it
+    guarantee: str  # in words
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttackLine:
-    """One line of ``attacks.csv``: what one attack on one mechanism at one budget came to.
-
-    Attributes:
-        claimed_epsilon, epsilon, delta: of the text alone, where labels have a share of the budget.
-        clip, content: of the model.
-        knows: pool, the private utterances by their frequency, or crowd, all that could have been said, equally likely.
-        success: exact, or good enough: the same slot values.
-        candidates: different utterances among which a secret stands.
-        rate, low, high: the share of right guesses, and its interval.
-        without_release: what the best guess without a release reaches.
-        claimed_bound, bound: what no attack exceeds if the claim holds, and in truth.
-        optimum: what the best attack reaches exactly; None where releases are not from a finite alphabet.
-        beyond_claim: share of the releases that moved odds further than the claim allows; None with a delta, which allows some.
-        largest_odds: how far odds moved at most, in nats; None where nobody looked.
-        refutes_claim, beyond_bound: is the whole interval above the bound.
-        words: the same in a sentence.
-    """
-
-    mechanism: str
-    claimed_epsilon: float
-    epsilon: float
-    delta: float
-    clip: str
-    content: str
-    knows: str
-    success: str
-    candidates: int
-    records: int
-    confidence: float
-    rate: float
-    low: float
-    high: float
-    without_release: float
-    claimed_bound: float
-    bound: float
-    optimum: float | None
-    beyond_claim: float | None
-    largest_odds: float | None
-    refutes_claim: bool
-    beyond_bound: bool
-    words: str
-
-
-@dataclass(frozen=True)
-class Attacked:
+class AttackedRelease:
     """What was found out about records from releases of one mechanism at one budget.
 
     Attributes:
-        lines: one attack on one success each.
+        mechanism, model: what was attacked.
+        claimed_epsilon, epsilon, delta: of the text alone, where labels have a share of the budget.
+        rows: one attack on one success each.
         given_away: records that were named right, the surest first; none of data that are not public.
     """
 
-    lines: list[AttackLine]
+    mechanism: str
+    model: ModelKind
+    claimed_epsilon: float
+    epsilon: float
+    delta: float
+    rows: list[AttackRow]
     given_away: list[GivenAway]
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return the lines of ``attacks.csv``: what was attacked, then the figures of one attack each."""
+        attacked = {
+            "mechanism": self.mechanism,
+            "claimed_epsilon": self.claimed_epsilon,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "clip": self.model.clip,
+            "content": self.model.content,
+        }
+        return [attacked | _figures(row) for row in self.rows]
+
+
+def _figures(row: AttackRow) -> dict[str, Any]:
+    return {
+        "knows": row.knows,
+        "success": row.success,
+        "candidates": row.detail["candidates"],
+        "records": row.rate.trials,
+        "confidence": row.rate.confidence,
+        "rate": row.rate.value,
+        "low": row.rate.low,
+        "high": row.rate.high,
+        "without_release": row.without_release,
+        "claimed_bound": row.claimed_bound,
+        "bound": row.bound,
+        "optimum": row.optimum,
+        "beyond_claim": row.detail.get("beyond_claim"),
+        "largest_odds": row.detail.get("largest_odds"),
+        "refutes_claim": row.refutes_claim,
+        "beyond_bound": row.beyond_bound,
+        "words": row.words,
+    }
 
 
 @dataclass(frozen=True)
@@ -176,12 +156,12 @@ class Example:
     """A record, or None where it must not be shown, and the text of each row that stands for it."""
 
     original: str | None
-    rewrites: list[tuple[Row, str]]
+    rewrites: list[tuple[ResultRow, str]]
 
 
 @dataclass(frozen=True)
 class Results:
-    """A comparison's answer: all that its report is made of.
+    """Everything that a comparison's report is made of.
 
     Attributes:
         config: what was asked.
@@ -192,7 +172,7 @@ class Results:
     """
 
     config: CompareConfig
-    rows: list[Row]
+    rows: list[ResultRow]
     audits: list[AuditVerdict]
-    attacks: list[Attacked]
+    attacks: list[AttackedRelease]
     examples: list[Example]

@@ -1,30 +1,34 @@
 """Mechanisms x budgets x seeds on one data set: train rewriters, rewrite, train classifiers on the result, test on clean text.
 
-Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was. ``disjoint``: it is trained
-on one half of the training split without the labels, and rewrites the other half, which it has never seen; only this one
-answers what a user gets who trains on public text and protects private text. Every comparison holds three reference rows that
-tell the figures apart: ``none`` (the text itself), ``identity`` (the rewriter without noise) and ``random`` (the same decoder on
-latents that have nothing to do with the record). A utility figure without its ``random`` row proves nothing.
+Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was. ``disjoint``: it is
+trained on one half of the training split without the labels, and rewrites the other half, which it has never seen; only this
+one answers what a user gets who trains on public text and protects private text. Every comparison holds three reference rows
+that tell the figures apart: ``none`` (the text itself), ``identity`` (the rewriter without noise) and ``random`` (the same
+decoder on latents that have nothing to do with the record). A utility figure without its ``random`` row proves nothing.
 
-To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed share), ``rows`` with ``writing``
-(from a cell to its row), ``attacks``, ``audits`` and ``examples`` (what stands beside them), ``results``. ``store`` keeps it all.
+To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed share), ``cell`` (from a
+cell to its row), ``evidence`` (what stands beside the rows), ``results``. ``store`` keeps it all.
 """
 
-from collections.abc import Iterator
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
-from adept.comparison.attacks import attack_on
-from adept.comparison.audits import verdict_on
+import torch
+
+from adept.comparison.cell import row_of
 from adept.comparison.config import CompareConfig
-from adept.comparison.examples import examples
-from adept.comparison.plan import Part, planned
-from adept.comparison.processes import in_processes
+from adept.comparison.evidence import attack_on, examples, verdict_on
+from adept.comparison.plan import Job, plan_comparison
 from adept.comparison.results import Results
-from adept.comparison.rows import row_of
 from adept.comparison.store import Store
 from adept.comparison.trial import Trial
-from adept.comparison.writing import Writer
 from adept.data.corpus import Corpus, load
 from adept.data.files import write_table
 from adept.errors import DataError
@@ -38,7 +42,7 @@ class Comparison:
         models: where its models are, if other comparisons share them.
 
     Attributes:
-        plan: everything that it makes.
+        schedule: everything that it makes.
 
     Raises:
         DataError: the data have no labels, or the directory holds another comparison.
@@ -46,7 +50,7 @@ class Comparison:
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.store = config, Store(config, models=models)
-        self.plan, self.splits = planned(config), load(config.data, config)
+        self.schedule, self.splits = plan_comparison(config), load(config.data, config)
         for name in ("train", "test"):
             if name not in self.splits or self.splits[name].labels is None:
                 raise DataError(
@@ -55,67 +59,100 @@ class Comparison:
 
     @property
     def size(self) -> int:
-        """How many rows there are, or a few too many where there is little public text."""
-        return len(self.plan.cells) * len(self.config.seeds)
+        """Number of rows, or a few too many if there is little public text."""
+        return len(self.schedule.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
-        """Make what is not there yet; yields how many rows are done, each time there are more.
+        """Make what is not there yet; yields the number of rows that are done, each time there are more.
 
         Raises:
             DataError: a kept file is damaged, or a process was killed.
         """
         done = 0
-        if self.config.processes > 1:
-            for made in self._run_aside():
-                yield (done := done + made)
-            return
+        for made in self._run_aside() if self.config.processes > 1 else self._run_here():
+            yield (done := done + made)
+
+    def _run_here(self) -> Iterator[int]:
         for seed in self.config.seeds:
-            writer = Writer(Trial(self.store, self.splits, seed))
-            for part in self.plan.parts:
-                if part.seed == seed:
-                    for _ in _made(writer, part):
-                        yield (done := done + 1)
+            trial = Trial(self.store, self.splits, seed)
+            for job in self.schedule.jobs:
+                if job.seed == seed:
+                    yield from _make(trial, job)
 
     def _run_aside(self) -> Iterator[int]:
-        """Make every part in a process of its own; yields how many rows it has."""
+        """Make every job in a process of its own; what needs no model is short and last, so that the processes end together."""
         for seed in self.config.seeds:
-            Trial(self.store, self.splits, seed)  # labels are drawn once, whatever reads them
-        # What needs no model is short: last, so that the processes end together.
-        jobs = [partial(_rows_made, self.store, self.splits, part) for part in reversed(self.plan.parts)]
+            trial = Trial(self.store, self.splits, seed)
+            for cell in self.schedule.cells:
+                trial.labels(cell)  # drawn once, whatever reads them
+        jobs = [partial(_make_aside, self.store, self.splits, job) for job in reversed(self.schedule.jobs)]
         yield from in_processes(jobs, processes=self.config.processes)
 
     def collect(self) -> Results:
         """Return what was made, and write its tables, ``results.csv`` and ``attacks.csv``."""
-        writers = [Writer(Trial(self.store, self.splits, seed)) for seed in self.config.seeds]
-        found = [(cell, row_of(writer, cell)) for writer in writers for cell in self.plan.cells]
+        trials, directory = [Trial(self.store, self.splits, seed) for seed in self.config.seeds], self.store.directory
+        found = [(cell, row_of(trial, cell)) for trial in trials for cell in self.schedule.cells]
         rows = [(cell, row) for cell, row in found if row is not None]
-        write_table([row for _, row in rows], self.store.directory / "results.csv")
-        verdicts = [verdict_on(writers[0], cell) for cell in self.plan.audited]
-        attacks = [attack_on(writers[0].trial, cell) for cell in self.plan.attacked]
+        write_table([row for _, row in rows], directory / "results.csv")
+        verdicts = [verdict_on(trials[0], cell) for cell in self.schedule.audited]
+        attacks = [attack_on(trials[0], cell) for cell in self.schedule.attacked]
         if attacks:
-            write_table([line for found in attacks for line in found.lines], self.store.directory / "attacks.csv")
-        return Results(self.config, [row for _, row in rows], verdicts, attacks, examples(writers[0].trial, rows))
+            write_table([line for attacked in attacks for line in attacked.lines()], directory / "attacks.csv")
+        return Results(self.config, [row for _, row in rows], verdicts, attacks, examples(trials[0], rows))
 
 
-def compare(config: CompareConfig) -> Results:
-    """Run a comparison from its plan to its results."""
-    comparison = Comparison(config)
-    for _ in comparison.run():
-        pass
-    return comparison.collect()
+def _make(trial: Trial, job: Job) -> Iterator[int]:
+    """Make a job; yields 1 for each of its rows."""
+    for cell in job.cells:
+        if row_of(trial, cell):
+            yield 1
+    for cell in job.attacked:
+        attack_on(trial, cell)
+    for cell in job.audited:
+        verdict_on(trial, cell)
 
 
-def _made(writer: Writer, part: Part) -> Iterator[None]:
-    """Make a part; yields once for each of its rows."""
-    for cell in part.cells:
-        if row_of(writer, cell):
-            yield
-    for cell in part.attacked:
-        attack_on(writer.trial, cell)
-    for cell in part.audited:
-        verdict_on(writer, cell)
+def _make_aside(store: Store, splits: dict[str, Corpus], job: Job) -> int:
+    """Make a job; returns the number of its rows."""
+    return sum(_make(Trial(store, splits, job.seed), job))
 
 
-def _rows_made(store: Store, splits: dict[str, Corpus], part: Part) -> int:
-    """Make a part; returns how many rows it has."""
-    return sum(1 for _ in _made(Writer(Trial(store, splits, part.seed)), part))
+def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
+    """Yield what jobs return, as they end, in processes that share the cores and end with the one that asks.
+
+    Args:
+        jobs: each makes something on disk, which is whole there or not at all, whenever it is killed.
+        processes: number of processes at a time.
+
+    Raises:
+        DataError: a process was killed.
+    """
+    threads, others = max(1, torch.get_num_threads() // processes), multiprocessing.active_children()
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, spawn, initializer=_begin_process, initargs=(threads,)) as pool:
+        try:
+            asked = [pool.submit(job) for job in jobs]
+            pool.submit(int)  # a pool watches a new process from the next job on that it is given
+            yield from (done.result() for done in as_completed(asked))
+        except BaseException as error:
+            for worker in set(multiprocessing.active_children()) - set(others):
+                worker.kill()  # training would go on after a SIGTERM, for Lightning handles it; files are whole or not there
+            if isinstance(error, BrokenProcessPool):
+                raise DataError(
+                    "a process was killed, perhaps for lack of memory: the same command with processes=1 goes on"
+                ) from None
+            raise
+
+
+def _begin_process(threads: int) -> None:
+    """Leave interrupts at the keyboard to the process that waits for this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(threads)
+
+
+def _end_with_parent() -> None:
+    """Wait for the process that asked, and end with it even if it was killed: a pool's processes would wait for ever."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)

@@ -1,4 +1,4 @@
-"""Where a comparison keeps what was slow to make: the only place that knows files, keys and what they depend on.
+"""The directory of a comparison: the only module that knows its files, their keys and what they depend on.
 
 Nothing is made twice, so a comparison goes on where it stopped and grows by what is new. A directory belongs to one comparison:
 what may change between two runs is listed in ``GROWING``; all else is in ``comparison.json`` and has to stay. A key names what its
@@ -8,14 +8,12 @@ or not at all; one that was damaged afterwards is named in one line, never half 
     models/        a run of training for each model and seed
     releases/      every record's released latent, once, whatever reads it; its released label
     rewrites/      texts that a decoder wrote from a release, their labels, and how fast
-    quality/       what was measured of those texts
-    rows/          what a classifier made of them
+    rows/          what a classifier made of them, and the quality of the texts where it was measured
     audits/        verdicts on the mechanisms' claims
     attacks/       what a reconstruction found, of releases of its own
 """
 
 import json
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,26 +24,22 @@ from typing import Any, TypeVar
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from adept.attacks.reconstruction_game import GivenAway
+from adept.attacks.bounds import Rate
+from adept.attacks.game import AttackRow, GivenAway
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import Cell, Family
+from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import (
-    Attacked,
-    AttackLine,
+    AttackedRelease,
     AuditVerdict,
-    Labels,
-    Quality,
-    Released,
-    Row,
-    Written,
+    ReleasedLabels,
+    ReleasedRecords,
+    ResultRow,
+    WrittenTexts,
 )
 from adept.data.files import write_once
 from adept.errors import DataError
-from adept.evaluation.classifiers import REVISIONS
-from adept.evaluation.quality import COLUMNS
-from adept.mechanisms.guarantee import json_number
 
-LAYOUT = 5  # of the directory, and what its releases stand for; a comparison of another one is refused
+LAYOUT = 6  # of the directory, and what its files stand for; a comparison of another one is refused
 SETTINGS = "comparison.json"
 GROWING = (
     "mechanisms",
@@ -60,13 +54,11 @@ GROWING = (
     "output_dir",
 )
 
-UNBOUNDED = ("epsilon", "largest_odds")  # numbers that may be infinite
-
-Kept = TypeVar("Kept", Labels, Released, Written, Quality, Row, AuditVerdict, Attacked)
+Stored = TypeVar("Stored", ReleasedLabels, ReleasedRecords, WrittenTexts, ResultRow, AuditVerdict, AttackedRelease)
 
 
 class Store:
-    """What a comparison has kept, by what it is (a class of ``adept.comparison.results``), its seed and its cell.
+    """The results that a comparison has kept, by their class, their seed and their cell.
 
     Args:
         config: of the comparison.
@@ -80,12 +72,12 @@ class Store:
         self.config, self.directory = config, open_directory(config)
         self._models = models or self.directory / "models"
 
-    def model(self, seed: int, family: Family) -> Path:
+    def model(self, seed: int, model: ModelKind) -> Path:
         """Return the directory of a model's training run."""
-        return self._models / f"{_model_key(family)}-seed{seed}"
+        return self._models / f"{_model_key(model)}-seed{seed}"
 
-    def find(self, kind: type[Kept], seed: int, cell: Cell) -> Kept | None:
-        """Return what was kept of a cell; None where there is nothing, or measures have come since that it has not.
+    def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
+        """Return what was kept of a cell, or None.
 
         Raises:
             DataError: the file is damaged.
@@ -94,31 +86,29 @@ class Store:
         with _undamaged(path):
             return _parsed(kind, path.read_bytes()) if path.exists() else None
 
-    def keep(self, value: Kept, seed: int, cell: Cell) -> Kept:
-        """Keep something of a cell, and return it."""
+    def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
+        """Keep something of a cell, and return it; nothing but a row is kept again, with its quality."""
         path = self._path(type(value), seed, cell)
-        if isinstance(value, Quality):
-            path.unlink(missing_ok=True)  # it has a measure less
+        if isinstance(value, ResultRow):
+            path.unlink(missing_ok=True)
         write_once(path, _content(value))
         return value
 
     def _path(self, kind: type[Any], seed: int, cell: Cell) -> Path:
-        """The one place that says what a file depends on."""
-        release = [cell.mechanism, *_budget(cell.budget), *([_model_key(cell.family)] if cell.family else [])]
+        """Return a file by all that it depends on."""
+        release = [cell.mechanism, *_budget(cell.budget), *([_model_key(cell.model)] if cell.model else [])]
         text = [*release, *([cell.decoder] if cell.decoder else [])]
         own = f"seed{seed}"
-        claim = [cell.mechanism, *_budget(self.config.text_epsilon(cell.budget or 0.0))]
         places: dict[type[Any], tuple[str, list[str]]] = {
-            Labels: ("releases", [*release, own]),
-            Released: ("releases", [*release, own]),
-            Written: ("rewrites", [*text, own]),
-            Quality: ("quality", [*text, own]),
-            Row: ("rows", [*text, _reader(cell.classifier), own]),
-            Attacked: ("attacks", [*release, own]),
-            AuditVerdict: ("audits", claim),  # of a claim, whatever the seed
+            ReleasedLabels: ("releases", ["labels", *_budget(cell.label_epsilon), own]),
+            ReleasedRecords: ("releases", [*release, own]),
+            WrittenTexts: ("rewrites", [*text, own]),
+            ResultRow: ("rows", [*text, cell.classifier, own]),
+            AttackedRelease: ("attacks", [*release, own]),
+            AuditVerdict: ("audits", [cell.mechanism, *_budget(cell.text_epsilon)]),  # of a claim, whatever the seed
         }
         folder, key = places[kind]
-        return self.directory / folder / f"{'-'.join(key)}.{'safetensors' if kind is Released else 'json'}"
+        return self.directory / folder / f"{'-'.join(key)}.{'safetensors' if kind is ReleasedRecords else 'json'}"
 
 
 def open_directory(config: CompareConfig) -> Path:
@@ -144,7 +134,7 @@ def open_directory(config: CompareConfig) -> Path:
 
 def _check_same(directory: Path, settings: dict[str, Any]) -> None:
     with _undamaged(directory / SETTINGS, advice="choose another directory"):
-        before = _from_anywhere(dict(json.loads((directory / SETTINGS).read_text("utf-8"))))
+        before = dict(json.loads((directory / SETTINGS).read_text("utf-8")))
     if before.get("layout") != LAYOUT:
         raise DataError(
             f"output_dir {directory} holds a comparison of another version of adept: choose another directory"
@@ -158,9 +148,9 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
 
 def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings with absolute paths, so that a comparison can be resumed from another directory."""
-    data = dict(settings.get("data") or {})
-    data |= {name: _absolute(data[name]) for name in ("path", "broad") if name in data}
-    return settings | {"model_dir": _absolute(settings.get("model_dir")), "data": data}
+    data = settings["data"]
+    data |= {name: _absolute(data[name]) for name in ("path", "broad")}
+    return settings | {"model_dir": _absolute(settings["model_dir"])}
 
 
 def _absolute(path: str | None) -> str | None:
@@ -168,56 +158,24 @@ def _absolute(path: str | None) -> str | None:
 
 
 def _content(value: Any) -> str | bytes:
-    """A file's content."""
-    match value:
-        case Released():
-            return save({"released": value.rows.contiguous()})
-        case Labels():
-            return json.dumps(value.values)
-        case Quality():
-            return json.dumps(value.columns)
-    return json.dumps(_bounded(asdict(value)))
+    if isinstance(value, ReleasedRecords):
+        return save({"released": value.rows.contiguous()})
+    return json.dumps(asdict(value))
 
 
 def _parsed(kind: type[Any], content: bytes) -> Any:
-    """What a file's content came from."""
-    if kind is Released:
-        return Released(load(content)["released"])
+    if kind is ReleasedRecords:
+        return ReleasedRecords(load(content)["released"])
     found = json.loads(content.decode("utf-8"))
-    if kind is Labels:
-        if not isinstance(found, list):
-            raise TypeError("labels must be a list")
-        return Labels(found)
-    if kind is Quality:
-        return Quality(found) if set(COLUMNS) <= dict(found).keys() else None
-    if kind is Attacked:
-        lines = [AttackLine(**_unbounded(line)) for line in found["lines"]]
-        return Attacked(lines, [GivenAway(**away) for away in found["given_away"]])
-    return kind(**_unbounded(found))
+    if kind is AttackedRelease:
+        found["model"] = ModelKind(**found["model"])
+        found["rows"] = [AttackRow(**row | {"rate": Rate(**row["rate"])}) for row in found["rows"]]
+        found["given_away"] = [GivenAway(**away) for away in found["given_away"]]
+    return kind(**found)
 
 
-def _bounded(value: Any) -> Any:
-    """Numbers as JSON can hold them, wherever they stand."""
-    if isinstance(value, dict):
-        return {name: _bounded(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_bounded(inner) for inner in value]
-    return json_number(value) if isinstance(value, float) else value
-
-
-def _unbounded(found: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a dataclass whose infinite numbers were written as words."""
-    return {name: math.inf if name in UNBOUNDED and value == "inf" else value for name, value in found.items()}
-
-
-def _model_key(family: Family) -> str:
-    return family.clip if family.content == "none" else f"{family.clip}-{family.content}"
-
-
-def _reader(classifier: str) -> str:
-    """A classifier's name and revision: rows of an older one stay where they are and are not read any more."""
-    revision = REVISIONS.get(classifier, 1)
-    return classifier if revision == 1 else f"{classifier}_{revision}"
+def _model_key(model: ModelKind) -> str:
+    return model.clip if model.content == "none" else f"{model.clip}-{model.content}"
 
 
 def _budget(epsilon: float | None) -> list[str]:

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -90,18 +90,19 @@ def check_value(value: Any, format: str) -> None:
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write rows of one dataclass, whole or not at all: its fields in order are the columns.
+    """Write rows of one dataclass, or dictionaries with the same keys, whole or not at all: fields in order are the columns.
 
     What does not apply (None) is empty; infinite and undefined numbers are "inf" and "nan". A file of that name is replaced.
 
     Args:
-        rows: at least one instance of the same dataclass.
+        rows: at least one.
     """
     temporary = path.with_name(f"{path.name}.partial")
+    lines = [row if isinstance(row, dict) else asdict(row) for row in rows]
     with temporary.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(stream, fieldnames=[f.name for f in fields(rows[0])], lineterminator="\n")
+        table = csv.DictWriter(stream, fieldnames=list(lines[0]), lineterminator="\n")
         table.writeheader()
-        table.writerows(asdict(row) for row in rows)
+        table.writerows(lines)
     temporary.replace(path)
 
 

@@ -1,8 +1,8 @@
 """Figures of merit of rewritten text beside its records, whatever wrote it and whichever classifier reads it.
 
-A new one is a column here and a field of that name in ``adept.comparison.results.Row``. A comparison that kept texts before the
-column came measures them when it is run again. What a text only says about the corpus and not about its own record shows where
-another record's rewrite has the same figure (``verbatim_chance`` and all that end in ``_other``): give a new column such a partner.
+A new one is a column here and a field of that name in ``adept.comparison.results.ResultRow``. What a text only says about the
+corpus and not about its own record shows where another record's rewrite has the same figure (``verbatim_chance`` and all that end
+in ``_other``): give a new column such a partner.
 """
 
 from collections.abc import Sequence

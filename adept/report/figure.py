@@ -1,35 +1,49 @@
-"""The main figure: a panel for each thing that is measured, over the claimed or the true epsilon, as one SVG file.
+"""The two figures of a report, as SVG files: everything that was measured, and one panel for a reader in a hurry.
 
-A new panel is an entry of ``PANELS``: its title, the columns of the frame that it needs (it is drawn where a comparison has them),
-and a function that draws it on an axis.
+The main figure has a panel for each thing that is measured, over the claimed or the true epsilon. A new panel is an entry of
+``PANELS``: its title, the columns that it needs (it is drawn where a comparison has them), and a function that draws it on
+an axis.
+
+The headline has at most five lines, each with its name at its end: accuracy over the true epsilon of the text itself, of
+what the decoder writes of random latents, and between them of the two best mechanisms whose claims hold, and the worst,
+which shows what there was to gain.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any
 
 from matplotlib.lines import Line2D
 
 from adept.comparison.config import REFERENCES
-from adept.comparison.results import LOOKUP
+from adept.comparison.plan import LOOKUP
+from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, drawing, legend, log_axis
-from adept.report.table import KEPT, MAJORITY, METRICS, Curve, Line, Table
+from adept.report.table import KEPT, MAJORITY, METRICS, ComparisonTable, Curve, Line
 from adept.studies.limits import capacity
 
 LOOKUP_COLOUR = "#a08c00"
-LATENTS_DRAWN = 3  # more of them would hide the curves that count
-APART = 1.02  # neighbouring curves are drawn this factor apart, so that their bars do not hide each other
+MAX_LATENT_CURVES = 3  # more of them would hide the curves that count
+BAR_SHIFT = 1.02  # factor between neighbouring curves, so that their bars do not hide each other
 PANEL_SIZE = (5.5, 5.2)
 KEPT_DASHES = {"slots": "-", "words": "--", "exact": ":"}
 GREY = "#888"
-TICKS = 10  # at most that many steps on an axis of powers of two
+HEADLINE_SIZE, HEADLINE_GREY = (7.0, 4.2), "#777"
+BEST_CURVES = 2  # of mechanisms in the headline, beside the worst
+NAME_GAP = 0.055  # least distance of two names, of the axis's height
+NAME_MARGIN = 0.12  # of the axis, above and below what is drawn
+MAX_TICKS = 10  # of an axis of powers of two
+
+
+NamedEnd = tuple[float, str, str]  # height, name, colour
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a curve or a level looks."""
+    """The look of a curve or a level."""
 
     label: str
     colour: str
@@ -44,10 +58,10 @@ class Panel:
 
     title: str
     columns: tuple[str, ...]
-    draw: Callable[[Any, Table, "Panel"], None]
+    draw: Callable[[Any, ComparisonTable, "Panel"], None]
 
 
-def draw(table: Table) -> str:
+def draw(table: ComparisonTable) -> str:
     """Return the whole figure as an SVG file, with its legend."""
     panels = [panel for panel in PANELS if all(_is_measured(table, name) for name in panel.columns)]
     width, height = PANEL_SIZE
@@ -61,16 +75,16 @@ def draw(table: Table) -> str:
     return opened.svg
 
 
-def _is_measured(table: Table, name: str) -> bool:
+def _is_measured(table: ComparisonTable, name: str) -> bool:
     return name in METRICS or any(line.measures[name] is not None for line in table.lines)
 
 
-def draw_metric(axis: Any, table: Table, panel: Panel) -> None:
+def draw_metric(axis: Any, table: ComparisonTable, panel: Panel) -> None:
     """Draw how well a classifier does, over the claimed epsilon, with the levels to read it against."""
     [metric] = panel.columns
     shown = drawn_curves(table)
     for place, (curve, look) in enumerate(shown):
-        _draw_curve(axis, curve, metric, look, factor=APART ** (place - (len(shown) - 1) / 2))
+        _draw_curve(axis, curve, metric, look, factor=BAR_SHIFT ** (place - (len(shown) - 1) / 2))
     _draw_levels(axis, table, metric)
     thick = any(look.width > 2 for _, look in shown)
     log_axis(axis, table.budgets, f"claimed epsilon{' (false for the thick dashes)' if thick else ''}")
@@ -78,7 +92,7 @@ def draw_metric(axis: Any, table: Table, panel: Panel) -> None:
     _draw_true_axis(axis, table)
 
 
-def draw_kept(axis: Any, table: Table, panel: Panel) -> None:
+def draw_kept(axis: Any, table: ComparisonTable, panel: Panel) -> None:
     """Draw what of a record stands in its rewrite over the *true* epsilon, and above it how many bits that may tell at most.
 
     A curve looks as in the other panels but for its dashes, which say what is kept; slots are drawn where the data have them, and
@@ -112,7 +126,7 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
     """Powers of two that enclose the budgets, few enough to be read."""
     exponents = [math.log2(epsilon) for epsilon in epsilons]
     low, high = math.floor(min(exponents)), math.ceil(max(exponents))
-    return [2.0**power for power in range(low, high + 1, 1 + (high - low) // TICKS)]
+    return [2.0**power for power in range(low, high + 1, 1 + (high - low) // MAX_TICKS)]
 
 
 def _draw_bits_axis(axis: Any) -> None:
@@ -129,10 +143,10 @@ KEPT_PANEL = Panel("share kept in the rewrite", ("words", "exact"), draw_kept)
 PANELS = (METRIC_PANELS[0], KEPT_PANEL, *METRIC_PANELS[1:])
 
 
-def drawn_curves(table: Table) -> list[tuple[Curve, Look]]:
+def drawn_curves(table: ComparisonTable) -> list[tuple[Curve, Look]]:
     """Return the curves: text of each mechanism and of the look-up, and thinly the released latents where they are few."""
     found = [(curve, _text_look(curve)) for curve in table.curves]
-    few = table.latents if len(table.latents) <= LATENTS_DRAWN else []
+    few = table.latents if len(table.latents) <= MAX_LATENT_CURVES else []
     return found + [(curve, _look(curve, "--", width=0.8)) for curve in few]
 
 
@@ -162,7 +176,7 @@ def _draw_curve(axis: Any, curve: Curve, metric: str, look: Look, *, factor: flo
         part.set_alpha(0.45)
 
 
-def _draw_levels(axis: Any, table: Table, metric: str) -> None:
+def _draw_levels(axis: Any, table: ComparisonTable, metric: str) -> None:
     """One look a kind: the references of several models share it, and a band between them."""
     found = table.levels[metric]
     several = sum(name.startswith("random") for name in found) > 1
@@ -186,7 +200,7 @@ def _level_looks(*, several: bool) -> dict[str, Look]:
     }
 
 
-def _draw_true_axis(axis: Any, table: Table) -> None:
+def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
     """What the original really spends, above."""
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     if broken is None:
@@ -195,3 +209,57 @@ def _draw_true_axis(axis: Any, table: Table) -> None:
     above.set_xticks(list(broken.at), [words(line.epsilon) for line in broken.at.values()])
     above.set_xticks([], minor=True)
     above.set_xlabel("true epsilon of the original", color=COLOURS["original"])
+
+
+def draw_headline(table: ComparisonTable) -> str:
+    """Return the headline's panel as an SVG file."""
+    shown = choose_curves(table.curves)
+    budgets = sorted({line.epsilon for curve in shown for line in curve.at.values()}) or table.budgets
+    with drawing(1, 1, size=HEADLINE_SIZE) as opened:
+        axis = opened.axes[0][0]
+        ends = [_draw_named_curve(axis, curve) for curve in shown] + [
+            _draw_named_level(axis, name, height) for name, height in _headline_levels(table)
+        ]
+        log_axis(axis, budgets, "true epsilon of a record")
+        axis.set_ylabel("accuracy of a classifier trained on rewrites")
+        low, high = min(axis.get_ylim()[0], *(e[0] for e in ends)), max(axis.get_ylim()[1], *(e[0] for e in ends))
+        axis.set_ylim(low - NAME_MARGIN * (high - low) / 2, high + NAME_MARGIN * (high - low) / 2)
+        name_ends(axis, ends)
+    return opened.svg
+
+
+def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
+    """Return the best curves of mechanisms whose claims hold, and the worst."""
+    sound = [curve for curve in curves if not curve.false_claim and curve.mechanism in BY_NAME]
+    sound.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
+    return sound if len(sound) <= BEST_CURVES else [*sound[:BEST_CURVES], sound[-1]]
+
+
+def _headline_levels(table: ComparisonTable) -> list[tuple[str, float]]:
+    """Return the accuracy of the text itself, and that of text of random latents, the mean of all models."""
+    found = {
+        name: [line.accuracy.mean for line in table.texts if line.mechanism == name] for name in ("none", "random")
+    }
+    return [("the text itself", mean(found["none"])), *([("random", mean(found["random"]))] if found["random"] else [])]
+
+
+def _draw_named_curve(axis: Any, curve: Curve) -> NamedEnd:
+    points = sorted((line.epsilon, line.accuracy.mean) for line in curve.at.values())
+    colour = COLOURS[curve.mechanism]
+    axis.plot(*zip(*points, strict=True), color=colour, lw=2, marker="o", ms=5)
+    return points[-1][1], curve.mechanism, colour
+
+
+def _draw_named_level(axis: Any, name: str, height: float) -> NamedEnd:
+    colour = INK if name != "random" else HEADLINE_GREY
+    axis.axhline(height, color=colour, lw=1.2, ls="-" if name != "random" else ":", zorder=1)
+    return height, name, colour
+
+
+def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
+    """Write each line's name to the right of its end, from below upwards, none over another."""
+    low, high = axis.get_ylim()
+    place = -1.0
+    for height, name, colour in sorted(ends):
+        place = max(place + NAME_GAP, (height - low) / (high - low))
+        axis.text(1.02, place, name, color=colour, transform=axis.transAxes, va="center", fontsize=11)

@@ -1,28 +1,30 @@
-"""What a comparison says, in sentences made of its own numbers."""
+"""The findings of a comparison, in sentences made of its own numbers."""
 
 import math
 from statistics import mean
 
 from adept.comparison.config import PAPER, CompareConfig
-from adept.comparison.results import ALTERNATIVES, PUBLIC, REDACTED
+from adept.comparison.plan import ALTERNATIVES, PUBLIC, REDACTED
 from adept.mechanisms.guarantee import words
 from adept.plotting import NAMES
-from adept.report.table import Curve, Line, Table
+from adept.report.table import ComparisonTable, Curve, Line
 
-KEPT = 0.8  # a rewriter that keeps less of the accuracy without any noise is itself what holds its mechanisms back
+GOOD_REWRITER = (
+    0.8  # a rewriter that keeps less of the accuracy without any noise is itself what holds its mechanisms back
+)
 
 
-def findings(table: Table, attacked: list[str]) -> list[str]:
+def findings(table: ComparisonTable, attacked: list[str]) -> list[str]:
     """Return the comparison in a minute: its point first, then why, then what to use."""
     return [headline(table), *broken_claims(table), *attacked, advice(table), *alternatives(table)]
 
 
-def warnings(table: Table, config: CompareConfig) -> list[str]:
+def warnings(table: ComparisonTable, config: CompareConfig) -> list[str]:
     """Return what a reader must know before any number is believed."""
     return [*seen_records(config), *lost_in_rewriting(table)]
 
 
-def headline(table: Table) -> str:
+def headline(table: ComparisonTable) -> str:
     """Return the point of the comparison in a sentence or two."""
     sound = [curve for curve in table.curves if not curve.false_claim and curve.random]
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
@@ -43,7 +45,7 @@ def _best(curves: list[Curve], epsilon: float) -> Curve:
     return max(curves, key=lambda curve: _accuracy(curve, epsilon))
 
 
-def _frame(table: Table) -> str:
+def _frame(table: ComparisonTable) -> str:
     """Between what a mechanism's accuracy has to lie."""
     text, chance = (mean(_means(table, name)) for name in ("none", "random"))
     return (
@@ -52,11 +54,11 @@ def _frame(table: Table) -> str:
     )
 
 
-def _means(table: Table, mechanism: str) -> list[float]:
+def _means(table: ComparisonTable, mechanism: str) -> list[float]:
     return [line.accuracy.mean for line in table.texts if line.mechanism == mechanism]
 
 
-def broken_claims(table: Table) -> list[str]:
+def broken_claims(table: ComparisonTable) -> list[str]:
     """Return a sentence for each mechanism whose claim is false, on why it is."""
     false = ([line for line in curve.at.values() if line.false_claim] for curve in table.curves)
     return [_broken(lines[0]) for lines in false if lines]
@@ -86,11 +88,11 @@ def seen_records(config: CompareConfig) -> list[str]:
     ]
 
 
-def lost_in_rewriting(table: Table) -> list[str]:
+def lost_in_rewriting(table: ComparisonTable) -> list[str]:
     """Return one sentence of warning where a rewriter loses much of the text without any noise."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.mechanism == "identity"]
-    lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < KEPT * text]
+    lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
     if not lost:
         return []
     return [
@@ -99,7 +101,7 @@ def lost_in_rewriting(table: Table) -> list[str]:
     ]
 
 
-def advice(table: Table) -> str:
+def advice(table: ComparisonTable) -> str:
     """Return which mechanism to use of those whose claim holds, what it reaches, and whether the private records are worth it."""
     sound = [curve for curve in table.curves if not curve.false_claim]
     if not sound:
@@ -123,7 +125,7 @@ def _reached(curve: Curve) -> str:
     return " and ".join(parts)
 
 
-def alternatives(table: Table) -> list[str]:
+def alternatives(table: ComparisonTable) -> list[str]:
     """Return one sentence on what might be taken instead: the accuracy of each at the least and the largest budget."""
     found = [curve for curve in table.curves if curve.mechanism in ALTERNATIVES]
     if not found:
@@ -134,7 +136,7 @@ def alternatives(table: Table) -> list[str]:
     return [f"What else might be taken, with the same budget for a whole record: {'; '.join(parts)}.{rules}"]
 
 
-def _worth(table: Table, best: Curve) -> str:
+def _worth(table: ComparisonTable, best: Curve) -> str:
     """What a classifier reaches that was trained on the rewriter's public half, with true labels, beside the mechanism."""
     if not (public := _means(table, PUBLIC)):
         return ""

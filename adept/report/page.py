@@ -12,25 +12,53 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from adept.comparison.attacks import CONFIDENCE
-from adept.comparison.audits import AUDIT_TRIALS
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import ALTERNATIVES, AuditVerdict, Example, Results, Row
-from adept.mechanisms import BY_NAME
-from adept.mechanisms.choice import MechanismChoice
+from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
+from adept.comparison.plan import ALTERNATIVES, LATENTS
+from adept.comparison.results import AuditVerdict, Example, ResultRow, Results
 from adept.mechanisms.guarantee import words
-from adept.report import attacks, figure, findings, headline
-from adept.report.sections import Grid, grids
-from adept.report.table import QUALITY, Table, model_title, table, title
+from adept.report import attacks, figure, findings
+from adept.report.table import (
+    MAJORITY,
+    METRICS,
+    OTHERS,
+    QUALITY,
+    READERS,
+    REPEATS,
+    ComparisonTable,
+    Line,
+    model_title,
+    table,
+    title,
+)
 
 FIGURE, HEADLINE = "comparison.svg", "headline.svg"
-SHOWN_WORDS = 25  # of a text
+MAX_WORDS = 25  # of a text that is shown
+ABSENT = "–"
+FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
 CLAIM_HEADINGS = ["mechanism", "claimed and true epsilon", "guarantee at the smallest budget", "audit of that claim"]
 
 
 @dataclass(frozen=True)
+class GridSection:
+    """Lines of a table that have one model, or the lack of one, in common."""
+
+    title: str
+    lines: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of the page: headings and lines of text."""
+
+    title: str
+    headings: list[str]
+    sections: list[GridSection]
+
+
+@dataclass(frozen=True)
 class Report:
-    """A page, and what of it is said on a terminal too.
+    """A page, and the part of it that is said on a terminal too.
 
     Attributes:
         path: of the page.
@@ -46,8 +74,8 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What a mechanism claims, beside what is true of it."""
+class ClaimLine:
+    """A mechanism's claim, beside what is true of it."""
 
     mechanism: str
     epsilon: float  # the budget that was audited
@@ -63,7 +91,7 @@ class Claim:
 def write(results: Results) -> Report:
     """Write ``report.html``, its figure, and a smaller one for elsewhere (``figures/*.svg``) into a comparison's directory."""
     directory, lines = Path(results.config.output_dir), table(results.rows)
-    drawn = {FIGURE: figure.draw(lines), HEADLINE: headline.draw(lines)}
+    drawn = {FIGURE: figure.draw(lines), HEADLINE: figure.draw_headline(lines)}
     (directory / "figures").mkdir(exist_ok=True)
     for name, svg in drawn.items():
         (directory / "figures" / name).write_text(svg, "utf-8")
@@ -80,12 +108,13 @@ def write(results: Results) -> Report:
     # As they were saved, without the prologue, which has no place in HTML.
     embedded = {name.removesuffix(".svg"): svg[svg.index("<svg") :] for name, svg in drawn.items()}
     path.write_text(page.render(figures=embedded, **said), "utf-8")
-    return Report(path, said["grids"].by_budget, said["findings"], said["warnings"])
+    return Report(path, said["by_budget"], said["findings"], said["warnings"])
 
 
-def context(results: Results, lines: Table) -> dict[str, Any]:
+def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
     """Return what the page says, by the names that its template knows."""
     config, attacked = results.config, attacks.section(results.attacks)
+    by_budget = [budget_grid(lines, metric) for metric in METRICS]
     first = next(line for line in lines.texts if line.mechanism == "none")
     return {
         "config": config,
@@ -94,32 +123,34 @@ def context(results: Results, lines: Table) -> dict[str, Any]:
         "test_records": first.test_records,
         "findings": findings.findings(lines, attacked.findings),
         "warnings": [*attacked.defects, *findings.warnings(lines, config)],
-        "claims": [claim(audited, lines, config) for audited in results.audits],
+        "claims": [claim(audited, lines) for audited in results.audits],
         "claim_headings": CLAIM_HEADINGS,
-        "grids": grids(lines),
+        "by_budget": by_budget,
+        "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
+        "repeats": repeats_grid(lines),
         "present": _present(lines),
         "settings": settings(config),
         "audit_trials": AUDIT_TRIALS,
-        "shown_words": SHOWN_WORDS,
+        "shown_words": MAX_WORDS,
         **_examples(results.examples),
         "attacks": attacked,
         "attack_headings": attacks.HEADINGS,
-        "attack_confidence": CONFIDENCE,
+        "attack_confidence": ATTACK_CONFIDENCE,
         "given_away_headings": attacks.GIVEN_AWAY_HEADINGS,
     }
 
 
-def claim(audited: AuditVerdict, lines: Table, config: CompareConfig) -> Claim:
+def claim(audited: AuditVerdict, lines: ComparisonTable) -> ClaimLine:
     """Return a mechanism's claim in words: every budget once, as claimed, and what is really spent where that is more."""
     own = [line for line in lines.texts if line.mechanism == audited.mechanism and line.claimed_epsilon is not None]
     spent = dict(sorted((line.claimed_epsilon or 0.0, line.epsilon) for line in own))
-    return Claim(
+    return ClaimLine(
         mechanism=audited.mechanism,
         epsilon=audited.epsilon,
         title=own[0].title,
         claimed=", ".join(f"{epsilon:g}" for epsilon in spent),
         true=", ".join(map(words, spent.values())) if any(line.false_claim for line in own) else "",
-        guarantee=audited.guarantee or _guarantee(audited, config),
+        guarantee=audited.guarantee,
         verdict=verdict(audited),
         violated=audited.violated,
         command=audited.mechanism not in ALTERNATIVES,
@@ -134,13 +165,7 @@ def verdict(audited: AuditVerdict) -> str:
     return f"no violation found, which is no proof; {certified}"
 
 
-def _guarantee(audited: AuditVerdict, config: CompareConfig) -> str:
-    choice = MechanismChoice(BY_NAME[audited.mechanism])
-    mechanism = choice.build(epsilon=audited.epsilon, clip_norm=config.model.clip_norm)
-    return mechanism.guarantee(config.model.latent_dim).text
-
-
-def _present(table: Table) -> dict[str, Any]:
+def _present(table: ComparisonTable) -> dict[str, Any]:
     """What the notes under the tables have to explain."""
     lines = table.lines
     return {
@@ -167,11 +192,11 @@ def _cells(example: Example, columns: list[str]) -> list[list[tuple[str, str]]]:
     return own + [[(_spent(row), text) for row, text in example.rewrites if _column(row) == name] for name in columns]
 
 
-def _column(row: Row) -> str:
+def _column(row: ResultRow) -> str:
     return "random" if row.mechanism == "random" else title(row.mechanism, row.decoder or "", row.clip or "")
 
 
-def _spent(row: Row) -> str:
+def _spent(row: ResultRow) -> str:
     """A budget as it truly is, beside the claim where that is another; a reference has its model instead."""
     if row.claimed_epsilon is None:
         return model_title(row.clip or "", row.content or "")
@@ -185,3 +210,84 @@ def settings(config: CompareConfig) -> str:
     """Return a configuration as a recipe (``conf/experiment``) that makes it again."""
     values = {name: value for name, value in asdict(config).items() if name != "output_dir"}
     return "# @package _global_\n" + yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=100)
+
+
+def budget_grid(table: ComparisonTable, metric: str) -> Grid:
+    """Return text of the model's decoder: a line a mechanism, a column a claimed budget, then the levels."""
+    cells = []
+    for curve in table.curves:
+        found = [curve.at.get(epsilon) for epsilon in table.budgets]
+        cells.append([curve.title, *("" if line is None else str(getattr(line, metric)) for line in found)])
+        if curve.false_claim:
+            cells.append(["  its true epsilon", *("" if line is None else words(line.epsilon) for line in found)])
+    for name, level in table.levels[metric].items():
+        cells.append([name, *[str(level)] * len(table.budgets)])
+    headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
+    return Grid(METRICS[metric], headings, [GridSection("", cells)])
+
+
+def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
+    """Return everything at every budget, judged by one classifier of text (released latents by their own)."""
+    chosen = [line for line in table.lines if line.classifier == classifier or line.decoder == LATENTS]
+    quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
+    even = any(line.break_even for line in chosen)
+    found = _sections([(line, _fair_line(line, quality, even=even)) for line in chosen])
+    headings = [*FAIR_HEADINGS, *["break-even"] * even, *(QUALITY[name] for name in quality)]
+    last = [MAJORITY, ABSENT, "0", table.majority.spread]
+    found[0].lines.append([*last, *[ABSENT] * (len(headings) - len(last))])
+    return Grid(classifier, headings, found)
+
+
+def _fair_line(line: Line, quality: list[str], *, even: bool) -> list[str]:
+    return [
+        *_budget_cells(line),
+        *(getattr(line, metric).spread for metric in METRICS),
+        ABSENT if line.above_random is None else line.above_random.spread,
+        *[line.break_even or ABSENT] * even,
+        *(_quality_cell(line, name) for name in quality),
+    ]
+
+
+def repeats_grid(table: ComparisonTable) -> Grid:
+    """Return how often texts repeat others word for word; no sections where nobody counted."""
+    counted = [
+        (line, [*_budget_cells(line)[:2], *(f"{line.measures[name] or 0:.2%}" for name in REPEATS)])
+        for line in table.lines
+        if line.measures["verbatim_own"] is not None and line.classifier == table.classifiers[0]
+    ]
+    return Grid("", ["text by", "claimed eps", *REPEATS.values()], _sections(counted))
+
+
+def _sections(lines: list[tuple[Line, list[str]]]) -> list[GridSection]:
+    """A section for each model, what has none first; of a model decoder by decoder."""
+    order = list(READERS)
+    models: dict[tuple[str, str], list[tuple[Line, list[str]]]] = {}
+    for line, cells in lines:
+        models.setdefault((line.clip, line.content), []).append((line, cells))
+    for (clip, _), own in models.items():
+        if clip:
+            own.sort(key=lambda found: order.index(found[0].decoder))
+    return [GridSection(_section_title(*model), [cells for _, cells in own]) for model, own in models.items()]
+
+
+def _section_title(clip: str, content: str) -> str:
+    if not clip:
+        return "Without a model"
+    return f"Model with {clip} clip{f', latents are {content}' if content not in ('', 'none') else ''}"
+
+
+def _budget_cells(line: Line) -> list[str]:
+    claimed = ABSENT if line.claimed_epsilon is None else f"{line.claimed_epsilon:g}"
+    return [line.title, claimed, words(line.epsilon) if line.epsilon else "0"]
+
+
+def _quality_cell(line: Line, name: str) -> str:
+    """A figure of a text's quality, with the same for another record's rewrite in brackets where there is such."""
+    other = line.measures[OTHERS[name]] if name in OTHERS else None
+    return _mean_cell(line.measures[name]) + ("" if other is None else f" ({_mean_cell(other)})")
+
+
+def _mean_cell(value: float | None) -> str:
+    if value is None:
+        return ABSENT
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"

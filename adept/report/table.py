@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from adept.comparison.config import REFERENCES, SYNTHESIZER
-from adept.comparison.results import (
+from adept.comparison.plan import (
     ALTERNATIVES,
     DESCRIBED,
     LATENTS,
@@ -28,8 +28,8 @@ from adept.comparison.results import (
     PUBLIC_TEXTS,
     REDACTED,
     WORDS,
-    Row,
 )
+from adept.comparison.results import ResultRow
 from adept.evaluation.quality import OTHER
 from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES
@@ -48,7 +48,7 @@ ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]  # of curves
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SeedMean:
     """The mean over seeds and its 95 % Student interval (equal to the mean for a single seed)."""
 
     mean: float
@@ -99,10 +99,10 @@ class Line:
     kind: str
     records: int
     test_records: int
-    accuracy: Estimate
-    macro_f1: Estimate
-    majority: Estimate
-    above_random: Estimate | None
+    accuracy: SeedMean
+    macro_f1: SeedMean
+    majority: SeedMean
+    above_random: SeedMean | None
     measures: dict[str, float | None]
     break_even: str
 
@@ -131,7 +131,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Table:
+class ComparisonTable:
     """All lines of a comparison, and what is read from them.
 
     Attributes:
@@ -151,26 +151,26 @@ class Table:
     budgets: list[float]
     curves: list[Curve]
     latents: list[Curve]
-    levels: dict[str, dict[str, Estimate]]
-    majority: Estimate
+    levels: dict[str, dict[str, SeedMean]]
+    majority: SeedMean
     classifiers: list[str]
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     """Return all rows as lines, averaged over seeds, and what is read from them."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[ResultRow]] = {}
     for row in rows:
         groups.setdefault((*_reader(row), row.mechanism, row.claimed_epsilon), []).append(row)
     classifiers = list(dict.fromkeys(row.classifier for row in rows if row.decoder != LATENTS))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
-    tried: dict[str, list[list[Row]]] = {}
+    tried: dict[str, list[list[ResultRow]]] = {}
     for own in groups.values():
         if own[0].mechanism.startswith("public_"):
             tried.setdefault(own[0].classifier, []).append(own)
     lines = [_line(own, classifiers[0], random, tried) for own in groups.values()]
     texts = [line for line in lines if line.kind == "text"]
     majority = next(line.majority for line in texts if line.mechanism == "none")
-    return Table(
+    return ComparisonTable(
         lines,
         texts,
         sorted({line.claimed_epsilon for line in texts if line.claimed_epsilon is not None}),
@@ -182,12 +182,15 @@ def table(rows: Sequence[Row]) -> Table:
     )
 
 
-def _reader(row: Row) -> tuple[str, str, str, str]:
+def _reader(row: ResultRow) -> tuple[str, str, str, str]:
     return row.clip or "", row.content or "", row.decoder or "", row.classifier
 
 
 def _line(
-    own: list[Row], first: str, random: dict[tuple[str, str, str, str, int], float], tried: dict[str, list[list[Row]]]
+    own: list[ResultRow],
+    first: str,
+    random: dict[tuple[str, str, str, str, int], float],
+    tried: dict[str, list[list[ResultRow]]],
 ) -> Line:
     """A line of rows that have nothing but the seed between them."""
     row, accuracy = own[0], estimate(row.accuracy for row in own)
@@ -219,12 +222,12 @@ def _line(
     )
 
 
-def estimate(values: Iterable[float], *, least: float = 0.0) -> Estimate:
+def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:
     """Return mean and interval over seeds; the interval stays between ``least`` and one."""
     values = list(values)
     centre, seeds = mean(values), len(values)
     half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
-    return Estimate(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
+    return SeedMean(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -232,7 +235,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return mean(known) if known else None
 
 
-def _break_even(wanted: float, tried: list[list[Row]]) -> str:
+def _break_even(wanted: float, tried: list[list[ResultRow]]) -> str:
     """How many labelled public records do as well as an accuracy: between two tried numbers along the logarithm."""
     found = sorted((own[0].train_records, mean(row.accuracy for row in own)) for own in tried)
     if not found:
@@ -272,8 +275,8 @@ def _curves(lines: list[Line]) -> list[Curve]:
     return sorted(found, key=lambda curve: ORDER.index(curve.mechanism))
 
 
-def _levels(texts: list[Line], metric: str) -> dict[str, Estimate]:
-    result: dict[str, Estimate] = {}
+def _levels(texts: list[Line], metric: str) -> dict[str, SeedMean]:
+    result: dict[str, SeedMean] = {}
     for name in ("none", REDACTED, "public_only", *REFERENCES):
         found = [line for line in texts if line.mechanism == name]
         for line in found:

@@ -5,11 +5,12 @@ at a time, ``release`` is the mechanism, and ``write`` sees nothing but what was
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import torch
 from torch import Tensor
 
 from adept.data.texts import plain_text, text_list, value_list
@@ -167,11 +168,17 @@ class Rewriter:
         """
         texts, labels = self._checked(texts, labels)
         written: list[Pair] = []
-        for start in range(0, len(texts), self.batch_size):
-            batch = slice(start, start + self.batch_size)
-            released = self.release(texts[batch], labels[batch] if labels is not None else None)
-            written += self.write(released, samples=samples)
+        for batch in self._batches(texts, labels) if texts else ():
+            written += self.write(self.release(*batch), samples=samples)
         return written
+
+    def _batches(
+        self, texts: list[str], labels: list[str | None] | None
+    ) -> Iterator[tuple[list[str], list[str | None] | None]]:
+        """Yield records as many at a time as go through the model at once; no records are one batch of none."""
+        for start in range(0, max(1, len(texts)), self.batch_size):
+            batch = slice(start, start + self.batch_size)
+            yield texts[batch], labels[batch] if labels is not None else None
 
     def _checked(self, texts: Any, labels: Any) -> tuple[list[str], list[str | None] | None]:
         """Return texts and labels as lists, after checking that each of them can be encoded."""
@@ -184,11 +191,13 @@ class Rewriter:
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
         """Return what the mechanism reads of B records, one row each: secret, and the same whatever the other records are."""
-        return self.coding.encode(*self._checked(texts, labels))
+        batches = self._batches(*self._checked(texts, labels))
+        return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return one released row for each of B records: latents (B, n), descriptions (B, 2); with a label, one number more."""
-        return self.coding.release(self.encode(texts, labels), self.joint or self.mechanism)
+        mechanism, batches = self.joint or self.mechanism, self._batches(*self._checked(texts, labels))
+        return torch.cat([self.coding.release(self.coding.encode(*batch), mechanism) for batch in batches])
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
         """Write ``samples`` pairs of text and label from each released row; nothing else is looked at."""

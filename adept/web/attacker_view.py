@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from adept.attacks.bounds import several_guesses
-from adept.attacks.likelihood import Known, known
+from adept.attacks.likelihood import Candidates, read_candidates
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import OriginalLaplace
 from adept.models.autoencoder import Autoencoder
@@ -81,7 +81,7 @@ class Reader:
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
-        self._others: Known | None = None
+        self._others: Candidates | None = None
         self._reading = threading.Lock()
 
     @property
@@ -89,7 +89,7 @@ class Reader:
         """Has the crowd been read."""
         return self._others is not None
 
-    def prepare(self) -> Known:
+    def prepare(self) -> Candidates:
         """Read the crowd, once; returns what is known of it.
 
         Raises:
@@ -98,7 +98,7 @@ class Reader:
         with self._reading:
             if self._others is None:
                 encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), TOGETHER)])
-                self._others = known(self._rewriter.mechanism, encoded)
+                self._others = read_candidates(self._rewriter.mechanism, encoded)
             return self._others
 
     def _encode(self, begin: int) -> Tensor:
@@ -108,7 +108,7 @@ class Reader:
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
         """Return what the reader believes after one release (1, .) of a sentence as the mechanism reads it (1, .)."""
-        crowd = known(self._rewriter.mechanism, encoded).before(self.prepare())
+        crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
         likeliest = torch.topk(rest, LISTED)

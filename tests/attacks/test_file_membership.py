@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.attacks import file_membership
+from adept.attacks import membership
 from adept.mechanisms import Votes
 from adept.rewriting.loading import load_model
 from adept.synthesis.neighbouring_files import NeighbouringFiles
@@ -17,7 +17,7 @@ def test_membership_in_a_file_is_bounded_by_epsilon(topic_run: Path, epsilon: fl
     """Intervals of confidence .9999999: a false alarm has a probability below 1e-6."""
     loaded = load_model(topic_run)
     made = Synthesizer(*loaded, votes=Votes(epsilon=epsilon), label_set=["one", "other"], cells=4)
-    curve, power = file_membership.attack(NeighbouringFiles(made), rounds=800, confidence=1 - 1e-7)
+    curve, power = membership.play_file(NeighbouringFiles(made), rounds=800, confidence=1 - 1e-7)
     assert not curve.beyond_bound
     assert not power.beyond_bound
     assert 0.5 < curve.rate.value < curve.bound + 0.05
@@ -28,7 +28,7 @@ def test_too_little_noise_is_beyond_the_bound(topic_run: Path, monkeypatch: pyte
     made = Synthesizer(*load_model(topic_run), votes=Votes(epsilon=0.5), label_set=["one", "other"], cells=4)
     files = NeighbouringFiles(made)
     monkeypatch.setattr(Votes, "privatize", lambda self, counts: counts)
-    assert file_membership.attack(files, rounds=800)[1].beyond_bound
+    assert membership.play_file(files, rounds=800)[1].beyond_bound
 
 
 def test_the_command_says_it_in_words(adept_here: Run, topic_run: Path, tmp_path: Path) -> None:

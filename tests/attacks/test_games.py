@@ -7,13 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adept.attacks import attribute, figure, membership, reconstruction_game
+from adept.attacks import attribute, membership, reconstruction
+from adept.attacks.attribute import TextReader
 from adept.attacks.bounds import Rate
-from adept.attacks.neighbourhood import Neighbourhood, feasible
-from adept.attacks.reader import Reader
-from adept.attacks.reconstruction import crowd
-from adept.attacks.reconstruction_game import crowded
-from adept.attacks.result import AttackRow, Game
+from adept.attacks.game import AttackGame, AttackRow, draw_rates
+from adept.attacks.search import Neighbourhood, write_feasible
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import (
@@ -29,7 +27,11 @@ from adept.mechanisms import (
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
-GAME = Game(records=60, confidence=1 - 1e-9)
+RECORDS, CONFIDENCE = 60, 1 - 1e-9
+
+
+def game(rewriter: Rewriter, private: Corpus, public: Corpus, *, records: int = RECORDS) -> AttackGame:
+    return AttackGame(rewriter=rewriter, private=private, public=public, records=records, confidence=CONFIDENCE)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def test_no_attack_is_beyond_the_bound_at_the_true_epsilon(
     name: str, opened: dict[str, Rewriter], splits: dict[str, Corpus]
 ) -> None:
     """False alarms: at most six intervals a mechanism, 1e-9 each."""
-    found = reconstruction_game.play(opened[name], splits["test"], splits["train"], GAME, candidates=150)
+    found = reconstruction.play(game(opened[name], splits["test"], splits["train"]), candidates=150)
     assert not any(row.beyond_bound for row in found.rows)
     by_name = {(row.knows, row.success): row for row in found.rows}
     assert {"pool", "crowd", "text"} <= {knows for knows, _ in by_name}
@@ -70,7 +72,7 @@ def test_no_attack_is_beyond_the_bound_at_the_true_epsilon(
         assert pool.optimum <= pool.bound
     if name in ("sqrt_n", "random"):
         assert pool.detail["beyond_claim"] == 0
-    assert "<svg" in figure.draw(found.rows, opened[name].guarantee)
+    assert "<svg" in draw_rates(found.rows, opened[name].guarantee)
 
 
 def test_odds_refute_no_claim_that_has_a_delta(tiny_run: Path, splits: dict[str, Corpus]) -> None:
@@ -78,8 +80,8 @@ def test_odds_refute_no_claim_that_has_a_delta(tiny_run: Path, splits: dict[str,
     found, loaded = {}, load_model(tiny_run)
     for mechanism in (Gaussian(epsilon=0.01, delta=0.01), SqrtNLaplace(epsilon=0.01)):
         rewriter = Rewriter.for_measurement(*loaded, mechanism=mechanism)
-        found[mechanism.name] = reconstruction_game.by_posterior(
-            rewriter, splits["test"], splits["train"], GAME, candidates=150
+        found[mechanism.name] = reconstruction.play_posterior(
+            game(rewriter, splits["test"], splits["train"]), candidates=150
         )
     for row in found["gaussian"].rows:
         assert row.detail["largest_odds"] > 0.01
@@ -91,7 +93,7 @@ def test_slot_values_say_what_is_good_enough(opened: dict[str, Rewriter]) -> Non
     texts = [f"{verb} flights to {city}" for verb in ("show", "list", "find") for city in ("boston", "denver")]
     slots = [[text.split()[-1]] for text in texts]
     private = Corpus(texts, None, slots, [["city"]] * 6)
-    rows = reconstruction_game.play(opened["identity"], private, private, GAME, candidates=6).rows
+    rows = reconstruction.play(game(opened["identity"], private, private), candidates=6).rows
     enough = next(row for row in rows if row.success == "good enough")
     exact = next(row for row in rows if (row.knows, row.success) == ("pool", "exact"))
     assert (enough.without_release, exact.without_release) == (0.5, pytest.approx(1 / 6))
@@ -112,7 +114,7 @@ def test_a_bound_that_is_told_too_small_an_epsilon_is_refuted() -> None:
         detail={},
     )
     assert (row.refutes_claim, row.beyond_bound) == (True, False)
-    assert "<svg" in figure.draw([row, replace(row, without_release=0.0)], Random().guarantee(8))
+    assert "<svg" in draw_rates([row, replace(row, without_release=0.0)], Random().guarantee(8))
     assert row.words == (
         "Of 100 guesses 80 are right; 1.0 without any release, at most 97 are possible at the true epsilon, at most 3.0 at the "
         "claimed one: the claim is refuted."
@@ -122,12 +124,12 @@ def test_a_bound_that_is_told_too_small_an_epsilon_is_refuted() -> None:
 
 def test_feasible_texts_are_new_and_made_of_what_public_text_says() -> None:
     public = ["show flights to boston", "list flights to denver", "show fares to denver"]
-    written = feasible(public, 5, random.Random(0))
+    written = write_feasible(public, 5, random.Random(0))
     assert written
     assert not set(written) & set(public)
     assert set(" ".join(written).split()) <= set(" ".join(public).split())
-    pool = crowd(["show flights to boston", "x"])
-    texts = crowded(pool, Corpus(public), 6, random.Random(0))
+    pool = reconstruction.gather_candidates(["show flights to boston", "x"])
+    texts = reconstruction.crowd_texts(pool, Corpus(public), 6, random.Random(0))
     assert len(texts) == len(set(texts))
     assert texts[:2] == pool.texts
 
@@ -138,7 +140,7 @@ def test_the_search_climbs_to_a_text_that_is_not_public(opened: dict[str, Rewrit
     secret, rewriter = "list flights to boston", opened["identity"]
     released = rewriter.release([secret])[0].cpu()
     found = Neighbourhood(public, random.Random(1)).climb(
-        "list flights to denver", released, lambda texts: reconstruction_game.view(rewriter, texts)
+        "list flights to denver", released, lambda texts: reconstruction.view(rewriter, texts)
     )
     assert found == secret
 
@@ -147,17 +149,16 @@ def test_membership_is_seen_without_noise_and_not_without_a_record(
     opened: dict[str, Rewriter], splits: dict[str, Corpus], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rewriter that copies is found out, one that never looks is not; intervals of confidence 1 - 1e-9."""
-    game = Game(records=60, confidence=1 - 1e-9)
-    blind = membership.play(opened["random"], splits["test"], splits["train"], game, models=8)
+    blind = membership.play(game(opened["random"], splits["test"], splits["train"]), models=8)
     assert blind[0].rate.low <= 0.5 <= blind[0].rate.high
     assert not any(row.beyond_bound for row in blind)
     monkeypatch.setattr(opened["identity"], "rewrite", lambda texts, **_: list(texts))
-    seen = membership.play(opened["identity"], splits["test"], splits["train"], game, models=8)
+    seen = membership.play(game(opened["identity"], splits["test"], splits["train"]), models=8)
     assert seen[0].rate.value > 0.7
     named = ["which of the two", "area under the curve", "true positives at 1 % false ones"]
     assert [row.success for row in seen] == named
     with pytest.raises(DataError, match="needs labels"):
-        membership.play(opened["random"], Corpus(["a"]), splits["train"], game, models=4)
+        membership.play(game(opened["random"], Corpus(["a"]), splits["train"]), models=4)
 
 
 def test_pairs_share_a_label_and_no_record() -> None:
@@ -177,7 +178,7 @@ def test_an_attribute_is_read_off_what_is_copied_and_not_off_noise(
     opened: dict[str, Rewriter], splits: dict[str, Corpus]
 ) -> None:
     rows = {
-        name: attribute.play(opened[name], splits["test"], splits["train"], GAME, attribute="label")
+        name: attribute.play(game(opened[name], splits["test"], splits["train"]), attribute="label")
         for name in ("identity", "random", "description")
     }
     assert [row.knows for row in rows["random"]] == ["static", "adaptive", "release"]
@@ -197,12 +198,12 @@ def test_a_slot_is_an_attribute_by_its_name() -> None:
 
 
 def test_a_reader_of_one_class_needs_no_training() -> None:
-    reader = Reader(["a", "b"], ["x", "x"])
+    reader = TextReader(["a", "b"], ["x", "x"])
     assert reader.guess(["c"]) == ["x"]
     assert reader.confidence(["c"], ["x"])[0] < 0
 
 
 def test_l1_models_are_attacked_too(tiny_l1_run: Path, splits: dict[str, Corpus]) -> None:
     rewriter = Rewriter.for_measurement(*load_model(tiny_l1_run), mechanism=L1Laplace(epsilon=2.0))
-    found = reconstruction_game.play(rewriter, splits["test"], splits["train"], Game(records=30), candidates=100)
+    found = reconstruction.play(game(rewriter, splits["test"], splits["train"], records=30), candidates=100)
     assert found.rows[0].detail["beyond_claim"] == 0

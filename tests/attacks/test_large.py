@@ -8,15 +8,14 @@ import pytest
 GAME = """
 import resource
 import torch
-from adept.attacks.likelihood import known
-from adept.attacks.reconstruction import guess
+from adept.attacks.likelihood import guess, read_candidates
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 
 latents = torch.nn.functional.normalize(torch.randn(10_000, 64, dtype=torch.float64), dim=1)
 prior = torch.full((10_000,), 1e-4, dtype=torch.float64)
 secrets = torch.arange(1_000) * 10
 for mechanism in (SqrtNLaplace(epsilon=8.0), LearnedCodebook(epsilon=8.0, codewords=latents[::40])):
-    found = guess(known(mechanism, latents), mechanism.privatize(latents[secrets]), prior=prior)
+    found = guess(read_candidates(mechanism, latents), mechanism.privatize(latents[secrets]), prior=prior)
     assert found.best.shape == (1_000,)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 """

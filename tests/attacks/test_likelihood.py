@@ -6,9 +6,9 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from adept.attacks.likelihood import Known, known, released_symbols
-from adept.attacks.optimum import best_success
-from adept.attacks.reconstruction import crowd, guess
+from adept.attacks.bounds import best_success
+from adept.attacks.likelihood import Candidates, guess, read_candidates, released_symbols
+from adept.attacks.reconstruction import gather_candidates
 from adept.errors import ConfigurationError
 from adept.mechanisms import (
     Codebook,
@@ -36,7 +36,7 @@ EVERY = torch.arange(COUNT)
 def success(mechanism: Mechanism, rounds: int = 50) -> tuple[float, float]:
     """How often the posterior attack is right over all candidates, and the largest odds in nats."""
     secrets = EVERY.repeat(rounds)
-    guesses = guess(known(mechanism, LATENTS), mechanism.privatize(LATENTS[secrets]), prior=FLAT)
+    guesses = guess(read_candidates(mechanism, LATENTS), mechanism.privatize(LATENTS[secrets]), prior=FLAT)
     return float((guesses.best == secrets).double().mean()), float(guesses.odds.max())
 
 
@@ -49,7 +49,7 @@ def test_the_posterior_attack_on_a_codebook_is_the_bayes_optimum(mechanism: Code
     prior = torch.rand(COUNT, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     prior /= prior.sum()
     classes = EVERY % 7 if grouped else EVERY
-    candidates, (block,) = known(mechanism, LATENTS), mechanism.layout(DIM)
+    candidates, (block,) = read_candidates(mechanism, LATENTS), mechanism.layout(DIM)
     guesses = guess(candidates, block.codewords, prior=prior, classes=classes)
     heavy, light = block.shape.odds
     distribution = torch.full((COUNT, block.shape.size), float(light), dtype=torch.float64)
@@ -73,7 +73,7 @@ def test_the_posterior_attack_on_descriptions_is_the_bayes_optimum(size: int) ->
     numbers = [
         (7 * (i // 2)) % 50 if size == 50 else 2**99 + i // 2 for i in range(COUNT)
     ]  # two candidates share a number
-    candidates = known(mechanism, packed(numbers))
+    candidates = read_candidates(mechanism, packed(numbers))
     optimum = best_success(candidates, FLAT, EVERY)
     secrets = EVERY.repeat(100)
     released = packed(mechanism.privatize([numbers[i] for i in secrets.tolist()]))
@@ -90,7 +90,9 @@ def test_two_candidates_under_laplace_noise_are_told_apart_as_the_formula_says()
     mechanism = L1Laplace(epsilon=1.0)
     pair = torch.tensor([[-1.0], [1.0]])
     secrets = torch.tensor([0, 1]).repeat(10_000)
-    guesses = guess(known(mechanism, pair), mechanism.privatize(pair[secrets]), prior=torch.tensor([0.5, 0.5]))
+    guesses = guess(
+        read_candidates(mechanism, pair), mechanism.privatize(pair[secrets]), prior=torch.tensor([0.5, 0.5])
+    )
     rate = float((guesses.best == secrets).double().mean())
     assert rate == pytest.approx(1 - math.exp(-0.5) / 2, abs=6 * 0.5 / 20_000**0.5)
 
@@ -126,7 +128,7 @@ def test_odds_under_the_original_move_beyond_its_claim_and_dptext_gives_records_
 )
 def test_noise_is_weighed_by_its_own_distribution(mechanism: Mechanism) -> None:
     """Beside the densities as torch has them; for the radial one, its formula. (With l2 distances for Laplace noise this fails.)"""
-    candidates, released = known(mechanism, LATENTS), mechanism.privatize(LATENTS[:3])
+    candidates, released = read_candidates(mechanism, LATENTS), mechanism.privatize(LATENTS[:3])
     scale = mechanism.guarantee(DIM).scale or 0.0
     noise = released[:, None].double() - mechanism.project(LATENTS.double())[None]
     match mechanism.noise:
@@ -152,12 +154,12 @@ def test_what_has_no_known_distribution_is_refused() -> None:
         noise = None
 
     with pytest.raises(ConfigurationError, match="mechanism must have a known distribution"):
-        known(Odd(epsilon=1.0), LATENTS).log_likelihood(LATENTS)
-    assert best_success(known(L1Laplace(epsilon=1.0), LATENTS), FLAT, EVERY) is None
+        read_candidates(Odd(epsilon=1.0), LATENTS).log_likelihood(LATENTS)
+    assert best_success(read_candidates(L1Laplace(epsilon=1.0), LATENTS), FLAT, EVERY) is None
 
 
 def test_candidates_are_gathered_with_their_frequencies_and_what_is_good_enough_for_them() -> None:
-    found = crowd(["a b", "c", "a b", "b a"], [["a", "b"], [], ["a", "b"], ["b", "a"]])
+    found = gather_candidates(["a b", "c", "a b", "b a"], [["a", "b"], [], ["a", "b"], ["b", "a"]])
     assert (found.texts, found.prior.tolist()) == (["a b", "c", "b a"], [0.5, 0.25, 0.25])
     assert found.classes is not None
     assert found.classes.tolist() == [0, 1, 0]
@@ -167,6 +169,6 @@ def test_candidates_are_gathered_with_their_frequencies_and_what_is_good_enough_
 def test_a_thousand_records_are_attacked_among_ten_thousand_candidates() -> None:
     latents = torch.nn.functional.normalize(torch.randn(10_000, 64), dim=1)
     mechanism = OriginalLaplace(epsilon=8.0)
-    candidates: Known = known(mechanism, latents)
+    candidates: Candidates = read_candidates(mechanism, latents)
     flat = torch.full((10_000,), 1e-4, dtype=torch.float64)
     assert len(guess(candidates, mechanism.privatize(latents[:1000]), prior=flat).best) == 1000

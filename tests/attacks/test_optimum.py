@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 import torch
 
-from adept.attacks.likelihood import known
-from adept.attacks.optimum import best_success
+from adept.attacks.bounds import best_success
+from adept.attacks.likelihood import read_candidates
 from adept.mechanisms import Description, LearnedCodebook
 from adept.mechanisms.noise import exact_odds
 from adept.rewriting.descriptions import packed
@@ -42,7 +42,7 @@ def enumerated(
 def test_the_best_success_against_descriptions_is_the_enumerated_one(
     epsilon: float, size: int, numbers: list[int], prior: list[float], classes: list[int]
 ) -> None:
-    candidates = known(Description(epsilon=epsilon, size=size), packed(numbers))
+    candidates = read_candidates(Description(epsilon=epsilon, size=size), packed(numbers))
     found = best_success(candidates, torch.tensor(prior), torch.tensor(classes))
     exact = enumerated([[number] for number in numbers], prior, classes, size=size, epsilon=epsilon)
     assert found == pytest.approx(float(exact), rel=1e-12)
@@ -54,7 +54,7 @@ def test_the_best_success_against_descriptions_is_the_enumerated_one(
 def test_the_best_success_against_several_descriptions_of_a_record_is_the_enumerated_one(epsilon: float) -> None:
     """Its likelihoods too: of each number under each record, up to a constant."""
     numbers = [[0, 1, 2], [2, 1, 5], [7, 3, 2], [0, 4, 6]]
-    candidates = known(
+    candidates = read_candidates(
         Description(epsilon=epsilon, size=9, top=3), packed([number for own in numbers for number in own]).reshape(4, 6)
     )
     prior, classes = [0.25, 0.25, 0.125, 0.375], [0, 1, 1, 2]
@@ -70,7 +70,7 @@ def test_the_best_success_against_several_descriptions_of_a_record_is_the_enumer
 def test_the_best_success_against_codewords_is_the_enumerated_one(epsilon: float, top: int) -> None:
     latents = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
     mechanism = LearnedCodebook(epsilon=epsilon, codewords=torch.eye(8)[:, :4] + 0.1, top=top)
-    candidates = known(mechanism, latents)
+    candidates = read_candidates(mechanism, latents)
     heavy = candidates.views[0].tolist()
     prior, classes = [0.25, 0.25, 0.125, 0.125, 0.125, 0.125], [0, 1, 2, 0, 1, 2]
     exact = enumerated(heavy, prior, classes, size=8, epsilon=epsilon)
@@ -81,7 +81,7 @@ def test_the_best_success_against_codewords_is_the_enumerated_one(epsilon: float
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_best_success_is_exact_where_symbols_cannot_be_enumerated(epsilon: float) -> None:
     """K = 2^120, two equally likely records: (1 / W) (A + (K - 1) / 2 + ...) in fractions."""
-    candidates = known(Description(epsilon=epsilon, size=2**120), packed([1, 2**119]))
+    candidates = read_candidates(Description(epsilon=epsilon, size=2**120), packed([1, 2**119]))
     heavy, light = exact_odds(Fraction(epsilon))
     exact = Fraction(2 * heavy + (2**120 - 2) * light, 2 * (heavy + (2**120 - 1) * light))
     found = best_success(candidates, torch.tensor([0.5, 0.5]), torch.tensor([0, 1]))

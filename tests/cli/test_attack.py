@@ -7,8 +7,7 @@ import pytest
 from tiny import Run
 
 from adept.attacks.bounds import Rate
-from adept.attacks.reconstruction_game import GivenAway
-from adept.attacks.result import AttackRow
+from adept.attacks.game import AttackRow, GivenAway
 from adept.cli.attack import named, verdict
 
 SIZES = "data.sizes=[80,20,60]"

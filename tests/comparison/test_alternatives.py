@@ -3,20 +3,20 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from audit.asking import only
-from comparing import compared
+from comparing import compare, compared
 from made_rows import BASE, made, make_rows
 
-from adept.comparison import audits
+from adept.comparison import evidence
+from adept.comparison.cell import Alternative
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import Cell, planned
-from adept.comparison.results import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, AuditVerdict, Row
-from adept.comparison.run import compare
+from adept.comparison.plan import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, plan_comparison
+from adept.comparison.results import ResultRow
 from adept.comparison.store import Store
 from adept.comparison.trial import Trial
-from adept.comparison.writing import Writer
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.report import findings, page
@@ -33,22 +33,22 @@ def asked(topic_run: Path, tmp_path_factory: pytest.TempPathFactory) -> CompareC
 
 
 @pytest.fixture(scope="module")
-def rows(asked: CompareConfig) -> list[Row]:
+def rows(asked: CompareConfig) -> list[ResultRow]:
     return compared(asked)
 
 
 def test_every_alternative_has_a_row_at_every_budget_and_redaction_has_one(
-    asked: CompareConfig, rows: list[Row]
+    asked: CompareConfig, rows: list[ResultRow]
 ) -> None:
     found = [(row.mechanism, row.claimed_epsilon) for row in rows if row.mechanism in ALTERNATIVES]
     word_wise = [(name, epsilon) for name in TOKEN_WISE for epsilon in (6.0, 20.0)]
     assert found == [*word_wise, (REDACTED, None), (PROMPTED, 6.0), (PROMPTED, 20.0)]
-    assert len(planned(asked).cells) == len(rows)
-    without = planned(replace(asked, alternatives=False)).cells
+    assert len(plan_comparison(asked).cells) == len(rows)
+    without = plan_comparison(replace(asked, alternatives=False)).cells
     assert not [cell for cell in without if cell.mechanism in ALTERNATIVES]
 
 
-def test_budgets_are_those_of_a_whole_record_and_a_record_has_one_text(rows: list[Row]) -> None:
+def test_budgets_are_those_of_a_whole_record_and_a_record_has_one_text(rows: list[ResultRow]) -> None:
     for row in (row for row in rows if row.mechanism in ALTERNATIVES):
         assert row.epsilon == (math.inf if row.mechanism == REDACTED else row.claimed_epsilon)
         assert (row.delta, row.samples, row.train_records) == (0.0, 1, 90)
@@ -60,8 +60,9 @@ def test_budgets_are_those_of_a_whole_record_and_a_record_has_one_text(rows: lis
 def test_labels_with_a_budget_of_their_own_leave_the_rest_to_the_text(asked: CompareConfig, tmp_path: Path) -> None:
     labels = {"labels": "randomized_response", "label_epsilon": 2.0}
     config = replace(asked, epsilons=[6.0], output_dir=str(tmp_path), **labels)  # type: ignore[arg-type]
-    writer = Writer(Trial(Store(config), load(config.data), 0))
-    assert {writer.alternative(Cell(name, 6.0, "words", "tfidf")).epsilon for name in TOKEN_WISE} == {4.0}
+    trial = Trial(Store(config), load(config.data), 0)
+    cells = [cell for cell in plan_comparison(config).cells if cell.mechanism in TOKEN_WISE]
+    assert [Alternative(trial, cell).mechanism.epsilon for cell in cells] == [4.0] * len(TOKEN_WISE)
 
 
 def test_labels_that_are_one_symbol_with_the_text_are_refused(asked: CompareConfig) -> None:
@@ -70,12 +71,11 @@ def test_labels_that_are_one_symbol_with_the_text_are_refused(asked: CompareConf
 
 
 def test_the_page_holds_their_guarantees_and_verdicts(
-    asked: CompareConfig, rows: list[Row], monkeypatch: pytest.MonkeyPatch
+    asked: CompareConfig, rows: list[ResultRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits, "AUDIT_TRIALS", 100)
-    monkeypatch.setattr(
-        audits, "_verdict", lambda _, cell, epsilon: AuditVerdict(cell.mechanism, epsilon, False, 0.0, "")
-    )
+    monkeypatch.setattr(evidence, "AUDIT_TRIALS", 100)
+    passed = SimpleNamespace(violated=False, certified_epsilon=0.0, checks=[])
+    monkeypatch.setattr(evidence, "_audit", lambda *_: (passed, ""))
     with only("event"):
         found = compare(asked)
     assert found.rows == rows

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from comparing import unaudited
+from comparing import compare, unaudited
 from tiny import TINY_SIZES
 
-from adept.attacks.likelihood import known
-from adept.comparison import attacks
+from adept.attacks.likelihood import read_candidates
+from adept.comparison import evidence
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import Attacked
-from adept.comparison.run import Comparison, compare
+from adept.comparison.results import AttackedRelease
+from adept.comparison.run import Comparison
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
@@ -24,8 +24,8 @@ MECHANISMS = ["learned_codebook", "original", "sqrt_n"]
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attacks, "RECORDS", 60)
-    monkeypatch.setattr(attacks, "CANDIDATES", 300)
+    monkeypatch.setattr(evidence, "SECRETS", 60)
+    monkeypatch.setattr(evidence, "CANDIDATES", 300)
 
 
 def config(directory: Path, model: Path, **changes: object) -> CompareConfig:
@@ -43,7 +43,7 @@ def config(directory: Path, model: Path, **changes: object) -> CompareConfig:
     return CompareConfig(**options)  # type: ignore[arg-type]
 
 
-def attacked(asked: CompareConfig) -> list[Attacked]:
+def attacked(asked: CompareConfig) -> list[AttackedRelease]:
     with unaudited():
         return compare(asked).attacks
 
@@ -54,19 +54,17 @@ def test_each_mechanism_is_attacked_once_at_each_budget_and_saved(
     """A release that is read by two decoders is attacked once; a second run finds everything."""
     asked = config(tmp_path, topic_run, baselines=True)
     found = attacked(asked)
-    assert [(one.lines[0].mechanism, one.lines[0].claimed_epsilon) for one in found] == [
+    assert [(one.mechanism, one.claimed_epsilon) for one in found] == [
         (name, epsilon) for name in MECHANISMS for epsilon in (1.0, 100.0)
     ]
-    assert not any(
-        line.beyond_bound for one in found for line in one.lines
-    )  # false alarms: 5e-5 an interval, 12 of them
-    assert all((line.optimum is not None) == (line.mechanism == MECHANISMS[0]) for one in found for line in one.lines)
-    original = found[2].lines[0]
+    assert not any(row.beyond_bound for one in found for row in one.rows)  # false alarms: 5e-5 an interval, 12 of them
+    assert all((row.optimum is not None) == (one.mechanism == MECHANISMS[0]) for one in found for row in one.rows)
+    original = found[2]
     assert original.epsilon > 2 * original.claimed_epsilon
-    assert original.refutes_claim or original.beyond_claim  # each release says it
+    assert original.rows[0].refutes_claim or original.rows[0].detail["beyond_claim"]  # each release says it
     table = list(csv.DictReader((tmp_path / "attacks.csv").read_text().splitlines()))
-    assert [float(line["rate"]) for line in table] == [line.rate for one in found for line in one.lines]
-    monkeypatch.setattr(attacks, "by_posterior", lambda *_, **__: pytest.fail("attacked again"))
+    assert [float(line["rate"]) for line in table] == [row.rate.value for one in found for row in one.rows]
+    monkeypatch.setattr(evidence, "play_posterior", lambda *_, **__: pytest.fail("attacked again"))
     assert attacked(asked) == found
     assert attacked(replace(asked, attacks=False)) == []
 
@@ -77,7 +75,7 @@ def test_records_that_were_named_are_kept_of_public_data_alone(topic_run: Path, 
     assert len(shown.given_away) == 3
     private = DataConfig(sizes=TINY_SIZES, public=False)
     [hidden] = attacked(config(tmp_path / "private", topic_run, data=private, **budget))
-    assert hidden.lines[0].rate > 0.5
+    assert hidden.rows[0].rate.value > 0.5
     kept = "".join(path.read_text() for path in (tmp_path / "private" / "attacks").iterdir())
     assert not any(text in kept for text in load(private)["train"].texts)
 
@@ -92,7 +90,7 @@ def test_a_comparison_grows_by_attacks_which_are_made_where_its_rows_are(
         assert not (tmp_path / "attacks").exists()
         grown = Comparison(replace(asked, attacks=True))
         assert list(grown.run()) == list(range(1, len(rows) + 1))
-        monkeypatch.setattr(attacks, "by_posterior", lambda *_, **__: pytest.fail("attacked again"))
+        monkeypatch.setattr(evidence, "play_posterior", lambda *_, **__: pytest.fail("attacked again"))
         results = grown.collect()
     assert results.rows == rows
     assert len(results.attacks) == 1
@@ -103,7 +101,7 @@ def test_the_distribution_of_every_mechanism_is_known(name: str) -> None:
     """Otherwise a comparison would end at its attack."""
     mechanism = BY_NAME[name](epsilon=4.0)
     latents = torch.eye(3, dtype=torch.float64)
-    scores = known(mechanism, latents).log_likelihood(mechanism.privatize(latents))
+    scores = read_candidates(mechanism, latents).log_likelihood(mechanism.privatize(latents))
     assert scores.shape == (3, 3)
 
 

@@ -6,13 +6,12 @@ from types import SimpleNamespace
 import pytest
 from audit.asking import only
 
-from adept.comparison import audits as verdicts
+from adept.comparison import evidence as verdicts
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import planned
+from adept.comparison.plan import plan_comparison
 from adept.comparison.results import AuditVerdict
 from adept.comparison.store import Store
 from adept.comparison.trial import Trial
-from adept.comparison.writing import Writer
 from adept.data.corpus import Corpus
 from adept.report.page import verdict
 
@@ -21,8 +20,8 @@ NOTHING = dict.fromkeys(("train", "validation", "test"), Corpus(["a", "b"], ["x"
 
 def asked(config: CompareConfig) -> list[AuditVerdict]:
     """The verdicts on a comparison's mechanisms."""
-    writer = Writer(Trial(Store(config), NOTHING, config.seeds[0]))
-    return [verdicts.verdict_on(writer, cell) for cell in planned(config).audited]
+    trial = Trial(Store(config), NOTHING, config.seeds[0])
+    return [verdicts.verdict_on(trial, cell) for cell in plan_comparison(config).audited]
 
 
 def test_a_violation_is_found_in_the_original_and_its_verdict_is_kept(

@@ -17,10 +17,10 @@ from comparing import compared, unaudited
 from forked import Forked
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
-from adept.comparison import rows as rows_module
+from adept.comparison import cell as cell_module
 from adept.comparison import run as comparison_run
 from adept.comparison.config import REFERENCES, CompareConfig
-from adept.comparison.results import Row
+from adept.comparison.results import ResultRow
 from adept.comparison.run import Comparison
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
@@ -60,13 +60,13 @@ def kept_texts(directory: Path, name: str) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[ResultRow]]:
     directory = tmp_path_factory.mktemp("comparison") / "run"
     return directory, compared(config(directory))
 
 
 def test_every_comparison_holds_the_text_itself_and_the_references_of_each_model(
-    finished: tuple[Path, list[Row]],
+    finished: tuple[Path, list[ResultRow]],
 ) -> None:
     _, rows = finished
     assert [(row.mechanism, row.clip) for row in rows] == [
@@ -86,7 +86,9 @@ def test_every_comparison_holds_the_text_itself_and_the_references_of_each_model
     assert [row.holds for row in rows] == [None, True, True, False, True, True, True]
 
 
-def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(finished: tuple[Path, list[Row]]) -> None:
+def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(
+    finished: tuple[Path, list[ResultRow]],
+) -> None:
     directory, rows = finished
     table = list(csv.DictReader((directory / "results.csv").read_text().splitlines()))
     assert set(table[0]) >= set(COLUMNS.split(" "))
@@ -94,7 +96,9 @@ def test_results_have_the_columns_of_the_design_and_the_numbers_of_the_rows(fini
     assert table[1]["epsilon"] == "inf"
 
 
-def test_a_second_run_does_only_what_is_new(finished: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_does_only_what_is_new(
+    finished: tuple[Path, list[ResultRow]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     directory, rows = finished
     released: list[tuple[str, float]] = []
     release = Rewriter.release
@@ -124,27 +128,27 @@ def test_a_model_that_exists_is_scored_and_nothing_is_trained(
     assert not list((tmp_path / "run").rglob("*.ckpt"))
 
 
-def test_progress_is_told_row_by_row(finished: tuple[Path, list[Row]]) -> None:
+def test_progress_is_told_row_by_row(finished: tuple[Path, list[ResultRow]]) -> None:
     directory, rows = finished
     with unaudited():
         comparison = Comparison(config(directory))
         told = list(comparison.run())
-    assert told == list(range(1, len(comparison.plan.cells) + 1)) == list(range(1, len(rows) + 1))
+    assert told == list(range(1, len(comparison.schedule.cells) + 1)) == list(range(1, len(rows) + 1))
 
 
 def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate = rows_module.evaluate
+    evaluate = cell_module.evaluate
 
     def interrupted(train: Corpus, test: Corpus, **options: object) -> object:
         if len(list((tmp_path / "run" / "rows").glob("*"))) == 2:
             raise KeyboardInterrupt
         return evaluate(train, test, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(rows_module, "evaluate", interrupted)
+    monkeypatch.setattr(cell_module, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compared(config(tmp_path / "run", mechanisms=["original"]))
     kept = {path.name: path.read_text() for path in (tmp_path / "run" / "rewrites").iterdir()}
-    monkeypatch.setattr(rows_module, "evaluate", evaluate)
+    monkeypatch.setattr(cell_module, "evaluate", evaluate)
     assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 4
     assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
     assert not list((tmp_path / "run").rglob("*.partial"))
@@ -179,7 +183,7 @@ def test_a_comparison_that_is_killed_goes_on_and_releases_nothing_again(tmp_path
     assert not list((tmp_path / "run").rglob("*.partial"))
 
 
-def test_another_comparison_is_not_mixed_in(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
+def test_another_comparison_is_not_mixed_in(finished: tuple[Path, list[ResultRow]], tmp_path: Path) -> None:
     directory, _ = finished
     with pytest.raises(DataError, match="another protocol"):
         compared(config(directory, protocol="paper"))
@@ -215,7 +219,7 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
         assert len(seen[0]) == len(rewritten)
 
 
-def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[Row]], tmp_path: Path) -> None:
+def test_several_processes_give_the_rows_of_one(finished: tuple[Path, list[ResultRow]], tmp_path: Path) -> None:
     with unaudited():
         comparison = Comparison(config(tmp_path / "run", processes=2))
         told = list(comparison.run())
@@ -234,7 +238,7 @@ def test_labels_are_drawn_once_before_several_processes_read_them(
     asked = config(tmp_path / "run", processes=2, labels="randomized_response", label_epsilon=8.0)
 
     def called(jobs: object, *, processes: int) -> object:
-        assert (tmp_path / "run" / "releases" / "labels-seed0.json").exists()
+        assert (tmp_path / "run" / "releases" / "labels-8.0-seed0.json").exists()
         raise InterruptedError
 
     monkeypatch.setattr(comparison_run, "in_processes", called)
@@ -292,13 +296,13 @@ def test_the_command_writes_a_table_and_a_page(
 
 
 @pytest.fixture(scope="module")
-def with_baselines(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+def with_baselines(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[ResultRow]]:
     directory = tmp_path_factory.mktemp("baselines") / "run"
     changes = {"mechanisms": ["learned_codebook", "sqrt_n"], "samples": 2, "baselines": True}
     return directory, compared(config(directory, **changes))
 
 
-def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list[Row]]) -> None:
+def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list[ResultRow]]) -> None:
     _, rows = with_baselines
     assert {(row.mechanism, row.decoder, row.content) for row in rows} == {
         ("none", None, None),
@@ -316,7 +320,7 @@ def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list
     }
 
 
-def test_each_record_is_released_once_whatever_reads_the_release(with_baselines: tuple[Path, list[Row]]) -> None:
+def test_each_record_is_released_once_whatever_reads_the_release(with_baselines: tuple[Path, list[ResultRow]]) -> None:
     """Text of the decoder, public text and the classifier on latents all come from one file of released latents."""
     directory, _ = with_baselines
     released = {path.stem for path in (directory / "releases").iterdir()}
@@ -329,7 +333,7 @@ def test_each_record_is_released_once_whatever_reads_the_release(with_baselines:
 
 
 def test_public_text_is_quoted_by_the_look_up_and_its_quality_is_measured(
-    with_baselines: tuple[Path, list[Row]],
+    with_baselines: tuple[Path, list[ResultRow]],
 ) -> None:
     directory, rows = with_baselines
     lookup = next(row for row in rows if row.mechanism == "lookup")
@@ -380,7 +384,7 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
         return evaluated
 
     for name in ("evaluate", "evaluate_latents"):
-        monkeypatch.setattr(rows_module, name, noted(getattr(rows_module, name)))
+        monkeypatch.setattr(cell_module, name, noted(getattr(cell_module, name)))
     changes = {"mechanisms": ["learned_codebook", "description"], "labels": "joint_response", "epsilons": [3.0]}
     rows = compared(config(tmp_path / "run", baselines=True, samples=2, data=DataConfig(sizes=[80, 20, 40]), **changes))
     ours = [row for row in rows if row.mechanism in ("learned_codebook", "description")]

@@ -8,15 +8,14 @@ import pytest
 from comparing import compared
 from tiny import TINY_MODEL
 
-from adept.comparison import examples as module
+from adept.comparison import evidence
+from adept.comparison.cell import row_of
 from adept.comparison.config import CompareConfig
-from adept.comparison.examples import WITHHELD, bare, spread
-from adept.comparison.plan import planned
-from adept.comparison.results import Example, Written
-from adept.comparison.rows import row_of
+from adept.comparison.evidence import WITHHELD, bare, spread
+from adept.comparison.plan import plan_comparison
+from adept.comparison.results import Example, WrittenTexts
 from adept.comparison.store import Store
 from adept.comparison.trial import Trial
-from adept.comparison.writing import Writer
 from adept.data.corpus import DataConfig, load
 from adept.models.config import ModelConfig, TrainerConfig
 
@@ -43,8 +42,8 @@ def examples(finished: CompareConfig, **changes: object) -> list[Example]:
     store = Store(finished)
     store.config = replace(finished, **changes)  # type: ignore[arg-type]
     trial = Trial(store, load(finished.data), 0)
-    found = [(cell, row_of(Writer(trial), cell)) for cell in planned(finished).cells]
-    return module.examples(trial, [(cell, row) for cell, row in found if row])
+    found = [(cell, row_of(trial, cell)) for cell in plan_comparison(finished).cells]
+    return evidence.examples(trial, [(cell, row) for cell, row in found if row])
 
 
 def private(finished: CompareConfig) -> DataConfig:
@@ -83,9 +82,9 @@ def test_nothing_of_data_that_are_not_public_is_shown_but_what_a_true_claim_cove
     assert shown == {"random", "codebook", "learned_codebook"}
 
 
-def shouted(texts: list[str]) -> Written:
+def shouted(texts: list[str]) -> WrittenTexts:
     """Copies, two a record, as a tokenizer may have changed them."""
-    return Written([f"{text.upper()}." for text in texts for _ in range(2)], ["a"] * 2 * len(texts), 1.0)
+    return WrittenTexts([f"{text.upper()}." for text in texts for _ in range(2)], ["a"] * 2 * len(texts), 1.0)
 
 
 def test_what_the_model_was_trained_on_is_withheld_and_nothing_is_compared_with_the_records(
@@ -97,7 +96,7 @@ def test_what_the_model_was_trained_on_is_withheld_and_nothing_is_compared_with_
     def shown(texts: list[str], **changes: object) -> set[str]:
         with monkeypatch.context() as patch:
             patch.setattr(
-                Store, "find", lambda s, kind, *key: shouted(texts) if kind is Written else find(s, kind, *key)
+                Store, "find", lambda s, kind, *key: shouted(texts) if kind is WrittenTexts else find(s, kind, *key)
             )
             return {text for example in examples(finished, **changes) for _, text in example.rewrites}
 

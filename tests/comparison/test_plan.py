@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import PUBLIC_RECORDS, planned
+from adept.comparison.plan import PUBLIC_RECORDS, plan_comparison
 
 CONFIG = CompareConfig(mechanisms=["l1", "sqrt_n", "learned_codebook"], epsilons=[2.0, 8.0], output_dir="x")
-CELLS = planned(CONFIG).cells
+CELLS = plan_comparison(CONFIG).cells
 
 
 def test_every_model_has_its_references_before_its_mechanisms() -> None:
     assert [
-        (cell.mechanism, cell.budget, cell.family and f"{cell.family.clip}-{cell.family.content}")
-        for cell in planned(CONFIG).cells
+        (cell.mechanism, cell.budget, cell.model and f"{cell.model.clip}-{cell.model.content}")
+        for cell in plan_comparison(CONFIG).cells
     ] == [
         ("none", None, None),
         ("identity", None, "l2-none"),
@@ -32,30 +32,32 @@ def test_every_model_has_its_references_before_its_mechanisms() -> None:
 
 def test_baselines_train_on_public_labels_only_where_there_is_a_public_half() -> None:
     config = replace(CONFIG, baselines=True, classifiers=["tfidf", "lstm"])
-    names = [cell.mechanism for cell in planned(config).cells if cell.classifier == "lstm" and not cell.family][1:]
+    names = [cell.mechanism for cell in plan_comparison(config).cells if cell.classifier == "lstm" and not cell.model][
+        1:
+    ]
     assert names == ["public_only", *(f"public_{records}" for records in PUBLIC_RECORDS), "lookup", "lookup"]
-    found = planned(replace(config, protocol="paper")).cells
-    assert {cell.mechanism for cell in found if not cell.family} == {"none", "lookup"}
+    found = plan_comparison(replace(config, protocol="paper")).cells
+    assert {cell.mechanism for cell in found if not cell.model} == {"none", "lookup"}
 
 
 def test_latents_have_a_classifier_of_their_own() -> None:
-    found = planned(replace(CONFIG, baselines=True, classifiers=["tfidf", "lstm"])).cells
+    found = plan_comparison(replace(CONFIG, baselines=True, classifiers=["tfidf", "lstm"])).cells
     assert {cell.classifier for cell in found if cell.decoder == "latents"} == {"logistic"}
     assert {cell.classifier for cell in found if cell.decoder == "nearest"} == {"tfidf", "lstm"}
     assert len(set(found)) == len(found)
 
 
-def test_every_row_attack_and_audit_is_in_one_part() -> None:
+def test_every_row_attack_and_audit_is_in_one_job() -> None:
     config = replace(CONFIG, seeds=[3, 5], attacks=True, alternatives=True, mechanisms=["learned_codebook", "l1"])
-    plan = planned(config)
+    plan = plan_comparison(config)
     for seed in (3, 5):
-        made = [cell for part in plan.parts if part.seed == seed for cell in part.cells]
+        made = [cell for job in plan.jobs if job.seed == seed for cell in job.cells]
         assert sorted(map(repr, made)) == sorted(map(repr, plan.cells))
-        assert all(len({cell.family for cell in part.cells}) <= 1 for part in plan.parts)
+        assert all(len({cell.model for cell in job.cells}) <= 1 for job in plan.jobs)
     for name in ("attacked", "audited"):
-        made = [cell for part in plan.parts for cell in getattr(part, name)]
+        made = [cell for job in plan.jobs for cell in getattr(job, name)]
         assert sorted(map(repr, made)) == sorted(map(repr, getattr(plan, name)))
-        assert {part.seed for part in plan.parts if getattr(part, name)} == {3}
+        assert {job.seed for job in plan.jobs if getattr(job, name)} == {3}
     assert [(cell.mechanism, cell.budget) for cell in plan.attacked] == [
         (name, epsilon) for name in ("learned_codebook", "l1") for epsilon in (2.0, 8.0)
     ]
@@ -64,5 +66,5 @@ def test_every_row_attack_and_audit_is_in_one_part() -> None:
 
 
 def test_labels_that_the_decoder_writes_are_read_from_its_texts_alone() -> None:
-    found = planned(replace(CONFIG, baselines=True, labels="joint")).cells
+    found = plan_comparison(replace(CONFIG, baselines=True, labels="joint")).cells
     assert {cell.decoder for cell in found} == {None, "lstm"}

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from hanging import PATIENCE_SECONDS
 
-from adept.comparison.processes import in_processes
+from adept.comparison.run import in_processes
 from adept.errors import DataError
 
 
@@ -24,7 +24,7 @@ def test_a_process_that_is_killed_is_one_line_and_leaves_no_others() -> None:
 
 def test_processes_end_with_one_that_is_killed() -> None:
     """A stream ends when the last process that holds it has ended."""
-    program = "import time; from functools import partial; from adept.comparison.processes import in_processes; " + (
+    program = "import time; from functools import partial; from adept.comparison.run import in_processes; " + (
         "list(in_processes([partial(print, 'at work', flush=True), partial(time.sleep, 3600)], processes=2))"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as asking:

@@ -7,25 +7,22 @@ from pathlib import Path
 
 import pytest
 import torch
-from made_rows import BASE, line_of
+from made_rows import BASE, attacked
 
-from adept.attacks.reconstruction_game import GivenAway
+from adept.attacks.game import GivenAway
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import Cell, Family
-from adept.comparison.results import Attacked, AuditVerdict, Labels, Quality, Released, Row, Written
+from adept.comparison.plan import Cell, ModelKind
+from adept.comparison.results import AuditVerdict, ReleasedLabels, ReleasedRecords, ResultRow, WrittenTexts
 from adept.comparison.store import Store, open_directory
 from adept.data.corpus import DataConfig
 from adept.errors import DataError
-from adept.evaluation.quality import COLUMNS
 
-CELL = Cell("l1", 8.0, "lstm", "tfidf", Family("l1", "none"))
-WRITTEN = Written(["a", "b"], ["x", "y"], 2.5)
-VERDICT = AuditVerdict("l1", 8.0, False, 3.5, "")
-MEASURED = Quality(dict.fromkeys(COLUMNS, 1.0))
-ENDLESS = line_of("dptext", epsilon=math.inf, largest_odds=math.inf)
-ATTACKED = Attacked([ENDLESS, replace(ENDLESS, largest_odds=None)], [GivenAway("a text", 0.9, 0.5)])
-KINDS = {type(value).__name__: value for value in (Labels(["x", "y"]), WRITTEN, MEASURED, BASE, VERDICT, ATTACKED)}
-RELEASED = Released(torch.eye(2))
+CELL = Cell("l1", 8.0, "lstm", "tfidf", ModelKind("l1", "none"))
+WRITTEN = WrittenTexts(["a", "b"], ["x", "y"], 2.5)
+VERDICT = AuditVerdict("l1", 8.0, False, 3.5, "", "in words")
+ATTACKED = attacked("dptext", epsilon=math.inf, largest_odds=math.inf, given_away=[GivenAway("a text", 0.9, 0.5)])
+KINDS = {type(value).__name__: value for value in (ReleasedLabels(["x", "y"]), WRITTEN, BASE, VERDICT, ATTACKED)}
+RELEASED = ReleasedRecords(torch.eye(2))
 
 
 @pytest.fixture
@@ -34,21 +31,21 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.mark.parametrize("value", KINDS.values(), ids=KINDS)
-def test_what_was_kept_is_found_again(store: Store, value: Row) -> None:
-    """Also where a number is infinite, which JSON has no number for."""
+def test_what_was_kept_is_found_again(store: Store, value: ResultRow) -> None:
+    """Also where a number is infinite."""
     assert store.find(type(value), 3, CELL) is None
     assert store.keep(value, 3, CELL) is value
     assert store.find(type(value), 3, CELL) == value
 
 
 def test_releases_are_found_again_to_the_last_bit(store: Store) -> None:
-    assert store.find(Released, 0, CELL) is None
+    assert store.find(ReleasedRecords, 0, CELL) is None
     store.keep(RELEASED, 0, CELL)
-    assert torch.equal(store.find(Released, 0, CELL).rows, RELEASED.rows)  # type: ignore[union-attr]
+    assert torch.equal(store.find(ReleasedRecords, 0, CELL).rows, RELEASED.rows)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("value", [*KINDS.values(), RELEASED], ids=[*KINDS, "Released"])
-def test_a_damaged_file_is_named_in_one_line_wherever_it_was_cut(store: Store, value: Row) -> None:
+@pytest.mark.parametrize("value", [*KINDS.values(), RELEASED], ids=[*KINDS, "ReleasedRecords"])
+def test_a_damaged_file_is_named_in_one_line_wherever_it_was_cut(store: Store, value: ResultRow) -> None:
     store.keep(value, 0, CELL)
     [path] = [path for path in store.directory.rglob("*") if path.is_file() and path.name != "comparison.json"]
     whole = path.read_bytes()
@@ -67,7 +64,7 @@ def test_texts_with_a_label_too_few_are_damaged(store: Store) -> None:
     [path] = (store.directory / "rewrites").iterdir()
     path.write_text(json.dumps({**json.loads(path.read_text()), "labels": ["x"]}))
     with pytest.raises(DataError, match="is damaged"):
-        store.find(Written, 0, CELL)
+        store.find(WrittenTexts, 0, CELL)
 
 
 def test_budgets_that_print_alike_share_nothing(store: Store) -> None:
@@ -75,7 +72,7 @@ def test_budgets_that_print_alike_share_nothing(store: Store) -> None:
     assert f"{close.budget:g}" == f"{CELL.budget:g}"
     store.keep(RELEASED, 0, CELL)
     store.keep(VERDICT, 0, CELL)
-    assert store.find(Released, 0, close) is None
+    assert store.find(ReleasedRecords, 0, close) is None
     assert store.find(AuditVerdict, 0, close) is None
 
 
@@ -87,40 +84,28 @@ def test_budgets_that_print_alike_share_nothing(store: Store) -> None:
         replace(CELL, budget=9.0),
         replace(CELL, budget=None),
         replace(CELL, mechanism="l2"),
-        replace(CELL, family=Family("l2", "none")),
-        replace(CELL, family=Family("l1", "words")),
-        replace(CELL, family=None, decoder=None),
+        replace(CELL, model=ModelKind("l2", "none")),
+        replace(CELL, model=ModelKind("l1", "words")),
+        replace(CELL, model=None, decoder=None),
     ],
 )
 def test_no_two_cells_share_a_row(store: Store, other: Cell) -> None:
     store.keep(BASE, 0, CELL)
-    assert store.find(Row, 0, other) is store.find(Row, 1, CELL) is None
-
-
-def test_a_row_of_an_older_revision_of_a_classifier_is_made_again_and_its_texts_are_not(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as before:
-        before.setattr("adept.comparison.store.REVISIONS", {})
-        store.keep(BASE, 0, CELL)
-        store.keep(WRITTEN, 0, CELL)
-    assert store.find(Row, 0, CELL) is None
-    assert store.find(Written, 0, CELL) == WRITTEN
+    assert store.find(ResultRow, 0, other) is store.find(ResultRow, 1, CELL) is None
 
 
 def test_a_release_and_its_texts_serve_every_reader_and_a_verdict_every_seed(store: Store) -> None:
     for value in (RELEASED, WRITTEN, VERDICT):
         store.keep(value, 0, CELL)
-    assert store.find(Released, 0, replace(CELL, decoder="nearest")) is not None
-    assert store.find(Written, 0, replace(CELL, classifier="lstm")) == WRITTEN
-    assert store.find(AuditVerdict, 1, replace(CELL, family=None)) == VERDICT
+    assert store.find(ReleasedRecords, 0, replace(CELL, decoder="nearest")) is not None
+    assert store.find(WrittenTexts, 0, replace(CELL, classifier="lstm")) == WRITTEN
+    assert store.find(AuditVerdict, 1, replace(CELL, model=None)) == VERDICT
 
 
-def test_texts_are_measured_again_where_a_column_has_come_since(store: Store) -> None:
-    store.keep(Quality({"bleu": 1.0}), 0, CELL)
-    assert store.find(Quality, 0, CELL) is None
-    store.keep(MEASURED, 0, CELL)
-    assert store.find(Quality, 0, CELL) == MEASURED
+def test_a_row_is_kept_again_with_what_was_measured(store: Store) -> None:
+    store.keep(BASE, 0, CELL)
+    store.keep(replace(BASE, overlap=0.5), 0, CELL)
+    assert store.find(ResultRow, 0, CELL) == replace(BASE, overlap=0.5)
 
 
 def test_a_directory_of_another_layout_or_a_damaged_one_is_refused_in_one_line(tmp_path: Path) -> None:

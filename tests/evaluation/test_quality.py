@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from adept.comparison.results import Row
+from adept.comparison.results import ResultRow
 from adept.data.corpus import Corpus
 from adept.evaluation import quality
 from adept.evaluation.metrics import TrigramModel
@@ -19,7 +19,7 @@ def measured(rewrites: list[str], private: Corpus = PRIVATE) -> dict[str, float 
 
 
 def test_every_column_of_quality_is_one_of_the_table() -> None:
-    names = [field.name for field in fields(Row)]
+    names = [field.name for field in fields(ResultRow)]
     assert set(measured(PRIVATE.texts)) == set(quality.COLUMNS) <= set(names)
     added = [
         "slots",

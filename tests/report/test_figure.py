@@ -1,15 +1,17 @@
 """The figure shows the curves that count, in colours of their own, and mixes nothing."""
 
+import itertools
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from made_rows import make_kept, make_mixed, make_rows
+from made_rows import BASE, BUDGETS, made, make_kept, make_mixed, make_rows
 from matplotlib import pyplot as plt
 
 from adept.comparison.config import REFERENCES
-from adept.comparison.results import ALTERNATIVES, Row
+from adept.comparison.plan import ALTERNATIVES
+from adept.comparison.results import ResultRow
 from adept.mechanisms import BY_NAME
 from adept.plotting import COLOURS, legend
 from adept.report import figure as curves
@@ -41,7 +43,7 @@ def test_a_curve_is_text_of_one_decoder_judged_by_one_classifier() -> None:
 
 
 def test_latents_are_thin_lines_where_they_are_few() -> None:
-    def latents(rows: list[Row]) -> list[curves.Look]:
+    def latents(rows: list[ResultRow]) -> list[curves.Look]:
         return [look for curve, look in curves.drawn_curves(table(rows)) if curve in table(rows).latents]
 
     rows = make_mixed()
@@ -63,7 +65,7 @@ def test_a_panel_is_drawn_where_the_comparison_has_its_columns(monkeypatch: pyte
     assert drawn == ["words kept"]
 
 
-def kept_axis(rows: list[Row]) -> Any:
+def kept_axis(rows: list[ResultRow]) -> Any:
     """The axis on which the panel of what is kept is drawn."""
     _, axis = plt.subplots()
     curves.draw_kept(axis, table(rows), curves.KEPT_PANEL)
@@ -114,7 +116,7 @@ def test_the_file_is_the_same_for_the_same_rows_and_fetches_nothing() -> None:
 
 
 @pytest.mark.parametrize("rows", [make_rows(), make_mixed(), make_kept()], ids=["short", "long", "kept"])
-def test_the_legend_is_as_wide_as_the_figure_at_most(rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_legend_is_as_wide_as_the_figure_at_most(rows: list[ResultRow], monkeypatch: pytest.MonkeyPatch) -> None:
     widths: list[float] = []
 
     def measured(figure: Any, *axes: Any, columns: int) -> None:
@@ -125,3 +127,44 @@ def test_the_legend_is_as_wide_as_the_figure_at_most(rows: list[Row], monkeypatc
     monkeypatch.setattr(curves, "legend", measured)
     curves.draw(table(rows))
     assert 0.2 < widths[0] <= 1
+
+
+def test_at_most_five_lines_are_named_and_no_name_lies_over_another() -> None:
+    more = [
+        made(name, 0.62 + place / 100, epsilon) for place, name in enumerate(("l1", "codebook")) for epsilon in BUDGETS
+    ]
+    lines = table([*make_mixed(), *more])
+    assert [curve.mechanism for curve in curves.choose_curves(lines.curves)] == ["learned_codebook", "sqrt_n", "l1"]
+    svg = curves.draw_headline(lines)
+    for name in ("the text itself", "learned_codebook", "sqrt_n", "l1", "random"):
+        assert svg.count(f">{name}</text>") == 1
+    assert "original" not in svg
+    assert "look-up" not in svg
+    places = sorted(float(y) for y in re.findall(r'<text style="font-size: 11px[^>]* y="([\d.]+)"', svg))
+    assert len(places) == 5
+    assert all(after - before > 10 for before, after in itertools.pairwise(places))
+
+
+def test_descriptions_are_among_the_best_though_no_random_line_is_theirs() -> None:
+    written = [
+        made("description", 0.85, epsilon, decoder="codec", clip="sphere", content="topics") for epsilon in BUDGETS
+    ]
+    lines = table([*make_mixed(), *written])
+    assert [curve.mechanism for curve in curves.choose_curves(lines.curves)] == [
+        "description",
+        "learned_codebook",
+        "sqrt_n",
+    ]
+
+
+def test_levels_are_of_the_text_and_of_random_latents() -> None:
+    assert curves._headline_levels(table(make_rows())) == [
+        ("the text itself", pytest.approx(0.9)),
+        ("random", pytest.approx(0.6)),
+    ]
+
+
+def test_a_comparison_without_sound_mechanisms_has_levels_alone() -> None:
+    rows = [row for row in make_rows() if row.mechanism != "sqrt_n"]
+    assert curves.choose_curves(table(rows).curves) == []
+    assert "the text itself" in curves.draw_headline(table([replace(BASE), *rows]))

@@ -5,24 +5,24 @@ from dataclasses import replace
 from made_rows import BASE, make_mixed, make_rows
 
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import Row
+from adept.comparison.results import ResultRow
 from adept.report import findings
 from adept.report.table import table
 
 
-def headline(rows: list[Row]) -> str:
+def headline(rows: list[ResultRow]) -> str:
     return findings.headline(table(rows))
 
 
-def broken_claims(rows: list[Row]) -> list[str]:
+def broken_claims(rows: list[ResultRow]) -> list[str]:
     return findings.broken_claims(table(rows))
 
 
-def advice(rows: list[Row]) -> str:
+def advice(rows: list[ResultRow]) -> str:
     return findings.advice(table(rows))
 
 
-def without_original() -> list[Row]:
+def without_original() -> list[ResultRow]:
     return [row for row in make_rows() if row.mechanism != "original"]
 
 

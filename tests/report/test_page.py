@@ -9,17 +9,20 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
-from made_rows import made, make_mixed, make_rows
+from made_rows import BASE, made, make_mixed, make_rows
 
 from adept.cli.app import config_directory, typed
 from adept.comparison.config import CompareConfig
-from adept.comparison.results import AuditVerdict, Example, Results, Row
+from adept.comparison.results import AuditVerdict, Example, ResultRow, Results
 from adept.data.corpus import DataConfig
 from adept.models.config import TrainingConfig
 from adept.report import figure, page
-from adept.report.table import Table
+from adept.report.table import ComparisonTable, table
 
-AUDITS = [AuditVerdict("original", 8.0, True, 9.5, "l1 distance <b>"), AuditVerdict("sqrt_n", 8.0, False, 2.5, "")]
+AUDITS = [
+    AuditVerdict("original", 8.0, True, 9.5, "l1 distance <b>", "Its claim of epsilon 8 is false."),
+    AuditVerdict("sqrt_n", 8.0, False, 2.5, "", "It holds."),
+]
 VOID = {"meta", "br", "wbr"}
 
 
@@ -29,7 +32,7 @@ def _drawn_once() -> Iterator[None]:
     drawn: dict[str, str] = {}
     draw = figure.draw
 
-    def known(lines: Table) -> str:
+    def known(lines: ComparisonTable) -> str:
         key = repr(lines)
         if key not in drawn:
             drawn[key] = draw(lines)
@@ -41,7 +44,7 @@ def _drawn_once() -> Iterator[None]:
 
 
 def written(
-    rows: list[Row],
+    rows: list[ResultRow],
     directory: Path,
     *,
     examples: Sequence[Example] = (),
@@ -205,3 +208,95 @@ def test_the_configuration_on_the_page_gives_the_comparison_back(config: Compare
     with initialize_config_dir(str(config_directory()), version_base="1.3"):
         again = typed(compose("compare", ["experiment=again", "output_dir=x", where]), CompareConfig)
     assert again == replace(config, output_dir="x")
+
+
+def line(sections: list[page.GridSection], *start: str) -> list[str]:
+    """The one line that starts with these cells."""
+    [found] = [line for section in sections for line in section.lines if line[: len(start)] == list(start)]
+    return found
+
+
+def test_the_table_gives_means_and_the_originals_true_epsilon() -> None:
+    grid = page.budget_grid(table(make_rows()), "accuracy")
+    lines = grid.sections[0].lines
+    assert grid.headings == ["claimed epsilon", "8", "64"]
+    assert lines[0] == ["original (claim false)", "0.810", "0.880"]
+    assert lines[1] == ["  its true epsilon", "32", "256"]
+    assert ["sqrt_n", "0.610", "0.700"] in lines
+    assert ["random", "0.600", "0.600"] in lines
+    assert ["always the majority label", "0.550", "0.550"] in lines
+
+
+def test_other_decoders_and_classifiers_do_not_enter_the_table() -> None:
+    lines = page.budget_grid(table(make_mixed()), "accuracy").sections[0].lines
+    assert ["learned_codebook", "0.750", "0.750"] in lines
+    assert ["lookup", "0.450", "0.450"] in lines
+    assert ["public_only", "0.850", "0.850"] in lines
+    assert ["none", "0.900", "0.900"] in lines
+    assert ["always the majority label", "0.550", "0.550"] in lines
+    assert [text[0] for text in lines if "learned_codebook" in text[0]] == [lines[3][0]]
+
+
+def test_distance_above_random_is_of_the_same_model_decoder_and_classifier() -> None:
+    found = page.fair_grid(table(make_mixed()), "tfidf").sections
+    name = "learned_codebook"
+    latents = "learned_codebook, latents"
+    nearest = "learned_codebook, nearest"
+    assert line(found, name, "8")[2:6] == ["8", "0.750", "0.500", "0.550"]
+    assert line(found, latents, "8")[5] == "0.690"
+    assert line(found, nearest, "8")[5] == page.ABSENT  # nobody looked up random latents
+    assert line(found, "lookup", "8")[5] == page.ABSENT
+    assert line(found, "sqrt_n", "64")[5] == "0.100 ± 0.000"
+    halved = page.fair_grid(table(make_mixed()), "lstm").sections
+    assert line(halved, name, "8")[3:6] == ["0.375", "0.500", "0.275"]
+    assert line(halved, latents, "8")[3] == "0.990"  # has a classifier of its own
+
+
+def test_the_fair_table_has_a_section_a_model() -> None:
+    grid = page.fair_grid(table(make_mixed()), "tfidf")
+    found = grid.sections
+    assert [section.title for section in found] == [
+        "Without a model",
+        "Model with l2 clip",
+        "Model with sphere clip, latents are topics",
+    ]
+    assert all(len(line) == len(grid.headings) for section in found for line in section.lines)
+    assert line(found, "original (claim false)", "8")[1:3] == ["8", "32"]
+    assert [cells[0] for cells in found[0].lines] == [
+        "none", "public_only", "lookup", "lookup", "always the majority label",
+    ]  # fmt: skip
+
+
+def test_quality_of_the_text_has_columns_where_it_was_measured() -> None:
+    rows = [BASE, made("random", 0.5, overlap=0.125, bleu=1.5, distinct=0.5, perplexity=123.4)]
+    grid = page.fair_grid(table(rows), "tfidf")
+    assert grid.headings[-4:] == ["overlap", "BLEU", "distinct", "perplexity"]
+    assert line(grid.sections, "random")[-4:] == ["0.125", "1.50", "0.500", "123"]
+    assert line(grid.sections, "none")[-4:] == [page.ABSENT] * 4
+    assert "overlap" not in page.fair_grid(table(make_rows()), "tfidf").headings
+
+
+def test_what_is_kept_stands_before_the_same_for_another_record() -> None:
+    kept = {"slots": 0.5, "slots_other": 0.125, "words": 0.25, "words_other": 0.0625, "fluency": 0.75}
+    grid = page.fair_grid(table([BASE, made("random", 0.5, **kept)]), "tfidf")
+    assert grid.headings[-3:] == ["slots", "words", "fluency"]
+    assert line(grid.sections, "random")[-3:] == ["0.500 (0.125)", "0.250 (0.0625)", "0.750"]
+    assert line(grid.sections, "none")[-3:] == [page.ABSENT] * 3
+
+
+def test_word_for_word_repetitions_are_shares_of_rewrites() -> None:
+    counts = {"verbatim_own": 0.02, "verbatim_chance": 0.005, "verbatim_public": 0.5}
+    rows = [replace(row, **counts) if row.mechanism == "sqrt_n" else row for row in make_rows()]
+    found = page.repeats_grid(table(rows)).sections
+    assert line(found, "sqrt_n", "8")[2:] == ["2.00%", "0.50%", "50.00%"]
+    assert len(found) == 1
+    assert page.repeats_grid(table(make_rows())).sections == []
+
+
+def test_break_even_has_a_column_where_parts_of_the_public_text_were_tried() -> None:
+    tried = [replace(BASE, mechanism="public_50", accuracy=0.5, epsilon=0.0, train_records=50)]
+    grid = page.fair_grid(table([*make_rows(), *tried]), "tfidf")
+    assert grid.headings[6] == "break-even"
+    assert line(grid.sections, "sqrt_n", "8")[6] == "> 50"
+    assert line(grid.sections, "random")[6] == page.ABSENT
+    assert "break-even" not in page.fair_grid(table(make_rows()), "tfidf").headings

@@ -18,7 +18,7 @@ uvicorn = pytest.importorskip("uvicorn")
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
-from adept.attacks.likelihood import Known  # noqa: E402
+from adept.attacks.likelihood import Candidates  # noqa: E402
 from adept.web.app import Play  # noqa: E402
 from adept.web.attacker_view import Reader  # noqa: E402
 
@@ -119,7 +119,7 @@ def test_everything_is_reached_with_the_keyboard_alone(page: Page) -> None:
 def test_texts_are_there_before_a_slow_reader_and_the_page_says_so(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare, begin = Reader.prepare, threading.Event()
 
-    def slow(reader: Reader) -> Known:
+    def slow(reader: Reader) -> Candidates:
         begin.wait(30)
         return prepare(reader)
 

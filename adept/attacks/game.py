@@ -1,0 +1,213 @@
+"""The game that every attack plays with a rewriter, and its result: a rate beside what is possible, in words and as a figure.
+
+Secrets are drawn at random and released once each, and the attacker names what was behind each release. Rounds are independent, so
+the share of right guesses has Clopper and Pearson's interval, and the bounds of ``adept.attacks.bounds`` hold for it.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from torch import Tensor
+
+from adept.attacks.bounds import Rate, best_guess, good_enough
+from adept.data.corpus import Corpus
+from adept.mechanisms.guarantee import Guarantee, json_number, words
+from adept.plotting import INK, PALETTE, drawing, legend
+from adept.rewriting.rewriter import Rewriter
+
+BLUE, ORANGE, GREEN, RED = PALETTE[:4]
+LOG_AXIS_BELOW = 0.05  # shares that are told apart on a logarithmic axis alone
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackRow:
+    """One attack on one property of the records.
+
+    Attributes:
+        attack: reconstruction | attribute | membership.
+        knows: what the attacker has: pool | crowd | search | text, static | adaptive | release, or shadows.
+        success: what counts: exact | good enough | the attribute's name | true positives.
+        rate: the share of successes.
+        without_release: what the best guess without any release reaches.
+        bound: what no attack on one release exceeds, at the true epsilon.
+        claimed_bound: the same at the claimed epsilon.
+        optimum: what the best attack on this mechanism reaches exactly, where its distribution is finite.
+        detail: further figures, by name.
+    """
+
+    attack: str
+    knows: str
+    success: str
+    rate: Rate
+    without_release: float
+    bound: float
+    claimed_bound: float
+    optimum: float | None
+    detail: dict[str, Any]
+
+    @property
+    def refutes_claim(self) -> bool:
+        """True if the whole interval is above what the claim allows."""
+        return self.rate.exceeds(self.claimed_bound)
+
+    @property
+    def beyond_bound(self) -> bool:
+        """True if the whole interval is above what the true epsilon allows: a bug of ours, or a violation."""
+        return self.rate.exceeds(self.bound)
+
+    @property
+    def words(self) -> str:
+        """The odds in a sentence."""
+        of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
+        without = f"{per_hundred(self.without_release)} without any release"
+        allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
+        claimed = (
+            ""
+            if self.bound == self.claimed_bound
+            else f", at most {per_hundred(self.claimed_bound)} at the claimed one"
+        )
+        verdict = ": the claim is refuted" if self.refutes_claim else ""
+        beyond = self.detail.get("beyond_claim", 0.0)
+        odds = f" In {per_hundred(beyond)} of 100 releases odds move further than the claim allows." if beyond else ""
+        return f"{of_100}; {without}, {allowed}{claimed}{verdict}.{odds}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and verdicts as JSON values."""
+        return {
+            **asdict(self),
+            "detail": {name: json_number(v) if isinstance(v, float) else v for name, v in self.detail.items()},
+            "refutes_claim": self.refutes_claim,
+            "beyond_bound": self.beyond_bound,
+            "words": self.words,
+        }
+
+
+@dataclass(frozen=True)
+class GivenAway:
+    """A secret that was named right.
+
+    Attributes:
+        text: the secret.
+        certainty: the attacker's posterior probability of it.
+        allowed: the largest that the claimed epsilon allows, given how likely the text was before.
+    """
+
+    text: str
+    certainty: float
+    allowed: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackGame:
+    """A rewriter under attack.
+
+    Attributes:
+        rewriter: what is attacked; made for measurement.
+        private: the records that secrets are drawn from.
+        public: what the attacker has beside the release.
+        records: secrets that are released and attacked.
+        confidence: of every interval.
+        seed: of the draws of secrets and texts; releases have fresh noise.
+    """
+
+    rewriter: Rewriter
+    private: Corpus
+    public: Corpus
+    records: int = 1000
+    confidence: float = 0.999
+    seed: int = 0
+
+    def draw(self, count: int, weights: Sequence[float] | None = None) -> list[int]:
+        """Draw the places of the secrets among ``count`` candidates, with replacement."""
+        return random.Random(self.seed).choices(range(count), weights=weights, k=self.records)
+
+    def release(self, secrets: Sequence[str]) -> Tensor:
+        """Release secrets (m, .)."""
+        return self.rewriter.release(secrets).cpu()
+
+    def row(
+        self,
+        attack: str,
+        knows: str,
+        success: str,
+        right: Tensor,
+        prior: Tensor,
+        *,
+        optimum: float | None = None,
+        detail: Mapping[str, float] | None = None,
+    ) -> AttackRow:
+        """Return the share of right guesses (m,), beside its bounds.
+
+        Args:
+            attack, knows, success, optimum, detail: as of :class:`AttackRow`.
+            right: True for each guess that is right.
+            prior: of the possibilities that exclude each other, of which one is guessed.
+        """
+        promise = self.rewriter.guarantee
+        bounds = [
+            largest_rate(prior, epsilon=epsilon, delta=promise.delta)
+            for epsilon in (promise.epsilon, promise.claimed_epsilon)
+        ]
+        return AttackRow(
+            attack=attack,
+            knows=knows,
+            success=success,
+            rate=Rate.of(int(right.sum()), len(right), confidence=self.confidence),
+            without_release=float(prior.max()),
+            bound=bounds[0],
+            claimed_bound=bounds[1],
+            optimum=optimum,
+            detail=dict(detail or {}),
+        )
+
+
+def largest_rate(prior: Tensor, *, epsilon: float, delta: float) -> float:
+    """Return the bound on guessing which of exclusive possibilities is true, from one release."""
+    if delta:
+        return good_enough(float(prior.max()), epsilon=epsilon, delta=delta)
+    return best_guess(prior.tolist(), epsilon=epsilon)
+
+
+def per_hundred(share: float) -> str:
+    """Return a share as a count of a hundred: to the tenth near either end, and never as none or all if it is neither."""
+    hundred = 100 * share
+    if 0 < hundred < 0.05:
+        return "fewer than 0.1"
+    if hundred >= 99.95:
+        return "99.9" if share < 1 else "100"
+    return f"{hundred:.0f}" if 9.5 <= hundred < 99.5 else f"{hundred:.1f}"
+
+
+def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> str:
+    """Return the rates with their intervals and what is possible as a figure, in SVG text."""
+    with drawing(1, 1, size=(7.5, 1.6 + 0.5 * len(rows))) as opened:
+        axis = opened.axes[0, 0]
+        for place, row in enumerate(rows):
+            _draw_row(axis, place, row, promise)
+        axis.set_yticks(range(len(rows)), [f"{row.knows}: {row.success}" for row in rows])
+        axis.invert_yaxis()
+        shares = [share for row in rows for share in (row.without_release, row.claimed_bound)]
+        lowest = min((share for share in shares if share > 0), default=1.0)
+        if lowest < LOG_AXIS_BELOW:
+            axis.set_xscale("log")
+        axis.set_xlim(lowest / 2 if lowest < LOG_AXIS_BELOW else 0, 1.05)
+        axis.set_xlabel("share of right guesses")
+        legend(opened.figure, axis, columns=3)
+    return opened.svg
+
+
+def _draw_row(axis: Any, place: int, row: AttackRow, promise: Guarantee) -> None:
+    axis.barh(place, row.rate.value, height=0.5, color=BLUE, alpha=0.35)
+    axis.plot([row.rate.low, row.rate.high], [place, place], color=BLUE, linewidth=2.5, label="attack, interval")
+    marks = [
+        (row.without_release, INK, ":", "without the release"),
+        (row.bound, GREEN, "-", f"bound, epsilon {words(promise.epsilon)}"),
+    ]
+    if row.claimed_bound != row.bound:
+        marks.append((row.claimed_bound, RED, "--", f"bound as claimed, epsilon {words(promise.claimed_epsilon)}"))
+    if row.optimum is not None:
+        marks.append((row.optimum, ORANGE, "-", "best possible attack"))
+    for value, color, style, label in marks:
+        axis.vlines(value, place - 0.35, place + 0.35, color=color, linestyle=style, linewidth=1.8, label=label)

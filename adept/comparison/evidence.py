@@ -1,0 +1,143 @@
+"""What stands beside the rows of a comparison: audits of the claims, attacks on releases, and examples of rewrites.
+
+Text mechanisms are audited on two public texts: the shortest, and the longest of those whose words all have a position. They
+are not attacked, because they have no latent.
+
+An attacker knows the first seed's model and the mechanism, and has the private utterances, not knowing whose release it
+sees, or everything that could have been said (``adept.attacks.reconstruction``). It computes the exact posterior, so that no
+attack on one release names more. Secrets are released for it again, with noise of their own.
+
+Examples are chosen by a rule that looks at no text. If the data are not public, nothing is shown unless somebody asks for it
+(``examples=true``), because every text on a page that is passed on is a release. The originals are left out even then, and
+with them the texts of the look-up (the rewriter's records), those of a mechanism with a false claim, and every text that
+repeats what the model was trained on. No text is compared with the records that were rewritten: a mark beside those that
+match would tell what the release hides. With ``protocol=paper`` these are the same records, no guarantee holds, and nothing
+is shown.
+"""
+
+import re
+
+from adept import audit
+from adept.attacks.game import AttackGame
+from adept.attacks.reconstruction import play_posterior
+from adept.audit import AuditResult, Verdict
+from adept.comparison.cell import Alternative
+from adept.comparison.config import JOINT_RESPONSE, PAPER
+from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell
+from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, WrittenTexts
+from adept.comparison.trial import Trial, model_kind
+from adept.mechanisms import JointResponse
+
+AUDIT_TRIALS = 4000
+STAND_INS = ("a", "b", "c", "d")  # labels: an audit sees no data
+SECRETS, CANDIDATES = 1000, 10_000  # secrets, and what they may be, as in ``adept attack``
+ATTACK_CONFIDENCE = 0.9999  # of each interval: a page has dozens
+EXAMPLES = 6
+WITHHELD = "(withheld: the model was trained on it)"
+
+
+def verdict_on(trial: Trial, cell: Cell) -> AuditVerdict:
+    """Return the verdict on a cell's mechanism: that of an earlier run, or of an audit."""
+    if (kept := trial.store.find(AuditVerdict, trial.seed, cell)) is not None:
+        return kept
+    audited = _audit_text if cell.mechanism in ALTERNATIVES else _audit
+    result, guarantee = audited(trial, cell)
+    evidence = next((check.evidence for check in result.checks if check.verdict is Verdict.FAILED), "")
+    found = AuditVerdict(
+        cell.mechanism, cell.text_epsilon, result.violated, result.certified_epsilon, evidence, guarantee
+    )
+    return trial.store.keep(found, trial.seed, cell)
+
+
+def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
+    mechanism, dim = trial.config.mechanism(cell.mechanism, cell.text_epsilon), trial.config.model.latent_dim
+    guarantee = mechanism.guarantee(dim).text
+    if cell.labels == JOINT_RESPONSE:
+        return audit.run(JointResponse.of(mechanism, STAND_INS), trials=AUDIT_TRIALS), guarantee
+    if mechanism.randomises == "description":
+        fitted = trial.rewriter(cell).mechanism  # with the model's descriptions
+        return audit.run_description(fitted, trials=AUDIT_TRIALS), guarantee
+    return audit.run(mechanism, dim=dim, trials=AUDIT_TRIALS), guarantee
+
+
+def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
+    mechanism = Alternative(trial, cell).mechanism
+    lengths = {text: len(text.split()) for text in trial.public.texts}
+    whole = [text for text in lengths if lengths[text] <= getattr(mechanism, "length", 0)] or list(lengths)
+    pair = min(whole, key=lengths.__getitem__), max(whole, key=lengths.__getitem__)
+    return audit.run(mechanism, pairs=[pair], trials=AUDIT_TRIALS), mechanism.guarantee().text
+
+
+def attack_on(trial: Trial, cell: Cell) -> AttackedRelease:
+    """Return what attacks on a cell's mechanism came to: in an earlier run, or now."""
+    if (kept := trial.store.find(AttackedRelease, trial.seed, cell)) is not None:
+        return kept
+    rewriter = trial.rewriter(cell)
+    game = AttackGame(
+        rewriter=rewriter,
+        private=trial.private,
+        public=trial.public,
+        records=SECRETS,
+        confidence=ATTACK_CONFIDENCE,
+        seed=trial.seed,
+    )
+    found = play_posterior(game, candidates=CANDIDATES)
+    attacked = AttackedRelease(
+        mechanism=cell.mechanism,
+        model=model_kind(cell),
+        claimed_epsilon=rewriter.guarantee.claimed_epsilon,
+        epsilon=rewriter.guarantee.epsilon,
+        delta=rewriter.guarantee.delta,
+        rows=found.rows,
+        given_away=found.given_away if trial.config.data.public else [],
+    )
+    return trial.store.keep(attacked, trial.seed, cell)
+
+
+def examples(trial: Trial, rows: list[tuple[Cell, ResultRow]], *, count: int = EXAMPLES) -> list[Example]:
+    """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget.
+
+    Args:
+        trial: of the first seed.
+        rows: all of them, with their recipes.
+        count: number of records.
+    """
+    config, records, public = trial.config, trial.private.texts, trial.config.data.public
+    if not (public or (config.examples and config.protocol != PAPER)):
+        return []
+    found = [(row, trial.store.find(WrittenTexts, trial.seed, cell)) for cell, row in _shown(rows, public=public)]
+    written = [(row, kept.texts[:: row.samples]) for row, kept in found if kept]
+    secret = set() if public else set(map(bare, [*trial.public.texts, *trial.validation.texts]))
+    return [
+        Example(
+            records[index] if public else None,
+            [(row, WITHHELD if bare(texts[index]) in secret else texts[index]) for row, texts in written],
+        )
+        for index in spread(len(records), count)
+    ]
+
+
+def bare(text: str) -> str:
+    """Return a text's words without case and punctuation, which a tokenizer may have changed."""
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def spread(total: int, count: int) -> list[int]:
+    """Return the middles of ``count`` equal parts of ``total`` records."""
+    count = min(count, total)
+    return [(2 * part + 1) * total // (2 * count) for part in range(count)]
+
+
+def _shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
+    """The rows whose text is shown: of the first seed and classifier, every ``random``, and mechanisms at two budgets."""
+    budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
+    outermost = {min(budgets), max(budgets)} if budgets else set()
+    first = rows[0][1]
+    return [
+        (cell, row)
+        for cell, row in rows
+        if (row.seed, row.classifier) == (first.seed, first.classifier)
+        and (row.decoder in (LSTM, DESCRIBED) or (row.decoder is not None and row.clip is None))
+        and (row.mechanism == "random" or row.claimed_epsilon in outermost)
+        and (public or (row.clip is not None and row.epsilon <= (row.claimed_epsilon or 0.0) * (1 + 1e-9)))
+    ]
