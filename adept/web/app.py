@@ -1,5 +1,12 @@
-"""The page's server: one page, and the few answers that its script asks for."""
+"""Server of the page: one page, the few answers that its script asks for, and a guard against other pages.
 
+The page is for one person at this machine. Other pages that this person has open must not reach it: a name that is made to resolve
+to 127.0.0.1 (DNS rebinding) fails the check of Host, a form or script of another site the check of Origin. Whoever serves it to
+other machines sets a token, without which nothing is answered but style and script. Nothing outside the page is ever loaded
+(Content-Security-Policy), and there are no cookies.
+"""
+
+import hmac
 import importlib
 import inspect
 import json
@@ -7,7 +14,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,21 +23,21 @@ import anyio
 from anyio import CapacityLimiter, to_thread
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adept.errors import AdeptError, ConfigurationError
-from adept.web import results, trust
+from adept.web import results
 from adept.web.attacker_view import PEOPLE, worst_pair
-from adept.web.files import LARGEST, Choices, Dropped, Files
-from adept.web.safety import SANDBOXED, Guarded
-from adept.web.sentences import DEFAULT, LONGEST, OURS, STOPS, Release, Sentences
+from adept.web.files import MAX_BYTES, Choices, Dropped, Files
+from adept.web.sentences import DEFAULT, MAX_CHARACTERS, OURS, STOPS, Release, Sentences
 
-WORKERS, WAITING = 2, 200  # threads of torch, and requests that may wait for one
-LARGEST_QUESTION = 64 * 2**10  # bytes of JSON
+MAX_WORKERS, MAX_WAITING = 2, 200  # threads of torch, and requests that may wait for one
+MAX_QUESTION_BYTES = 64 * 2**10
 PROOFS = {
     "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
     "original": ("adept.mechanisms.laplace",),
@@ -38,6 +45,22 @@ PROOFS = {
     "shuffled": ("adept.mechanisms.shuffling",),
     "central": ("adept.mechanisms.votes",),
 }
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+# A report that lies in a directory may hold anything: it is shown in a frame that runs nothing and loads nothing.
+SANDBOXED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+SHOWN_FIELDS = ("records", "columns", "labels", "done", "running", "finished", "error")  # of a file
 
 Answer = TypeVar("Answer")
 
@@ -54,7 +77,7 @@ class Play:
 
     def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
         self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
-        self._workers, self._preparing, self._waiting = CapacityLimiter(WORKERS), CapacityLimiter(1), 0
+        self._workers, self._preparing, self._waiting = CapacityLimiter(MAX_WORKERS), CapacityLimiter(1), 0
         self._templates = Environment(
             loader=PackageLoader("adept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
@@ -90,33 +113,32 @@ class Play:
         self.files.close()
 
     async def page(self, request: Request) -> Response:
-        """The page."""
+        """Answer with the page."""
         page = self._templates.get_template("page.html.jinja")
         return HTMLResponse(
             page.render(
                 stops=STOPS, default=STOPS.index(DEFAULT), mechanisms=self.sentences.mechanisms, ours=OURS,
-                longest=LONGEST, people=PEOPLE, runs=results.runs(self.runs), ledger=self.files.ledger,
-                lines=trust.lines(), marks=trust.marks(),
+                longest=MAX_CHARACTERS, people=PEOPLE, runs=results.runs(self.runs), ledger=self.files.ledger,
             )
         )  # fmt: skip
 
     async def proof(self, request: Request) -> Response:
-        """The claims and proofs of a mechanism, as they stand in its module."""
+        """Answer with the claims and proofs of a mechanism, as they stand in its module."""
         modules = PROOFS.get(request.path_params["name"], ())
         said = [inspect.getdoc(importlib.import_module(name)) or "" for name in modules]
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
-        """One sentence, released once by each mechanism that is asked for: a line of what is written, then one of each reader."""
+        """Release a sentence once by each mechanism that is asked for: a line of what is written, then one of each reader."""
         asked = await _question(request)
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
             raise ConfigurationError("text must be a sentence: reload the page")
         epsilon = _number(asked.get("epsilon"))
         releases = await self._work(partial(self.sentences.release, text, epsilon=epsilon, mechanisms=mechanisms))
-        return StreamingResponse(self._told(releases), media_type="application/x-ndjson")
+        return StreamingResponse(self._answer_lines(releases), media_type="application/x-ndjson")
 
-    async def _told(self, releases: list[Release]) -> AsyncIterator[str]:
+    async def _answer_lines(self, releases: list[Release]) -> AsyncIterator[str]:
         yield json.dumps([asdict(release.written) for release in releases]) + "\n"
         for release in releases:
             if not release.reader.ready:  # seconds, in which others are answered
@@ -124,7 +146,7 @@ class Play:
             yield json.dumps(asdict(await self._work(release.view))) + "\n"
 
     async def worst(self, request: Request) -> Response:
-        """Log-odds of releases of ADePT as published for the pair of records that it protects least."""
+        """Answer with log-odds of releases of ADePT as published, for the pair of records that it protects least."""
         epsilon = _number((await _question(request)).get("epsilon"))
         if epsilon not in STOPS:
             raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
@@ -133,15 +155,15 @@ class Play:
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def drop(self, request: Request) -> Response:
-        """A file; the answer names its columns."""
-        content = await _body(request, LARGEST)
+        """Take a file; the answer names its columns."""
+        content = await _body(request, MAX_BYTES)
         name = request.headers.get("x-filename", "")
         key, dropped = await self._work(partial(self.files.add, name, content))
-        return JSONResponse({"key": key} | _described(dropped), 201)
+        return JSONResponse({"key": key} | _describe(dropped), 201)
 
     async def file(self, request: Request) -> Response:
-        """How far a file's release is."""
-        return JSONResponse(_described(self.files.get(request.path_params["key"])))
+        """Answer with the progress of a file's release."""
+        return JSONResponse(_describe(self.files.get(request.path_params["key"])))
 
     async def forget(self, request: Request) -> Response:
         """Remove a file."""
@@ -149,21 +171,21 @@ class Play:
         return Response(status_code=204)
 
     async def explain(self, request: Request) -> Response:
-        """What a release would be."""
-        dropped, choices = await self._asked(request)
+        """Say what a release would be."""
+        dropped, choices = await self._read_choices(request)
         return JSONResponse(await self._work(partial(self.files.explain, dropped, choices)))
 
     async def release(self, request: Request) -> Response:
         """Begin a release; its progress is asked for by ``file``."""
-        dropped, choices = await self._asked(request)
+        dropped, choices = await self._read_choices(request)
         if dropped.running or dropped.finished:
             raise ConfigurationError("this file is released already: drop it again for another release")
         dropped.running, dropped.error = True, None
         self._group.start_soon(self._release, dropped, choices)
-        return JSONResponse(_described(dropped), 202)
+        return JSONResponse(_describe(dropped), 202)
 
     async def part(self, request: Request) -> Response:
-        """The text, the statement or the card of a complete release."""
+        """Answer with the text, the statement or the card of a complete release."""
         dropped = self.files.get(request.path_params["key"])
         path = dropped.results().get(request.path_params["part"])
         if path is None or not dropped.finished:
@@ -171,12 +193,12 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def report(self, request: Request) -> Response:
-        """The page of an earlier comparison, in which nothing runs and nothing is loaded."""
+        """Answer with the page of an earlier comparison, in which nothing runs and nothing is loaded."""
         content = await to_thread.run_sync(results.report, self.runs, request.path_params["name"])
         return HTMLResponse(content, headers={"Content-Security-Policy": SANDBOXED})
 
     async def picture(self, request: Request) -> Response:
-        """The figure of an earlier result, in which nothing runs either."""
+        """Answer with the figure of an earlier result, in which nothing runs either."""
         content = await to_thread.run_sync(results.picture, self.runs, request.path_params["name"])
         return Response(content, media_type="image/svg+xml", headers={"Content-Security-Policy": SANDBOXED})
 
@@ -192,12 +214,12 @@ class Play:
         finally:
             dropped.running = False
 
-    async def _asked(self, request: Request) -> tuple[Dropped, Choices]:
+    async def _read_choices(self, request: Request) -> tuple[Dropped, Choices]:
         return self.files.get(request.path_params["key"]), _choices(await _question(request))
 
     async def _work(self, action: Callable[[], Answer]) -> Answer:
-        """Call ``action`` in a thread; at most WORKERS at once, and no more than WAITING wait."""
-        if self._waiting >= WAITING:
+        """Call ``action`` in a thread; at most MAX_WORKERS at once, and no more than MAX_WAITING wait."""
+        if self._waiting >= MAX_WAITING:
             raise ConfigurationError("too many people play at once: try again in a moment")
         self._waiting += 1
         try:
@@ -206,8 +228,64 @@ class Play:
             self._waiting -= 1
 
 
+@dataclass(frozen=True)
+class Guarded:
+    """An application that answers its own page alone.
+
+    Attributes:
+        app: what is guarded.
+        token: what every request but those for style and script must bring; None where the page is for this machine alone.
+    """
+
+    app: ASGIApp
+    token: str | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on; every answer has the headers of `HEADERS` unless it sets its own."""
+        app = self.app
+        if scope["type"] == "http":
+            send = _with_headers(send)
+            if refused := self._refused(scope):
+                status, reason = refused
+                app = JSONResponse({"error": reason}, status)
+        await app(scope, receive, send)
+
+    def _refused(self, scope: Scope) -> tuple[int, str] | None:
+        headers = Headers(scope=scope)
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if self.token is None and _name(host) not in LOOPBACK:
+            return 421, "this page is for this machine alone: open it at 127.0.0.1"
+        if origin is not None and origin.split("://")[-1] != host:
+            return 403, "another page must not ask this one"
+        if origin is None and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return 403, "another page must not ask this one"
+        if self.token is not None and not scope["path"].startswith("/static/"):
+            asked = QueryParams(scope["query_string"]).get("token", "")
+            given = headers.get("authorization", f"Bearer {asked}").removeprefix("Bearer ")
+            if not hmac.compare_digest(given.encode(), self.token.encode()):
+                return 401, "the token is missing or wrong: open the address that adept play printed"
+        return None
+
+
+def _name(host: str) -> str:
+    """Return a Host header without its port."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
+
+
+def _with_headers(send: Send) -> Send:
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                given.setdefault(name, value)
+        await send(message)
+
+    return with_headers
+
+
 def unquoted(error: Exception) -> str:
-    """An error's message without the value that it names: what was typed is never sent back."""
+    """Return an error's message without the value that it names: what was typed is never sent back."""
     head, got, tail = str(error).partition(", got ")
     return head + (tail[tail.index(": ") :] if got and ": " in tail else "")
 
@@ -217,14 +295,14 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """An error of ours: where it arose goes to stderr, and nothing of its message, which may quote what was typed."""
+    """Write to stderr where an error of ours arose, and nothing of its message, which may quote what was typed."""
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an error of ours: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an error of ours: adept play says where on its terminal"}, 500)
 
 
 async def _body(request: Request, most: int) -> bytes:
-    """A request's body, up to a bound."""
+    """Return a request's body, up to a bound in bytes."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -238,7 +316,7 @@ async def _body(request: Request, most: int) -> bytes:
 
 async def _question(request: Request) -> dict[str, Any]:
     try:
-        asked = json.loads(await _body(request, LARGEST_QUESTION) or b"{}")
+        asked = json.loads(await _body(request, MAX_QUESTION_BYTES) or b"{}")
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):
@@ -259,7 +337,7 @@ def _names(value: object) -> list[str]:
 
 
 def _choices(asked: dict[str, Any]) -> Choices:
-    """What the page chose; whatever else is sent is refused."""
+    """Return the page's choices; whatever else is sent is refused."""
     known = {field.name: field.type for field in fields(Choices)}
     kinds: dict[str, Any] = {"epsilon": int | float, "label_set": list, "max_records_per_person": int, "again": bool}
     for name, value in asked.items():
@@ -270,13 +348,5 @@ def _choices(asked: dict[str, Any]) -> Choices:
     return Choices(**given)
 
 
-def _described(dropped: Dropped) -> dict[str, Any]:
-    return {
-        "records": dropped.records,
-        "columns": dropped.columns,
-        "labels": dropped.labels,
-        "done": dropped.done,
-        "running": dropped.running,
-        "finished": dropped.finished,
-        "error": dropped.error,
-    }
+def _describe(dropped: Dropped) -> dict[str, Any]:
+    return {name: getattr(dropped, name) for name in SHOWN_FIELDS}

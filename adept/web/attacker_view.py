@@ -1,4 +1,4 @@
-r"""What a reader of one release may believe about who wrote it: before, at most, and after this very release.
+r"""Beliefs of a reader of one release about who wrote it: before, at most, and after this very release.
 
 The crowd is N people, one for each of N sentences: yours and N - 1 public ones, all equally likely before. The reader knows the
 crowd, the model and the mechanism, and sees the release itself, which tells at least as much as any text that is written from
@@ -29,14 +29,14 @@ from adept.models.codec.codec import text_of
 from adept.rewriting.rewriter import Rewriter
 
 PEOPLE = 1_000
-LISTED = 7  # of the others, the likeliest
+MAX_LISTED = 7  # of the others, the likeliest
 DRAWS = 100  # of the worst pair
-TOGETHER = 50  # people whose sentences are read at once
+BATCH_PEOPLE = 50  # people whose sentences are read at once
 
 
 @dataclass(frozen=True)
 class View:
-    """What a reader of one release believes.
+    """Beliefs of a reader of one release.
 
     Attributes:
         people: N, you among them.
@@ -86,7 +86,7 @@ class Reader:
 
     @property
     def ready(self) -> bool:
-        """Has the crowd been read."""
+        """True once the crowd has been read."""
         return self._others is not None
 
     def prepare(self) -> Candidates:
@@ -97,21 +97,21 @@ class Reader:
         """
         with self._reading:
             if self._others is None:
-                encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), TOGETHER)])
+                encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), BATCH_PEOPLE)])
                 self._others = read_candidates(self._rewriter.mechanism, encoded)
             return self._others
 
     def _encode(self, begin: int) -> Tensor:
         if self._ended.is_set():
             raise ConfigurationError("the page has ended: start adept play again")
-        return self._rewriter.encode(self._crowd[begin : begin + TOGETHER])
+        return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return what the reader believes after one release (1, .) of a sentence as the mechanism reads it (1, .)."""
+        """Return the reader's beliefs after one release (1, .) of a sentence as the mechanism reads it (1, .)."""
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
-        likeliest = torch.topk(rest, LISTED)
+        likeliest = torch.topk(rest, MAX_LISTED)
         guarantee = self._rewriter.guarantee
         return View(
             people=PEOPLE,
@@ -145,7 +145,7 @@ def bound(epsilon: float) -> float:
 
 
 def guesses(probability: float) -> str:
-    """Say a bound on a probability as guesses that are right, never fewer than it allows."""
+    """Express a bound on a probability as guesses that are right, never fewer than it allows."""
     if probability > 0.5:
         most = 100 if probability <= 0.99 else 1000
         return f"{math.ceil(most * probability):,} guesses in {most:,}"

@@ -1,4 +1,4 @@
-"""A file that is dropped on the page: looked at, explained, released by the code of ``adept rewrite``, handed back, and removed.
+"""Files that are dropped on the page: looked at, explained, released by the code of ``adept rewrite``, handed back, and removed.
 
 Files lie in a folder of their own, which only this user can read, until the page forgets them, the server ends, or an hour has
 passed. Nothing else is kept of them; what was released is in the ledger, as digests.
@@ -28,15 +28,15 @@ from adept.rewriting.expectation import expected_lines
 from adept.rewriting.rewriter import Rewriter
 
 ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
-LARGEST = 20 * 2**20  # bytes
-MOST_FILES, SECONDS = 8, 3600.0
-LOOKED_AT = 200  # records, for the columns and whether a column looks like labels
-MOST_LABELS = 50  # different values of a column that is offered as labels
+MAX_BYTES = 20 * 2**20
+MAX_FILES, LIFETIME_SECONDS = 8, 3600.0
+SAMPLE_RECORDS = 200  # records that show the columns, and whether a column looks like labels
+MAX_LABELS = 50  # different values of a column that is offered as labels
 
 
 @dataclass
 class Choices:
-    """What the page asks for; its names are those of ``adept rewrite``."""
+    """Choices of the page; their names are those of ``adept rewrite``."""
 
     epsilon: float = 8.0
     text_column: str = "text"
@@ -50,7 +50,7 @@ class Choices:
 
 @dataclass
 class Dropped:
-    """One file, and how far its release is.
+    """One file, and the progress of its release.
 
     Attributes:
         folder: holds the file and what is made of it.
@@ -87,7 +87,7 @@ class Dropped:
         return self.folder / f"private{self.source.suffix}"
 
     def results(self) -> dict[str, Path]:
-        """What can be fetched when the release is complete."""
+        """Return the files that can be fetched when the release is complete."""
         target = self.target
         return {
             "text": target,
@@ -124,14 +124,14 @@ class Files:
         ending = Path(filename).suffix.lower().lstrip(".")
         if ending not in ENDINGS:
             raise ConfigurationError(f"the file must be one of {', '.join(ENDINGS)}: save it as one of them")
-        if len(self._files) >= MOST_FILES:
-            raise ConfigurationError(f"at most {MOST_FILES} files are held at once: forget one, or wait an hour")
+        if len(self._files) >= MAX_FILES:
+            raise ConfigurationError(f"at most {MAX_FILES} files are held at once: forget one, or wait an hour")
         key = secrets.token_urlsafe(16)
         folder = self._root / key
         folder.mkdir(mode=0o700)
         (folder / f"input.{ending}").write_bytes(content)
         try:
-            self._files[key] = _looked_at(folder, f"input.{ending}")
+            self._files[key] = _look_at(folder, f"input.{ending}")
         except AdeptError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise type(error)(str(error).replace(f"{folder}/input.{ending}", "the file")) from None
@@ -192,14 +192,14 @@ class Files:
     def _forget_old(self) -> None:
         now = time.monotonic()
         for key, dropped in list(self._files.items()):
-            if now - dropped.born > SECONDS and not dropped.running:
+            if now - dropped.born > LIFETIME_SECONDS and not dropped.running:
                 self.forget(key)
 
 
-def _looked_at(folder: Path, name: str) -> Dropped:
+def _look_at(folder: Path, name: str) -> Dropped:
     reading = ReadingOptions(delimiter=_delimiter(folder / name))
     records = read_records(str(folder / name), options=reading)
-    first = list(islice(records, LOOKED_AT))
+    first = list(islice(records, SAMPLE_RECORDS))
     columns = list(dict.fromkeys(column for record in first for column in record))
     count = len(first) + sum(1 for _ in records)
     return Dropped(folder, name, count, columns, [column for column in columns if _few_values(first, column)], reading)
@@ -216,7 +216,7 @@ def _delimiter(file: Path) -> str | None:
 
 def _few_values(records: list[Record], column: str) -> bool:
     values = {str(record.get(column)) for record in records}
-    return column != "text" and len(values) <= min(MOST_LABELS, max(2, len(records) // 2))
+    return column != "text" and len(values) <= min(MAX_LABELS, max(2, len(records) // 2))
 
 
 def _in_words(statement: PrivacyStatement) -> dict[str, Any]:

@@ -1,22 +1,22 @@
-"""What earlier commands left in their ``output_dir``: pages of comparisons, audits, attacks and studies, shown as they are."""
+"""Results that earlier commands left in their ``output_dir``: comparisons, audits, attacks and studies, shown as they are."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from adept.errors import DataError
 
 REPORT, RESULT = "report.html", "result.json"
-MOST = 50  # runs that are listed
+MAX_RUNS = 50
 CHECKS = ("name", "verdict", "evidence")
-SAID = {"violated", "judged", "outcome", "refutes_claim", "beyond_bound"}  # by the sentence
+IN_SENTENCE = {"violated", "judged", "outcome", "refutes_claim", "beyond_bound"}
 ATTACKS = ("attack", "knows", "success", "words")
 
 
 @dataclass(frozen=True)
-class Run:
+class EarlierResult:
     """One output directory.
 
     Attributes:
@@ -42,13 +42,13 @@ class Run:
     table: list[tuple[str, ...]] = field(default_factory=list)
 
 
-def runs(directory: Path) -> list[Run]:
+def runs(directory: Path) -> list[EarlierResult]:
     """Return the runs below a directory that can be shown, the newest first."""
     if not directory.is_dir():
         return []
     found = [path for name in (REPORT, RESULT) for path in directory.glob(f"*/{name}") if path.is_file()]
     found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    return [run for path in found[:MOST] if (run := _run(path)) is not None]
+    return [run for path in found[:MAX_RUNS] if (run := _run(path)) is not None]
 
 
 def report(directory: Path, name: str) -> bytes:
@@ -76,10 +76,10 @@ def _read(paths: Any) -> bytes:
     raise DataError("there is no such result: reload the page")
 
 
-def _run(path: Path) -> Run | None:
+def _run(path: Path) -> EarlierResult | None:
     name = path.parent.name
     if path.name == REPORT:
-        return Run(name, "comparison", page=path)
+        return EarlierResult(name, "comparison", page=path)
     try:
         result = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -90,40 +90,38 @@ def _run(path: Path) -> Run | None:
     rows = [
         (key, _short(value))
         for key, value in result.items()
-        if isinstance(value, str | int | float) and key not in SAID
+        if isinstance(value, str | int | float) and key not in IN_SENTENCE
     ]
+    run = EarlierResult(name, "study" if figure else "result", picture=figure, rows=rows)
     if "certified_epsilon" in result:
-        return _audit(Run(name, "audit", picture=figure, rows=rows), result)
-    if "attack" in result:
-        return _attack(Run(name, "attack", picture=figure, rows=rows), result)
-    return Run(name, "study" if figure else "result", picture=figure, rows=rows)
+        return _audit(run, result)
+    return _attack(run, result) if "attack" in result else run
 
 
-def _audit(run: Run, result: Mapping[str, Any]) -> Run:
+def _audit(run: EarlierResult, result: Mapping[str, Any]) -> EarlierResult:
     checks = _dicts(result.get("checks"))
-    failed = [check for check in checks if check.get("verdict") == "failed"]
+    checks.sort(key=lambda check: check.get("verdict") != "failed")  # the failed ones first
     claim = f"that {result.get('mechanism')} spends epsilon {_short(result.get('claimed_epsilon'))}"
-    if wrong := result.get("violated") is True:
-        sentence = f"Violation found: the claim {claim} is false." + (
-            f" The evidence: {failed[0].get('evidence', '')}." if failed else ""
-        )
+    evidence = [f" The evidence: {check.get('evidence', '')}." for check in checks if check.get("verdict") == "failed"]
+    wrong = result.get("violated") is True
+    if wrong:
+        sentence = f"Violation found: the claim {claim} is false.{''.join(evidence[:1])}"
     elif result.get("judged") is False:
         sentence = f"Not judged: nothing could be looked at to test the claim {claim}."
     else:
         sentence = f"No violation found, which is no proof of the claim {claim}."
-    ordered = [*failed, *(check for check in checks if check.get("verdict") != "failed")]
-    return _shown(run, sentence, wrong, CHECKS, ordered)
+    return replace(run, kind="audit", sentence=sentence, wrong=wrong, headings=CHECKS, table=_table(checks, CHECKS))
 
 
-def _attack(run: Run, result: Mapping[str, Any]) -> Run:
+def _attack(run: EarlierResult, result: Mapping[str, Any]) -> EarlierResult:
     wrong = result.get("refutes_claim") is True or result.get("beyond_bound") is True
     sentence = "Violation found: the claim is false." if wrong else "No violation found, which is no proof."
-    return _shown(run, sentence, wrong, ATTACKS, _dicts(result.get("rows")))
+    table = _table(_dicts(result.get("rows")), ATTACKS)
+    return replace(run, kind="attack", sentence=sentence, wrong=wrong, headings=ATTACKS, table=table)
 
 
-def _shown(run: Run, sentence: str, wrong: bool, headings: tuple[str, ...], rows: list[dict[str, Any]]) -> Run:
-    table = [tuple(_short(row.get(heading, "")) for heading in headings) for row in rows]
-    return Run(run.name, run.kind, None, run.picture, sentence, wrong, run.rows, headings, table)
+def _table(rows: list[dict[str, Any]], headings: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [tuple(_short(row.get(heading, "")) for heading in headings) for row in rows]
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

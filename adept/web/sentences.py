@@ -1,4 +1,4 @@
-"""One sentence, released again at each change of the page: what each mechanism writes, and what a reader of the release believes.
+"""Releases of a typed sentence, one at each change of the page, and the beliefs of a reader of each.
 
 Every call is a release of its own with fresh noise from the operating system; nothing that was typed is kept.
 """
@@ -22,10 +22,10 @@ from adept.web.attacker_view import PEOPLE, Reader, View, bound, crowd_of, guess
 STOPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0, 28.0, 32.0, 36.0, 40.0)
 # fmt: on
 DEFAULT = 8.0
-SAMPLES = 3  # texts of one release
-LONGEST = 5_000  # characters
+TEXTS_PER_RELEASE = 3
+MAX_CHARACTERS = 5_000
 OURS = "ours"
-CERTAIN = 0.999  # beliefs above it are called certainty
+MIN_CERTAINTY = 0.999  # beliefs above it are called certainty
 COMPARED = {
     OURS: "this tool",
     "original": "ADePT of 2021, whose promise is false",
@@ -37,7 +37,7 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Written:
-    """What one mechanism made of a sentence.
+    """Texts that one mechanism made of a sentence.
 
     Attributes:
         mechanism: the name that the page ticks.
@@ -75,7 +75,7 @@ class Release:
     released: Tensor
 
     def view(self) -> View:
-        """Return what the reader believes."""
+        """Return the reader's beliefs."""
         return self.reader.view(self.encoded, self.released)
 
 
@@ -95,7 +95,7 @@ class Sentences:
 
     @property
     def mechanisms(self) -> dict[str, str]:
-        """What can be ticked, with a title: what the model's clip serves."""
+        """Mechanisms that can be ticked, with titles: those that the model's clip serves."""
         return {
             name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
         }
@@ -126,10 +126,10 @@ class Sentences:
         """Release a sentence once by each mechanism.
 
         Raises:
-            ConfigurationError: the text is longer than LONGEST, or an option is none of the page's; what was typed is not quoted.
+            ConfigurationError: the text is too long, or an option is none of the page's; what was typed is not quoted.
         """
-        if len(text) > LONGEST:
-            raise ConfigurationError(f"the sentence must have at most {LONGEST:,} characters: shorten it")
+        if len(text) > MAX_CHARACTERS:
+            raise ConfigurationError(f"the sentence must have at most {MAX_CHARACTERS:,} characters: shorten it")
         if epsilon not in STOPS:
             raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
         if not mechanisms or not set(mechanisms) <= set(self.mechanisms):
@@ -148,13 +148,13 @@ class Sentences:
             claimed=guarantee.claimed_epsilon,
             epsilon=json_number(guarantee.epsilon),
             holds=guarantee.holds,
-            texts=list(dict.fromkeys(text for text, _ in rewriter.write(released, samples=SAMPLES))),
+            texts=list(dict.fromkeys(text for text, _ in rewriter.write(released, samples=TEXTS_PER_RELEASE))),
             sentence=_sentence(guarantee),
         )
         return Release(written, reader, encoded, released)
 
     def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:
-        """The rewriter and the reader of a mechanism at a budget; they are made once."""
+        """Return the rewriter and the reader of a mechanism at a budget; they are made once."""
         with self._making:
             if (name, epsilon) not in self._made:
                 kind = best_exact(self.model, epsilon=epsilon) if name == OURS else BY_NAME[name]
@@ -164,9 +164,9 @@ class Sentences:
 
 
 def _sentence(guarantee: Guarantee) -> str:
-    """What a reader can do at most, in words."""
+    """Say in words what a reader can do at most."""
     most, claimed = bound(guarantee.epsilon), guarantee.claimed_epsilon
-    if most > CERTAIN:
+    if most > MIN_CERTAINTY:
         said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."
     else:
         said = f"Of {PEOPLE:,} people who might have written this, a reader names you with at most {guesses(most)}."

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from adept.errors import DataError
 from adept.web.app import Play
-from adept.web.files import LARGEST, Choices
-from adept.web.sentences import LONGEST
+from adept.web.files import MAX_BYTES, Choices
+from adept.web.sentences import MAX_CHARACTERS
 
 SECRET = "zebra7 crosses the quantum river"
 HOME = "http://127.0.0.1:8000"
@@ -89,7 +89,15 @@ def test_a_sentence_comes_back_rewritten_with_a_reader_s_beliefs(client: TestCli
 
 @pytest.mark.parametrize(
     "text",
-    ["", "🙂🙂🙂", "احجز لي سيارة أجرة", "<script>alert(1)</script>", "a " * (LONGEST // 2), "\x00\ud7ff", "１２３"],
+    [
+        "",
+        "🙂🙂🙂",
+        "احجز لي سيارة أجرة",
+        "<script>alert(1)</script>",
+        "a " * (MAX_CHARACTERS // 2),
+        "\x00\ud7ff",
+        "１２３",
+    ],
 )
 def test_any_sentence_is_rewritten(client: TestClient, text: str) -> None:
     for epsilon in (4, 16):
@@ -218,7 +226,7 @@ def test_a_file_that_is_none_is_refused_in_a_sentence(
 
 
 def test_a_file_that_is_too_large_is_refused(client: TestClient) -> None:
-    answer = client.post("/api/files", content=b"x" * (LARGEST + 1), headers={"X-Filename": "x.txt"})
+    answer = client.post("/api/files", content=b"x" * (MAX_BYTES + 1), headers={"X-Filename": "x.txt"})
     assert answer.status_code == 400
     assert "20 MB" in answer.json()["error"]
 
