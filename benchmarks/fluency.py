@@ -21,7 +21,7 @@ from domains import packaged_text
 
 from adept import Rewriter
 from adept.data.public_text import thinned
-from adept.evaluation.metrics import TrigramModel, content_f1
+from adept.evaluation.metrics import NgramModel, content_f1
 from adept.mechanisms import Description, LearnedCodebook
 from adept.models.codec.codec import words_of
 
@@ -53,7 +53,7 @@ class Reader:
     """A language model, and the words that it knows."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.model, self.known = TrigramModel(texts), {"", *(word for text in texts for word in text.split())}
+        self.model, self.known = NgramModel(texts, order=3), {"", *(word for text in texts for word in text.split())}
 
     def ratios(self, written: Sequence[str], records: Sequence[str]) -> str:
         """The perplexity of texts over that of others, of all words and of known ones."""
@@ -65,7 +65,7 @@ class Reader:
     def _loss(self, texts: Sequence[str], *, every: bool) -> float:
         words = [["", "", *text.split(), ""] for text in texts]
         triples = [triple for row in words for triple in zip(row, row[1:], row[2:], strict=False)]
-        return -fmean(math.log(self.model.probability((u, v), w)) for u, v, w in triples if every or w in self.known)
+        return -fmean(math.log(self.model.probability(u, v, w)) for u, v, w in triples if every or w in self.known)
 
 
 def main(count: int, directories: Sequence[str], corpora: Sequence[str]) -> None:

@@ -19,10 +19,10 @@ from adept.audit.subject.text import TextTarget
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, lstm, metrics
-from adept.evaluation.meaning import Meaning
 from adept.evaluation.tfidf import TextClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.votes import Votes
+from adept.models.lexicon import TextVectors
 from adept.release.adapters import DatasetRewriter, TextRelease
 from adept.release.frames import rewrite_frame
 from adept.release.transformer import PrivateText
@@ -32,7 +32,7 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 PACKAGES = ["release", "rewriting", "synthesis", "evaluation", "attacks", "audit"]
-MODULES = ["data.corpus", "models.codec.codec", "models.tokenizer"]
+MODULES = ["data.corpus", "models.codec.codec", "models.lexicon", "models.tokenizer"]
 NAMES = {"texts", "X", "frame"}
 BAD: dict[str, Any] = {
     "string": "play jazz",
@@ -79,12 +79,12 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
     "evaluation.lstm.predict_lstm": lambda given, bad: lstm.predict_lstm(TRAIN, bad, seed=0),
-    "evaluation.meaning.Meaning.of": lambda given, bad: Meaning({"jazz": 1.0}).of(bad),
+    "models.lexicon.TextVectors.of": lambda given, bad: TextVectors({"jazz": 1.0}).of(bad),
     "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
-    "evaluation.metrics.BigramModel.__init__": lambda given, bad: metrics.BigramModel(bad),
-    "evaluation.metrics.BigramModel.perplexity": lambda given, bad: metrics.BigramModel(TRAIN.texts).perplexity(bad),
-    "evaluation.metrics.TrigramModel.__init__": lambda given, bad: metrics.TrigramModel(bad),
-    "evaluation.metrics.TrigramModel.perplexity": lambda given, bad: metrics.TrigramModel(TRAIN.texts).perplexity(bad),
+    "evaluation.metrics.NgramModel.__init__": lambda given, bad: metrics.NgramModel(bad, order=2),
+    "evaluation.metrics.NgramModel.perplexity": lambda given, bad: metrics.NgramModel(TRAIN.texts, order=2).perplexity(
+        bad
+    ),
     "evaluation.tfidf.TextClassifier.predict": lambda given, bad: TextClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
     "models.codec.codec.Codec.describe": lambda given, bad: given.rewriter.model.codec.describe(bad, size=2),  # type: ignore[union-attr]
     "models.codec.codec.Codec.describe_by_several": lambda given, bad: given.rewriter.model.codec.describe_by_several(  # type: ignore[union-attr]
@@ -121,6 +121,7 @@ WITHOUT = {
     "audit.checks.text.Texts.__init__": "made by guessing_game and replay",
     "models.codec.codec.Codec.of": "learns from a Corpus",
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
+    "models.lexicon.Lexicon.distilled": "makes the packaged lexicon of public texts",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.extended": "learns from a Corpus",
     "release.batches.output_rows": "reads what was drawn",

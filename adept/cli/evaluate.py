@@ -10,7 +10,7 @@ from adept.cli.console import show, write_json
 from adept.data.corpus import Columns, read_corpus, samples_of
 from adept.data.files import new_directory
 from adept.evaluation.classifiers import Evaluation, evaluate
-from adept.evaluation.metrics import Interval
+from adept.evaluation.metrics import ConfidenceInterval
 from adept.models.untrusted_files import read_json
 from adept.release.publication import STATEMENT
 
@@ -84,7 +84,7 @@ def _result(evaluation: Evaluation, classifier: str) -> EvaluateResult:
     )
 
 
-def _ends(interval: Interval) -> tuple[float, float]:
+def _ends(interval: ConfidenceInterval) -> tuple[float, float]:
     return interval.low, interval.high
 
 

@@ -33,9 +33,9 @@ from adept.comparison.plan import (
 from adept.comparison.results import ReleasedRecords, ResultRow, WrittenTexts
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus, hold_out
-from adept.evaluation import quality
+from adept.evaluation import metrics
 from adept.evaluation.classifiers import Evaluation, evaluate, evaluate_latents
-from adept.evaluation.nearest import LINEAR_DIM
+from adept.evaluation.linear_latents import LINEAR_DIM
 from adept.mechanisms import Codebook, Votes
 from adept.models.decoding import PublicTexts
 from adept.rewriting.alternatives import (
@@ -314,7 +314,7 @@ def _evaluate(trial: Trial, cell: Cell, learned: Corpus | Latents) -> Evaluation
 def _quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
     """Measure the first rewrite of each record."""
     other = [*trial.validation.texts, *trial.test.texts]
-    return quality.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
+    return metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
 
 
 def _row(source: Source, evaluation: Evaluation) -> ResultRow:

@@ -1,7 +1,7 @@
 """What a comparison makes and answers: the rows of its table, texts, verdicts, attacks and examples.
 
 A new column is a field of :class:`ResultRow`, at the end and with a default, so that rows which were kept before it can still be
-read. What measures text goes into ``adept.evaluation.quality``; nothing else has to know of it but the page that shows it.
+read. What measures text goes into ``adept.evaluation.metrics``; nothing else has to know of it but the page that shows it.
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ from adept.comparison.plan import IDENTITY, Cell, ModelKind
 from adept.comparison.results import ReleasedLabels
 from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
-from adept.evaluation.nearest import linear_latents
+from adept.evaluation.linear_latents import linear_latents
 from adept.mechanisms import Codebook, JointResponse, L1Laplace, RandomizedResponse
 from adept.models.autoencoder import Autoencoder
 from adept.models.config import MODEL, TrainingData, TrainSpec

@@ -120,30 +120,23 @@ def read_corpus(
         if label_column:
             labels.append(label_of(record, label_column, number=number))
         tags.append(record.get(SLOTS_COLUMN))
-    return Corpus(texts, labels if label_column else None, slot_values(texts, tags), slot_names(texts, tags))
+    return Corpus(texts, labels if label_column else None, *find_slots(texts, tags))
 
 
-def slot_values(texts: Sequence[str], tags: Sequence[object]) -> list[list[str]] | None:
-    """Return each text's slot values; None where there are none, or where the tags are no tags of these texts.
+def find_slots(
+    rows: Sequence[str], tags: Sequence[object]
+) -> tuple[list[list[str]], list[list[str]]] | tuple[None, None]:
+    """Return the values of each text's slots, and their names; None for both if there are none, or the tags do not fit the texts.
 
     Args:
-        texts: of every record.
-        tags: what stands in the column of each: a string of tags, or anything else.
+        rows: the text of every record.
+        tags: a string of tags for each, or anything else.
     """
-    found = _found(texts, tags)
-    return None if found is None else [[value for _, value in slots] for slots in found]
-
-
-def slot_names(texts: Sequence[str], tags: Sequence[object]) -> list[list[str]] | None:
-    """Return the names of each text's slots, one for each of its values."""
-    found = _found(texts, tags)
-    return None if found is None else [[name for name, _ in slots] for slots in found]
-
-
-def _found(texts: Sequence[str], tags: Sequence[object]) -> list[list[tuple[str, str]]] | None:
-    found = [_slots(text.split(), tagged) for text, tagged in zip(texts, tags, strict=True)]
-    known = [values for values in found if values is not None]
-    return known if len(known) == len(found) and any(known) else None
+    found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
+    slots = [own for own in found if own is not None]
+    if len(slots) < len(found) or not any(slots):
+        return None, None
+    return [[value for _, value in own] for own in slots], [[name for name, _ in own] for own in slots]
 
 
 def _slots(words: Sequence[str], tagged: object) -> list[tuple[str, str]] | None:
@@ -261,7 +254,7 @@ def _hub_split(rows: Any, config: DataConfig) -> Corpus:
     tags = rows[SLOTS_COLUMN] if SLOTS_COLUMN in rows.column_names else [None] * len(texts)
     column = config.hub_label_column
     labels = [label_of({column: label}, column, number=i) for i, label in enumerate(rows[column], start=1)]
-    return Corpus(texts, labels, slot_values(texts, tags), slot_names(texts, tags))
+    return Corpus(texts, labels, *find_slots(texts, tags))
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:

@@ -9,7 +9,7 @@ from torch import Tensor
 from adept.data.corpus import Corpus
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
-from adept.evaluation.metrics import Interval, accuracy, bootstrap, codes, macro_f1
+from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
 from adept.evaluation.tfidf import TextClassifier
 
@@ -22,8 +22,8 @@ LATENT_STRENGTH = 2.0  # C; between those that were best on the validation split
 class Evaluation:
     """How well a classifier does on the test records, with 95 % bootstrap intervals over them."""
 
-    accuracy: Interval
-    macro_f1: Interval
+    accuracy: ConfidenceInterval
+    macro_f1: ConfidenceInterval
     majority_accuracy: float  # of always guessing the majority label of the training records
     train_records: int
     test_records: int

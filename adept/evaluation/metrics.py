@@ -1,6 +1,11 @@
-"""Figures of merit of predictions and of rewritten text, and how sure of them one can be."""
+"""Figures of merit of predictions and of rewritten text, and how sure of them one can be.
 
-import itertools
+A new figure of rewritten text is a column of ``measure`` and a field of that name in ``adept.comparison.results.Row``. A comparison
+that kept texts before the column came measures them when it is run again. A figure that says something of the corpus alone, and
+not of its own record, is as large for another record's rewrite (``verbatim_chance`` and all that end in ``_other``): give a new
+column such a partner.
+"""
+
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -9,13 +14,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from adept.data.corpus import Corpus
 from adept.data.texts import text_list
+from adept.models.reconstruction import word_f1
 
 Labels = NDArray[np.int64]
 
+OTHER = "_other"  # ends the name of a figure of another record's rewrite
+PAIRED = ("slots", "words", "content_words", "exact")  # what of a record its own rewrite keeps; each has a partner
+COLUMNS = (
+    *("overlap", "bleu", "distinct", "perplexity", "verbatim_own", "verbatim_chance", "verbatim_public"),
+    *(name + end for name in PAIRED for end in ("", OTHER)),
+    "fluency",
+)
+
 
 @dataclass(frozen=True)
-class Interval:
+class ConfidenceInterval:
     """A figure and the ends of its confidence interval."""
 
     value: float
@@ -51,13 +66,13 @@ def bootstrap(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> Interval:
+) -> ConfidenceInterval:
     """Return a metric with its percentile bootstrap interval over the test records (Efron 1979)."""
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(metric(truth, predicted), float(low), float(high))
+    return ConfidenceInterval(metric(truth, predicted), float(low), float(high))
 
 
 def token_overlap(records: Sequence[str], rewrites: Sequence[str]) -> float:
@@ -113,16 +128,10 @@ def slots_kept(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> floa
     return float(np.mean(kept)) if kept else None
 
 
-def word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean F1 of the words of each rewrite with its record's, repeated words counted; two empty texts have 1.
-
-    That is 2 |A and B| / (|A| + |B|) of the multisets A and B, the harmonic mean of precision and recall.
-    """
-    pairs = [
-        (Counter(plain(record).split()), Counter(plain(rewrite).split()))
-        for record, rewrite in zip(records, rewrites, strict=True)
-    ]
-    return float(np.mean([2 * (a & b).total() / (a.total() + b.total()) if a or b else 1.0 for a, b in pairs]))
+def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
+    """Return the mean F1 of the words of each rewrite with its record's, repeated words counted; two empty texts have 1."""
+    pairs = [tuple(plain(text).split() for text in pair) for pair in zip(records, rewrites, strict=True)]
+    return float(np.mean([word_f1(record, rewrite) for record, rewrite in pairs]))
 
 
 def content_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
@@ -158,66 +167,83 @@ def dealt_to_others(rewrites: Sequence[str]) -> list[str] | None:
     return [rewrites[origin[record]] for record in range(len(rewrites))]
 
 
-class BigramModel:
-    """A bigram language model with Witten-Bell smoothing (Witten and Bell 1991, method C) over the words of ``texts``.
+class NgramModel:
+    """An n-gram language model with Witten-Bell smoothing (Witten and Bell 1991, method C) over the words of texts.
 
-    p(w | v) = (c(v, w) + T(v) p(w)) / (c(v) + T(v)), where T(v) is the number of different words seen after v, and p(w) mixes
-    with the uniform distribution over the vocabulary and one unknown word in the same way.
+    p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different words seen after v, and v' is v
+    without its first word. Below p(w) is the uniform distribution over the vocabulary and one unknown word.
+
+    Args:
+        texts: texts to learn from, as they stand.
+        order: the number n of words in a window. The words before a text's first and after its last are empty.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        pairs = [pair for text in text_list(texts) for pair in self._pairs(text)]
-        self._seen = Counter(pairs)
-        self._before, self._words = Counter(v for v, _ in pairs), Counter(w for _, w in pairs)
-        self._followers = Counter(v for v, _ in self._seen)
-        self._total, self._types = len(pairs), len(self._words)
+    def __init__(self, texts: Sequence[str], *, order: int) -> None:
+        self.order = order
+        windows = [window for text in text_list(texts) for n in range(1, order + 1) for window in _windows(text, n)]
+        self._seen = Counter(windows)
+        self._before = Counter(window[:-1] for window in windows)
+        self._followers = Counter(window[:-1] for window in self._seen)
 
-    @staticmethod
-    def _pairs(text: str) -> list[tuple[str, str]]:
-        words = ["", *text.split(), ""]  # no word is empty, so that "" can stand for both ends
-        return list(itertools.pairwise(words))
-
-    def probability(self, before: str, word: str) -> float:
-        """Return p(word | before)."""
-        single = (self._words[word] + self._types / (self._types + 1)) / (self._total + self._types)
+    def probability(self, *window: str) -> float:
+        """Return the probability of the last word after the ones before it."""
+        before = window[:-1]
         followers = self._followers[before]
-        if not followers:
-            return single
-        return (self._seen[before, word] + followers * single) / (self._before[before] + followers)
+        less = self.probability(*window[1:]) if before else 1 / (followers + 1)
+        return (self._seen[window] + followers * less) / (self._before[before] + followers) if followers else less
 
     def perplexity(self, texts: Sequence[str]) -> float:
         """Return the perplexity per word, ends of texts included."""
-        logarithms = [math.log(self.probability(v, w)) for text in text_list(texts) for v, w in self._pairs(text)]
-        return math.exp(-float(np.mean(logarithms)))
+        windows = (window for text in text_list(texts) for window in _windows(text, self.order))
+        return math.exp(-float(np.mean([math.log(self.probability(*window)) for window in windows])))
 
 
-class TrigramModel:
-    """The same with one word more to look back on: p(w | u, v) mixes with the bigram model's p(w | v) as that does with p(w).
+def _windows(text: str, size: int) -> list[tuple[str, ...]]:
+    words = [*[""] * (size - 1), *text.split(), ""]
+    return [tuple(words[end - size : end]) for end in range(size, len(words) + 1)]
 
-    Case and white space do not count. The word before a text's first is the empty one, as at both its ends.
+
+def measure(
+    private: Corpus, rewrites: Sequence[str], *, trained_on: Sequence[str], other: Sequence[str]
+) -> dict[str, float | None]:
+    """Return every column for the first rewrite of each record; None is what does not apply.
+
+    Args:
+        private: the records.
+        rewrites: one text for each.
+        trained_on: the rewriter's training texts.
+        other: public texts that are neither.
     """
+    records, strangers = private.texts, dealt_to_others(rewrites)
+    fluent = NgramModel([plain(text) for text in other], order=3)
+    repeated = verbatim(records, rewrites, set(trained_on))
+    return {
+        "overlap": token_overlap(records, rewrites),
+        "bleu": bleu(records, rewrites),
+        "distinct": distinct_ratio(rewrites),
+        "perplexity": NgramModel(records, order=2).perplexity(rewrites),
+        "verbatim_own": repeated.own,
+        "verbatim_chance": repeated.chance,
+        "verbatim_public": repeated.public,
+        **_kept(private, rewrites),
+        **{name + OTHER: value for name, value in _kept(private, strangers).items()},
+        "fluency": _perplexity(fluent, rewrites) / _perplexity(fluent, records),
+    }
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        texts = text_list(texts)
-        self._bigrams = BigramModel([plain(text) for text in texts])
-        self._seen = Counter(triple for text in texts for triple in self._triples(text))
-        self._before = Counter((u, v) for u, v, _ in self._seen.elements())
-        self._followers = Counter((u, v) for u, v, _ in self._seen)
 
-    @staticmethod
-    def _triples(text: str) -> list[tuple[str, str, str]]:
-        words = ["", "", *plain(text).split(), ""]
-        return list(zip(words, words[1:], words[2:], strict=False))
+def _kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | None]:
+    """Return what of each record stands in the text that it was given; None where it was given none."""
+    if texts is None:
+        return dict.fromkeys(PAIRED)
+    slots = None if private.slots is None else slots_kept(private.slots, texts)
+    records = private.texts
+    return {
+        "slots": slots,
+        "words": mean_word_f1(records, texts),
+        "content_words": content_f1(records, texts),
+        "exact": exact(records, texts),
+    }
 
-    def probability(self, before: tuple[str, str], word: str) -> float:
-        """Return p(word | before)."""
-        less, followers = self._bigrams.probability(before[1], word), self._followers[before]
-        return (
-            (self._seen[(*before, word)] + followers * less) / (self._before[before] + followers) if followers else less
-        )
 
-    def perplexity(self, texts: Sequence[str]) -> float:
-        """Return the perplexity per word, ends of texts included."""
-        given = text_list(texts)
-        logarithms = [math.log(self.probability((u, v), w)) for text in given for u, v, w in self._triples(text)]
-        return math.exp(-float(np.mean(logarithms)))
+def _perplexity(model: NgramModel, texts: Sequence[str]) -> float:
+    return model.perplexity([plain(text) for text in texts])

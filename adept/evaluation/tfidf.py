@@ -8,7 +8,7 @@ texts that a record has for itself. (Where records draw from pools nearly every 
 of 128 was chosen on HWU64 at eps = 8, where 3 to 10 are best.)
 
 Rewrites have fewer words than people, for public text writes them. So beside TF-IDF stands the mean of the words' vectors
-(``adept.evaluation.meaning``), and a word that no rewrite holds is read as the most like one that some do
+(``adept.models.lexicon``), and a word that no rewrite holds is read as the most like one that some do
 (``adept.models.lexicon``): what the classifier learned is used for text that says the same in other words. Where the
 lexicon does not know the language the classifier is TF-IDF alone. ``docs/decisions.md``, "What words mean", has the figures.
 """
@@ -25,9 +25,8 @@ from torch import Tensor
 from adept.data.corpus import Corpus
 from adept.data.texts import text_list
 from adept.errors import DataError
-from adept.evaluation.meaning import Meaning
 from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
-from adept.models.lexicon import Lexicon
+from adept.models.lexicon import Lexicon, TextVectors
 
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0  # C of logistic regression for one record: the smaller, the simpler
 STANDARD = 4.0  # more is taken on better evidence than likelihood
@@ -82,7 +81,7 @@ class TextClassifier:
                 raise DataError("train must hold at least one word: all its texts are empty") from None
             raise
         rarity = zip(self._tfidf.get_feature_names_out(), self._tfidf.idf_.tolist(), strict=True)
-        self._meaning = Meaning({word: weight for word, weight in rarity if " " not in word})
+        self._meaning = TextVectors({word: weight for word, weight in rarity if " " not in word})
         self._features = self._beside(counted, distinct)
         self._start: Tensor | None = None
 

@@ -16,7 +16,7 @@ Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevy
 
 import hashlib
 import string
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
+
+from adept.data.texts import text_list
 
 PACKAGED = Path(__file__).parents[1] / "pretrained" / "lexicon"
 WORDS, VECTORS = "words.txt", "vectors.safetensors"
@@ -133,6 +135,44 @@ class Lexicon:
                 word: known[place] for word, place, cosine in zip(part, places, cosines, strict=True) if cosine >= LIKE
             }
         return found
+
+
+class TextVectors:
+    """The mean of a text's word vectors, rare words counting more than common ones: what it is about, whichever words say it.
+
+    A text's vector is a function of that text, the training texts' words and public vectors: which other texts are read beside it
+    changes nothing.
+
+    Args:
+        rarity: the inverse document frequency of each word of the training texts, in lower case; other words count as much as
+            the rarest of them.
+
+    Attributes:
+        known: True if the lexicon knows the words' language. If it does not, all vectors are zero.
+    """
+
+    def __init__(self, rarity: Mapping[str, float]) -> None:
+        self._lexicon, self._rarity = Lexicon.load(), rarity
+        self._rarest = max(rarity.values(), default=0.0)
+        self.known = bool(self._lexicon.of(_bare(rarity)).any())
+
+    def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors (N, n) of texts: of length 1 where a word of the lexicon is in the text, of length 0 elsewhere."""
+        from scipy.sparse import csr_matrix
+
+        places: dict[str, int] = {}
+        rows = [[places.setdefault(word, len(places)) for word in text.lower().split()] for text in text_list(texts)]
+        ends = np.cumsum([0, *map(len, rows)])
+        columns = np.fromiter((place for row in rows for place in row), dtype=np.int64, count=ends[-1])
+        counts = csr_matrix((np.ones(ends[-1]), columns, ends), shape=(len(rows), len(places)))
+        weights = np.array([self._rarity.get(word, self._rarest) for word in places]) * self.known
+        sums = counts @ (self._lexicon.look_up(_bare(places)) * weights[:, None])
+        return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9), dtype=np.float32)
+
+
+def _bare(words: Iterable[str]) -> list[str]:
+    """Return words without the signs around them: "paris?" means what "paris" means."""
+    return [word.strip(string.punctuation) for word in words]
 
 
 def _spoken(text: str) -> list[str]:

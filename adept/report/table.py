@@ -30,7 +30,7 @@ from adept.comparison.plan import (
     WORDS,
 )
 from adept.comparison.results import ResultRow
-from adept.evaluation.quality import OTHER
+from adept.evaluation.metrics import OTHER
 from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES
 

@@ -1,7 +1,7 @@
 r"""Public cells: a finite set of pairs of codeword and label, and the function that sends a record to one of them, or to none.
 
 A text's *features* are its latent (what a public encoder makes of it) and the mean of its words' vectors in the public lexicon
-(``adept.evaluation.meaning``), each of length 1, side by side. Codewords are k-means centres of the features of public texts, and a
+(``adept.models.lexicon``), each of length 1, side by side. Codewords are k-means centres of the features of public texts, and a
 record votes for the codeword nearest to it, with its label.
 
 *A vote is a function of its own record*, which the proof of ``adept.mechanisms.votes`` needs. A latent depends on its own text, to
@@ -22,8 +22,8 @@ import torch
 from numpy.typing import NDArray
 
 from adept.errors import ConfigurationError
-from adept.evaluation.meaning import Meaning
 from adept.models.autoencoder import Autoencoder
+from adept.models.lexicon import TextVectors
 from adept.models.tokenizer import Tokenizer
 
 GRID = 4096  # whole numbers to a unit of features
@@ -62,7 +62,7 @@ class PublicCells:
             )
         self._tokenizer, self._model = tokenizer, model
         self.texts = list(texts)
-        self._meaning = Meaning(_rarity(self.texts))
+        self._meaning = TextVectors(_rarity(self.texts))
         self.features = self.of(self.texts)
         self.codewords = _centres(self.features, size)
         self.places = self.nearest(self.features)

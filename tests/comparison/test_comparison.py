@@ -25,7 +25,7 @@ from adept.comparison.run import Comparison
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
-from adept.evaluation.quality import COLUMNS as COLUMNS_OF_QUALITY
+from adept.evaluation.metrics import COLUMNS as COLUMNS_OF_QUALITY
 from adept.models import training as model_training
 from adept.models.config import DecodingConfig, ModelConfig, TrainerConfig, TrainingConfig
 from adept.rewriting.rewriter import Rewriter

@@ -7,7 +7,7 @@ from pathlib import Path
 import datasets
 import pytest
 
-from adept.data.corpus import Corpus, DataConfig, hold_out, load, read_corpus, samples_of, slot_values
+from adept.data.corpus import Corpus, DataConfig, find_slots, hold_out, load, read_corpus, samples_of
 from adept.errors import ConfigurationError, DataError
 from adept.models.training import length_batches
 
@@ -157,21 +157,21 @@ def test_rows_of_one_record_are_known_by_their_sample_column(
 def test_values_are_the_runs_that_tags_begin_and_go_on_with() -> None:
     texts = ["fly to new york  on may first", "from oslo rome", "yes"]
     tags = ["O O B-to I-to O B-month B-day", "O B-city B-city", "O"]
-    assert slot_values(texts, tags) == [["new york", "may", "first"], ["oslo", "rome"], []]
+    assert find_slots(texts, tags)[0] == [["new york", "may", "first"], ["oslo", "rome"], []]
 
 
 def test_a_value_without_a_beginning_begins_where_its_name_does() -> None:
-    assert slot_values(["a b c d e"], ["I-x I-x I-y O I-y"]) == [["a b", "c", "e"]]
+    assert find_slots(["a b c d e"], ["I-x I-x I-y O I-y"])[0] == [["a b", "c", "e"]]
 
 
 @pytest.mark.parametrize("tags", ["O", "O B-x O", "O from", 7, None, ["O", "B-x"]])
 def test_what_is_no_tag_for_each_word_is_no_slots_for_any_record(tags: object) -> None:
-    assert slot_values(["a b", "c d"], ["O B-x", tags]) is None
+    assert find_slots(["a b", "c d"], ["O B-x", tags]) == (None, None)
 
 
 def test_tags_without_a_value_are_no_slots() -> None:
-    assert slot_values(["a b"], ["O O"]) is None
-    assert slot_values([], []) is None
+    assert find_slots(["a b"], ["O O"]) == (None, None)
+    assert find_slots([], []) == (None, None)
 
 
 def test_slots_are_read_with_a_file_and_follow_their_records(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """Figures of merit agree with scikit-learn and their intervals cover."""
 
 import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
+from adept.comparison.results import ResultRow
+from adept.data.corpus import Corpus
+from adept.evaluation import metrics
 from adept.evaluation.metrics import (
-    BigramModel,
-    TrigramModel,
+    NgramModel,
     accuracy,
     bleu,
     bootstrap,
@@ -18,10 +21,10 @@ from adept.evaluation.metrics import (
     distinct_ratio,
     exact,
     macro_f1,
+    mean_word_f1,
     slots_kept,
     token_overlap,
     verbatim,
-    word_f1,
 )
 
 RNG = np.random.default_rng(0)
@@ -77,7 +80,7 @@ def test_verbatim_chance_is_what_shuffled_rewrites_reach() -> None:
 
 
 def test_bigram_probabilities_sum_to_one_and_unknown_words_have_their_share() -> None:
-    model = BigramModel(["show me flights", "show fares", "flights please"])
+    model = NgramModel(["show me flights", "show fares", "flights please"], order=2)
     vocabulary = ["show", "me", "flights", "fares", "please", ""]
     for before in (*vocabulary, "never-seen"):
         total = sum(model.probability(before, word) for word in vocabulary) + model.probability(before, "unknown")
@@ -85,7 +88,7 @@ def test_bigram_probabilities_sum_to_one_and_unknown_words_have_their_share() ->
 
 
 def test_perplexity_is_lower_for_text_like_the_original() -> None:
-    model = BigramModel(["show me flights", "show me fares"] * 20)
+    model = NgramModel(["show me flights", "show me fares"] * 20, order=2)
     assert model.perplexity(["show me flights"]) < 3 < model.perplexity(["flights me show"])
     one = math.exp(-(math.log(model.probability("", "x")) + math.log(model.probability("x", ""))) / 2)
     assert model.perplexity(["x"]) == pytest.approx(one)
@@ -112,8 +115,8 @@ def test_content_f1_weighs_words_by_how_few_records_hold_them() -> None:
 
 
 def test_word_f1_counts_repeated_words_as_often_as_they_stand() -> None:
-    assert word_f1(["a a b"], ["a B c d d"]) == pytest.approx(2 * 2 / (3 + 5))
-    assert word_f1(["a  b", "x", "", "y"], ["b A", "z", " ", ""]) == pytest.approx((1 + 0 + 1 + 0) / 4)
+    assert mean_word_f1(["a a b"], ["a B c d d"]) == pytest.approx(2 * 2 / (3 + 5))
+    assert mean_word_f1(["a  b", "x", "", "y"], ["b A", "z", " ", ""]) == pytest.approx((1 + 0 + 1 + 0) / 4)
 
 
 def test_exact_is_word_for_word_whatever_the_case_and_the_white_space() -> None:
@@ -131,20 +134,76 @@ def test_every_rewrite_is_dealt_to_one_other_record_and_not_to_the_next_in_the_f
 
 
 def test_trigram_probabilities_are_a_distribution_that_looks_two_words_back() -> None:
-    texts = ["Show me  flights", "show fares", "flights please"]
-    model, less = TrigramModel(texts), BigramModel([text.lower() for text in texts])
+    texts = ["show me  flights", "show fares", "flights please"]
+    model, less = (NgramModel(texts, order=order) for order in (3, 2))
     vocabulary = ["show", "me", "flights", "fares", "please", ""]
     for before in (("", ""), ("", "show"), ("show", "me"), ("me", "show"), ("never", "seen")):
-        total = sum(model.probability(before, word) for word in vocabulary) + model.probability(before, "unknown")
+        total = sum(model.probability(*before, word) for word in vocabulary) + model.probability(*before, "unknown")
         assert total == pytest.approx(1.0)
     # after "show" at a text's start came two words once each: (1 + 2 p(me | show)) / (2 + 2)
-    assert model.probability(("", "show"), "me") == pytest.approx((1 + 2 * less.probability("show", "me")) / 4)
-    assert model.probability(("me", "show"), "me") == less.probability("show", "me")
+    assert model.probability("", "show", "me") == pytest.approx((1 + 2 * less.probability("show", "me")) / 4)
+    assert model.probability("me", "show", "me") == less.probability("show", "me")
 
 
 def test_perplexity_of_trigrams_is_the_geometric_mean_with_the_end() -> None:
-    model = TrigramModel(["a b c", "d b e"] * 20)
+    model = NgramModel(["a b c", "d b e"] * 20, order=3)
     assert model.perplexity(["a b c"]) < model.perplexity(["a b e"])
-    steps = [(("", ""), "a"), (("", "a"), "b"), (("a", "b"), "")]
-    product = math.prod(model.probability(before, word) for before, word in steps)
-    assert model.perplexity(["A  b"]) == pytest.approx(product ** (-1 / 3))
+    steps = [("", "", "a"), ("", "a", "b"), ("a", "b", "")]
+    product = math.prod(model.probability(*step) for step in steps)
+    assert model.perplexity(["a  b"]) == pytest.approx(product ** (-1 / 3))
+
+
+PRIVATE = Corpus(["fly to oslo", "fly to new york", "hello"], ["x", "x", "y"], [["oslo"], ["new york"], []])
+OTHER_TEXTS = ["fly to rome", "good day"]
+OTHER = NgramModel(OTHER_TEXTS, order=3)
+
+
+def measured(rewrites: list[str], private: Corpus = PRIVATE) -> dict[str, float | None]:
+    return metrics.measure(private, rewrites, trained_on=["fly home"], other=OTHER_TEXTS)
+
+
+def test_every_column_of_measures_is_one_of_the_table() -> None:
+    names = [field.name for field in fields(ResultRow)]
+    assert set(measured(PRIVATE.texts)) == set(metrics.COLUMNS) <= set(names)
+    added = [
+        "slots",
+        "slots_other",
+        "words",
+        "words_other",
+        "content_words",
+        "content_words_other",
+        "exact",
+        "exact_other",
+        "fluency",
+        "holds",
+    ]
+    assert names[-len(added) :] == added
+
+
+def test_a_copy_keeps_all_of_its_own_record_and_little_of_another() -> None:
+    found = measured(PRIVATE.texts)
+    assert (found["slots"], found["words"], found["exact"], found["fluency"]) == (1, 1, 1, 1)
+    assert (found["slots_other"], found["exact_other"]) == (0, 0)
+    shared = 2 * 2 / (3 + 4)  # "fly to", of three and four words; in a circle of three one of both follows the other
+    assert found["words_other"] == pytest.approx(shared / 3)
+
+
+def test_text_that_says_the_same_of_every_record_keeps_no_more_of_its_own_than_of_another() -> None:
+    found = measured(["Fly to OSLO"] * 3)
+    assert (found["slots"], found["slots_other"]) == (0.5, 0.5)
+    assert (found["exact"], found["exact_other"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert found["words"] == found["words_other"] == pytest.approx((1 + 4 / 7) / 3)
+
+
+def test_fluency_is_relative_to_the_records_under_a_model_of_other_text() -> None:
+    found = measured(["fly to rome"] * 3)
+    assert found["fluency"] == pytest.approx(OTHER.perplexity(["fly to rome"]) / OTHER.perplexity(PRIVATE.texts))
+    assert (found["fluency"] or 9) < 1 < (measured(["rome to fly"] * 3)["fluency"] or 0)
+
+
+def test_what_does_not_apply_is_none() -> None:
+    unknown = measured(PRIVATE.texts, Corpus(PRIVATE.texts))
+    assert (unknown["slots"], unknown["slots_other"], unknown["words"]) == (None, None, 1)
+    alone = measured(["fly to oslo"], PRIVATE.take([0]))
+    assert [alone[f"{name}_other"] for name in metrics.PAIRED] == [None] * 4
+    assert alone["slots"] == 1

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from adept.errors import ModelError
 from adept.models.config import TokenizerConfig
-from adept.models.lexicon import LIKE, Lexicon
+from adept.models.lexicon import LIKE, Lexicon, TextVectors
 from adept.models.tokenizer import END, FIRST_LABEL, UNKNOWN, Tokenizer
 
 TEXTS = ["book a cheap hotel in paris", "rent a car on friday", "play music by the band", "cancel my order"] * 2
@@ -102,3 +102,39 @@ def test_a_lexicon_is_distilled_from_an_encoder_of_sentences_and_read_again(tmp_
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+RARITY = {"rent": 3.0, "a": 1.0, "car": 3.0, "the": 1.0, "play": 3.0, "music": 3.0}
+
+
+def text_likeness(meaning: TextVectors, one: str, other: str) -> float:
+    first, second = meaning.of([one, other])
+    return float(first @ second)
+
+
+def test_other_words_for_the_same_are_alike_and_other_things_are_not() -> None:
+    meaning = TextVectors(RARITY)
+    other = text_likeness(meaning, "rent a car", "play music")
+    assert text_likeness(meaning, "rent a car", "hire the vehicle") > 0.6 > 0.5 > other
+    assert text_likeness(meaning, "CAR", "(car)?") == pytest.approx(1)
+
+
+def test_rare_words_say_more_than_common_ones() -> None:
+    meaning, even = TextVectors(RARITY), TextVectors(dict.fromkeys(RARITY, 1.0))
+    for said in ("the car", "the unicorn"):
+        assert text_likeness(meaning, said, said.split()[1]) > text_likeness(even, said, said.split()[1]) + 0.05
+
+
+def test_vectors_have_length_one_or_nothing_and_do_not_depend_on_other_texts() -> None:
+    meaning, texts = TextVectors(RARITY), ["rent a car", "", "qqqq", "car qqqq zzzz", "möchte ich früh"]
+    vectors = meaning.of(texts)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1)[:4], [1, 0, 0, 1], atol=1e-6)
+    for text, vector in zip(texts, vectors, strict=True):
+        np.testing.assert_allclose(meaning.of([text, "zzzz", "xxxx"])[0], vector, atol=1e-6)
+    assert meaning.of([]).shape == (0, vectors.shape[1])
+
+
+def test_of_another_language_nothing_is_said() -> None:
+    german = TextVectors(dict.fromkeys(["ich", "möchte", "morgen", "früh", "aufstehen", "in", "paris"], 1.0))
+    assert not german.known
+    assert not german.of(["paris", "car"]).any()

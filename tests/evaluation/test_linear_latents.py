@@ -6,7 +6,7 @@ import travel
 
 from adept.data.corpus import Corpus
 from adept.errors import DataError
-from adept.evaluation.nearest import linear_latents
+from adept.evaluation.linear_latents import linear_latents
 
 
 @pytest.fixture(scope="module")
