@@ -23,9 +23,8 @@ from adept.evaluation.tfidf import TextClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.votes import Votes
 from adept.models.lexicon import TextVectors
-from adept.release.adapters import DatasetRewriter, TextRelease
 from adept.release.frames import rewrite_frame
-from adept.release.transformer import PrivateText
+from adept.release.pipelines import DatasetRewriter, PrivateText, TextRelease
 from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
 from adept.rewriting.foreign_text import look_at
 from adept.rewriting.rewriter import Rewriter
@@ -91,13 +90,13 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad, size=0, count=0
     ),
     "models.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(bad, max_length=4),
-    "release.adapters.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
-    "release.adapters.TextRelease.release": lambda given, bad: TextRelease(given.rewriter).release(bad),
+    "release.pipelines.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
+    "release.pipelines.TextRelease.release": lambda given, bad: TextRelease(given.rewriter).release(bad),
     "release.frames.rewrite_frame": lambda given, bad: rewrite_frame(
         bad, text="text", statement=given.directory / "s", model_dir=given.run, epsilon=8
     ),
-    "release.transformer.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
-    "release.transformer.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
+    "release.pipelines.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
+    "release.pipelines.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
     "rewriting.alternatives.PromptSampling.privatize": lambda given, bad: PromptSampling(
         epsilon=8.0, model=given.model[0], tokenizer=given.model[1], length=4, logits=(0.0, 1.0)
     ).privatize(bad),
@@ -126,7 +125,6 @@ WITHOUT = {
     "models.tokenizer.Tokenizer.extended": "learns from a Corpus",
     "release.batches.output_rows": "reads what was drawn",
     "release.columns.Seen.__init__": "keeps texts that were checked",
-    "release.memory.remembered": "called by PrivateText with checked texts",
     "release.tables.Table.__init__": "made by table_of",
     "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
     "rewriting.descriptions.DescriptionCoding.encode": "called by Rewriter with checked texts",
@@ -168,7 +166,7 @@ def test_every_public_callable_that_takes_texts_is_tried_here() -> None:
     found = {name for package in [*PACKAGES, *MODULES] for name in takes_texts(package)}
     named = {
         "audit.auditor.guessing_game",
-        "release.adapters.DatasetRewriter.check",
+        "release.pipelines.DatasetRewriter.check",
     }  # whose parameters have other names
     assert found == {*CALLS, *WITHOUT} - named
 

@@ -16,7 +16,7 @@ from adept.data.files import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
-from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
+from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.inputs import Inputs
 from adept.release.publication import STATEMENT, Publication
 from adept.release.request import open_release
@@ -71,21 +71,14 @@ def _release(
     config: RewriteConfig, rewriter: Rewriter, options: ReleaseOptions, tell: Callable[[], None]
 ) -> PrivacyStatement:
     """Release a file, and tell what to expect of it before the first record is counted."""
-    key = usual_key(config.key, needed=bool(config.ledger not in (None, NONE) or config.resume))
+    key = find_key(config, needed=config.resume)
 
     def advance(count: int) -> None:
         tell()
         written(count)
 
     with (
-        opened_ledger(
-            config.ledger,
-            key=key,
-            again=config.again,
-            limit=config.ledger_limit,
-            record_columns=config.record_columns,
-            tell=warn,
-        ) as ledger,
+        open_ledger(config, key, tell=warn) as ledger,
         progress("rewriting", Inputs.of(config.input, config).estimate) as written,
     ):
         statement = release_file(
@@ -99,7 +92,7 @@ def _release(
             ledger=ledger,
             progress=Interruptible(advance),
         )
-        for line in ledger_lines(ledger):
+        for line in describe_overlap(ledger):
             warn(line)
         return statement
 

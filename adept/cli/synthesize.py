@@ -16,7 +16,7 @@ from adept.release.central import preview_central, synthesize_file
 from adept.release.central_plan import Known, check_labels
 from adept.release.central_statement import CentralStatement
 from adept.release.config import CentralOptions
-from adept.release.default_ledger import NONE, ledger_lines, opened_ledger, usual_key
+from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.inputs import Inputs
 from adept.release.publication import STATEMENT
 from adept.rewriting.foreign_text import first_texts, look_at
@@ -44,16 +44,8 @@ def run(config: SynthesizeConfig) -> CentralStatement:
         )
         _tell_foreign(config, synthesizer)
         return statement
-    key = usual_key(config.key, needed=config.ledger not in (None, NONE))
     with (
-        opened_ledger(
-            config.ledger,
-            key=key,
-            again=config.again,
-            limit=config.ledger_limit,
-            record_columns=config.record_columns,
-            tell=warn,
-        ) as ledger,
+        open_ledger(config, find_key(config), tell=warn) as ledger,
         progress("counting", Inputs.of(config.input, config).estimate) as read,
     ):
         statement = synthesize_file(
@@ -67,7 +59,7 @@ def run(config: SynthesizeConfig) -> CentralStatement:
             progress=Interruptible(read),
             tell=_tell,
         )
-        for line in ledger_lines(ledger):
+        for line in describe_overlap(ledger):
             warn(line)
         return statement
 

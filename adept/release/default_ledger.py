@@ -1,9 +1,9 @@
-"""The default ledger: kept in the user's state directory unless ``ledger=none``; it refuses only releases above its limit.
+"""The ledger that a release uses: a file of its own, none, or the default ledger in the user's state directory.
 
-It makes no other release fail. If it cannot be kept (without a home, on a full disk, or if another run holds it for long), the
-release goes on without it, and one line says so. Earlier claims stay claimed. If there is a limit, the release is refused instead,
-because nobody could check the limit. An empty file beside a ledger marks that it has a limit (``mark_limited``), so that this is
-known even if the ledger is gone or cannot be read.
+The default ledger refuses only releases above its limit. It makes no other release fail. If it cannot be kept (without a home, on
+a full disk, or if another run holds it for long), the release goes on without it, and one line says so. Earlier claims stay
+claimed. If there is a limit, the release is refused instead, because nobody could check the limit. An empty file beside a ledger
+marks that it has a limit (``mark_limited``), so that this is known even if the ledger is gone or cannot be read.
 
 The file's name carries a keyed fingerprint of the key. So another key has another ledger, and causes no error,
 unless the ledger of some key has a limit: if that key is lost, the limit must not be lost in silence, so the other ledger needs a
@@ -11,20 +11,26 @@ limit of its own.
 """
 
 import hashlib
+import logging
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from adept.data.files import Record
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
+from adept.release.config import LedgerOptions
 from adept.release.identity import ROW_KIND, TEXT, Identity, Role, secret_key
 from adept.release.ledger import Ledger, check_limit
 from adept.release.ledger_file import Spending
+from adept.release.statement import PrivacyStatement
 
+LOG = logging.getLogger("adept")
 NONE = "none"  # the value of ledger= that turns ledgers off
-MOST_RECORDS = 1_000_000  # most records of a file, unless there is a limit
+MAX_RECORDS = 1_000_000  # of a file, unless there is a limit
 WAIT_SECONDS = 3.0  # time to wait for another run that holds the ledger
 
 Tell = Callable[[str], None]
@@ -88,8 +94,8 @@ class DefaultLedger(Ledger):
 
     def _collect(self, subjects: list[tuple[bytes, int]]) -> None:
         self._records += sum(kind == ROW_KIND for _, kind in subjects)
-        if self._records > MOST_RECORDS and not self._limited:
-            raise DataError(f"the input has more than {MOST_RECORDS:,} records")
+        if self._records > MAX_RECORDS and not self._limited:
+            raise DataError(f"the input has more than {MAX_RECORDS:,} records")
         super().collect(subjects)
 
     def claim(self) -> None:
@@ -152,42 +158,38 @@ def _marks() -> list[Path]:
     return list(state_directory().glob("ledger-*.db.limited"))
 
 
+def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
+    """Return the key of digests; None if none can be kept and none is needed."""
+    try:
+        return secret_key(options.key)
+    except AdeptError:
+        if options.key or needed or options.ledger not in (None, NONE):
+            raise
+        return None
+
+
 @contextmanager
-def opened_ledger(
-    choice: str | None,
-    *,
-    key: bytes | None,
-    again: bool = False,
-    limit: float | None = None,
-    record_columns: Sequence[str] | None = None,
-    tell: Tell,
-) -> Iterator[Ledger | None]:
-    """Open the ledger of a command for the duration of the context.
+def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.warning) -> Iterator[Ledger | None]:
+    """Open the ledger of a release for the duration of the context; without a ledger yield None.
 
     Args:
-        choice: a file, "none", or None for the default ledger.
+        options: the options of the release.
         key: the key of the digests; None if no key can be kept.
-        again: True releases records again that are in the ledger.
-        limit: the value of ``ledger_limit``.
-        record_columns: the columns that identify a record.
         tell: called with one line if the default ledger cannot be kept.
 
     Raises:
         ConfigurationError: a limit or columns are given with ``ledger=none``.
+        ReleaseRefused: the default ledger has a limit, which cannot be checked.
         DataError: the file cannot be used.
     """
-    if choice == NONE:
-        if limit is not None or record_columns is not None:
-            raise ConfigurationError(
-                "ledger must be given with ledger_limit or record_columns, got none: give ledger=FILE"
-            )
-        yield None
-        return
-    ledger = (
-        _default(key, limit, record_columns, tell)
-        if choice is None
-        else Ledger(choice, key=key, again=again, limit=limit, record_columns=record_columns)
-    )
+    ledger: Ledger | None = None
+    limit, columns = options.ledger_limit, options.record_columns
+    if options.ledger is None:
+        ledger = _open_default(key, limit, columns, tell)
+    elif options.ledger != NONE:
+        ledger = Ledger(options.ledger, key=key, again=options.again, limit=limit, record_columns=columns)
+    elif limit is not None or columns is not None:
+        raise ConfigurationError("ledger must be given with ledger_limit or record_columns, got none: give ledger=FILE")
     try:
         yield ledger
     finally:
@@ -195,7 +197,74 @@ def opened_ledger(
             ledger.close()
 
 
-def _default(
+@contextmanager
+def claim_records(
+    records: Sequence[Record],
+    statement: PrivacyStatement,
+    options: LedgerOptions,
+    *,
+    name: str,
+    text_column: str = "text",
+    person_column: str | None = None,
+) -> Iterator[None]:
+    """Hold the claims of records in a ledger while they are released; without a ledger do nothing.
+
+    *Claim*: a call that fails leaves the ledger as it was, and a call that returns has its records there. *Proof*. All records are
+    claimed in one transaction before the body begins. No caller sees a result before the context ends. If anything fails
+    until then, the ledger forgets the run, and nobody has read any of its rewrites. QED.
+
+    Args:
+        records: the records to claim.
+        statement: gives the budget of the release.
+        options: the options of the ledger.
+        name: the name of the output in the ledger.
+        text_column: the column with the text.
+        person_column: the column that names each record's person; None without one.
+
+    Raises:
+        ReleaseRefused: records were released before, or would exceed the limit.
+        DataError: the ledger cannot be used.
+        ConfigurationError: the identifying columns are not those of the ledger.
+    """
+    run = secrets.token_hex(8)
+    with open_ledger(options, None if options.ledger == NONE else find_key(options)) as ledger:
+        if ledger is None:
+            yield
+            return
+        identity = ledger.identity(text_column=text_column, person_column=person_column)
+        ledger.begin(run, Spending.of_local(statement, persons=person_column is not None), name)
+        ledger.collect(
+            found for number, record in enumerate(records, start=1) for found in identity.subjects(record, number)
+        )
+        ledger.claim()
+        try:
+            yield
+        except BaseException:
+            ledger.forget(run)
+            raise
+        with suppress(
+            OSError, AdeptError
+        ):  # a release that a ledger cannot finish is listed as unfinished, so as spent
+            ledger.finish(run)
+        for line in describe_overlap(ledger):
+            LOG.warning(line)
+
+
+def describe_overlap(ledger: Ledger | None) -> list[str]:
+    """Return lines for the curator: how often the records of a release were released, and what they have spent."""
+    if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
+        return []
+    overlap = ledger.overlap
+    if not overlap.records:
+        return [f"with this release a record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"]
+    who = "1 record was" if overlap.records == 1 else f"{overlap.records} different records were"
+    return [
+        f"{who} released before, up to {overlap.releases} time{'s' * (overlap.releases > 1)}; with this release a "
+        f"record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"
+    ]
+
+
+def _open_default(
     key: bytes | None, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
 ) -> DefaultLedger | None:
     """Open the default ledger; return None if it cannot be kept."""
@@ -217,27 +286,3 @@ def _default(
         )
     tell(f"no ledger is kept of this release ({reason}): ledger=FILE keeps one, ledger=none turns this line off")
     return None
-
-
-def ledger_lines(ledger: Ledger | None) -> list[str]:
-    """Return lines for the curator: how often the records of a release were released, and what they have spent."""
-    if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
-        return []
-    overlap = ledger.overlap
-    if not overlap.records:
-        return [f"with this release a record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"]
-    who = "1 record was" if overlap.records == 1 else f"{overlap.records} different records were"
-    return [
-        f"{who} released before, up to {overlap.releases} time{'s' * (overlap.releases > 1)}; with this release a "
-        f"record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"
-    ]
-
-
-def usual_key(path: str | None, *, needed: bool) -> bytes | None:
-    """Return the key of digests; None if none can be kept and none is needed."""
-    try:
-        return secret_key(path)
-    except AdeptError:
-        if path or needed:
-            raise
-        return None

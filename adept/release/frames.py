@@ -22,10 +22,9 @@ from adept.data.texts import shown_names, text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.choice import MechanismChoice
-from adept.release.claims import LedgerChoice, claimed
 from adept.release.columns import RELEASED
 from adept.release.config import ReleaseRequest
-from adept.release.default_ledger import NONE
+from adept.release.default_ledger import NONE, claim_records
 from adept.release.inputs import Inputs
 from adept.release.kept import Kept
 from adept.release.plan import Plan, plan_release
@@ -66,7 +65,7 @@ def rewrite_frame(
     """Rewrite the records of a data frame, and write the privacy statement of the release.
 
     *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. All records and options are checked, and
-    the statement's name is taken, before records are claimed; ``claimed`` gives the claims up if anything fails before the
+    the statement's name is taken, before records are claimed; ``claim_records`` gives the claims up if anything fails before the
     statement has its final name, which is the last step. QED.
 
     Args:
@@ -104,9 +103,7 @@ def rewrite_frame(
     records = list(groups.counted(plan.checked(read)))
     places = np.repeat([cast(PlacedRecord, record).place for record in records], asked.samples).tolist()
     stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
-    asked_of_ledger = request.ledger, request.again, request.key, request.ledger_limit, request.record_columns
-    choice = LedgerChoice(*asked_of_ledger, by_default=True)
-    held = claimed(records, stated, choice, name=place.statement, text_column=text, person_column=person)
+    held = claim_records(records, stated, request, name=place.statement, text_column=text, person_column=person)
     with _reserved(place), held:
         rows = plan.typed(list(_drawn(plan, records)))
         private: Frame = table.built(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)

@@ -220,6 +220,11 @@ def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
     return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
 
 
+def text_digest(key: bytes, text: str) -> bytes:
+    """Return the keyed digest of a text, 16 bytes."""
+    return _digest(key, text, b"adept text")
+
+
 def prefix_digest(key: bytes) -> "hashlib.blake2b":
     """Return the running digest of rows, in order; ``update`` takes the digest of the next row in."""
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"adept prefix")

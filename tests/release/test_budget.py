@@ -14,7 +14,8 @@ import pytest
 from adept.cli import ledger as ledger_command
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.votes import Votes
-from adept.release.default_ledger import DefaultLedger, default_location, opened_ledger
+from adept.release.config import LedgerOptions
+from adept.release.default_ledger import DefaultLedger, default_location, open_ledger
 from adept.release.identity import UNWRITTEN, identity_text
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
@@ -329,8 +330,10 @@ def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return []
 
 
-def by_default(told: list[str], run: str, texts: Iterable[str], *, key: bytes | None = KEY, **options: float) -> None:
-    with opened_ledger(None, key=key, tell=told.append, **options) as ledger:  # type: ignore[arg-type]
+def by_default(
+    told: list[str], run: str, texts: Iterable[str], *, key: bytes | None = KEY, limit: float | None = None
+) -> None:
+    with open_ledger(LedgerOptions(ledger_limit=limit), key, tell=told.append) as ledger:
         if ledger:
             release(ledger, run, local(8.0), rows(*texts))
 
@@ -358,7 +361,7 @@ def test_the_ledger_by_default_refuses_what_passes_a_limit(told: list[str]) -> N
         by_default(told, "third", ["a"], key=None, limit=15.0)
     with (
         pytest.raises(ConfigurationError, match="ledger must be given"),
-        opened_ledger("none", key=KEY, limit=15.0, tell=told.append),
+        open_ledger(LedgerOptions(ledger="none", ledger_limit=15.0), KEY),
     ):
         pass
 
@@ -452,7 +455,7 @@ def test_a_ledger_by_default_that_is_lost_midway_ends_no_release_unless_it_has_a
 def test_a_file_of_many_records_has_no_ledger_by_default_unless_there_is_a_limit(
     told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adept.release.default_ledger.MOST_RECORDS", 3)
+    monkeypatch.setattr("adept.release.default_ledger.MAX_RECORDS", 3)
     by_default(told, "few", "abc")
     assert not told
     by_default(told, "many", "abcd")
@@ -463,7 +466,7 @@ def test_a_file_of_many_records_has_no_ledger_by_default_unless_there_is_a_limit
 
 
 def test_a_ledger_by_default_identifies_records_by_text_with_and_without_persons(told: list[str]) -> None:
-    with opened_ledger(None, key=KEY, tell=told.append) as ledger:
+    with open_ledger(LedgerOptions(), KEY, tell=told.append) as ledger:
         assert isinstance(ledger, DefaultLedger)
         release(ledger, "first", local(1.0, persons=True), rows("yes", user="ann"))
         release(ledger, "second", local(1.0), rows("yes"))

@@ -19,9 +19,8 @@ from sklearn.pipeline import make_pipeline
 from adept.cli.ledger import LedgerConfig, run
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Description, Identity, LearnedCodebook, SqrtNLaplace
-from adept.release import memory
-from adept.release.adapters import DatasetRewriter
-from adept.release.transformer import PrivateText
+from adept.release import pipelines
+from adept.release.pipelines import DatasetRewriter, PrivateText
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -31,9 +30,9 @@ TEXTS = [f"a fare to {i}" for i in range(12)]
 @pytest.fixture(autouse=True)
 def _new_memory() -> Iterator[None]:
     """Begin each test as a process that has released nothing."""
-    memory._SPENT.clear()
+    pipelines._SPENT.clear()
     yield
-    memory._SPENT.clear()
+    pipelines._SPENT.clear()
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +83,7 @@ def test_cross_validation_releases_again_and_the_ledger_says_so(rewriter: Rewrit
     labels = [i % 2 for i in range(12)]
 
     def scored(**options: object) -> object:
-        memory._SPENT.clear()  # as in another process
+        pipelines._SPENT.clear()  # as in another process
         step = PrivateText(rewriter, ledger=ledger, **options)
         pipeline = make_pipeline(step, CountVectorizer(token_pattern=r"\S+"), MultinomialNB())
         return cross_val_score(pipeline, TEXTS, labels, cv=3, error_score="raise")
