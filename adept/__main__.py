@@ -10,7 +10,7 @@ from adept.cli.process import (
     DONE,
     USER_ERROR,
     collect_no_garbage,
-    guarded,
+    guard,
     ignore_signals,
     keep_streams,
     leave_garbage,
@@ -69,7 +69,7 @@ def dispatch(arguments: list[str]) -> int:
         advice = f"did you mean {near[0]}?" if near else f"use one of {', '.join(COMMANDS)}"
         sys.stderr.write(f"adept: unknown command {command!r}: {advice}\n")
         return USER_ERROR
-    return guarded(lambda: run(command, arguments[1:]))
+    return guard(lambda: run(command, arguments[1:]))
 
 
 def run(command: str, arguments: list[str]) -> int:
@@ -94,7 +94,7 @@ def main() -> int:
     collect_no_garbage()
     leave_on_signals()
     keep_streams()
-    status = guarded(lambda: dispatch(sys.argv[1:]))
+    status = guard(lambda: dispatch(sys.argv[1:]))
     ignore_signals()  # nothing is left to interrupt, and what was done is done
     leave_garbage()
     return status

@@ -23,7 +23,7 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import COMMANDS
 from adept.cli import audit, train
-from adept.cli.app import config_directory, literal_overrides, register_mechanisms, typed
+from adept.cli.app import config_directory, instantiate, literal_overrides, register_mechanisms
 from adept.cli.options import configuration, help_text, name_bare
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
@@ -95,7 +95,7 @@ def compose_line(words: list[str]) -> object:
     with initialize_config_dir(str(config_directory()), version_base="1.3"):
         overrides = audit.foreign_overrides(words[2:]) if command == "audit" else name_bare(command, words[2:])
         overrides = literal_overrides(overrides, schema)
-        return typed(compose(command, overrides=overrides), schema)
+        return instantiate(compose(command, overrides=overrides), schema)
 
 
 def check(words: list[str]) -> None:

@@ -47,13 +47,13 @@ import io, json, sys
 from contextlib import redirect_stderr, redirect_stdout
 from hydra.core.global_hydra import GlobalHydra
 from adept.__main__ import dispatch
-from adept.cli.process import guarded
+from adept.cli.process import guard
 from adept.cli import app
 print(json.dumps([app.__file__, str(app.config_directory())]))
 for arguments in json.loads(sys.argv[1]):
     GlobalHydra.instance().clear()
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
-        status = guarded(lambda: dispatch(arguments))
+        status = guard(lambda: dispatch(arguments))
     print(json.dumps([status, out.getvalue(), err.getvalue(), sorted({*sys.modules} & {"sklearn", "pytorch_lightning"})]))
 """
 

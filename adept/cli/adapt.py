@@ -21,7 +21,7 @@ from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 @dataclass(frozen=True)
 class AdaptResult:
-    """What an adaptation leaves behind."""
+    """Result of an adaptation."""
 
     model_dir: str
     training_data: str
@@ -80,7 +80,7 @@ def run(config: AdaptConfig) -> AdaptResult:
 
 
 def _card(model_dir: str | None) -> str:
-    """The card of the model that is adapted, whose sentences and their licences come with it; empty where it has none."""
+    """Return the card of the adapted model's origin, whose sentences and licences come along; empty if there is none."""
     place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
     cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
     return cards[0].read_text("utf-8", "replace") if cards else ""
@@ -108,7 +108,7 @@ def _lines(location: str, text_column: str) -> list[str]:
 
 
 def _source(config: AdaptConfig, lines: list[str]) -> str:
-    """What the examples are, for the model's card and every statement."""
+    """Name the examples for the model's card and every statement."""
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
     file = Path(config.examples).name if config.examples else ""
     return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))

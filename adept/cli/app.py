@@ -1,4 +1,4 @@
-"""Hydra at one place: the schemas that the modules own, and the way from a command line to a typed configuration.
+"""Hydra at one place: from a command line to a typed configuration.
 
 Every command's configuration is a dataclass, registered here as a Hydra schema; YAML in ``conf/`` says only what differs.
 """
@@ -24,14 +24,14 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from adept.cli.options import config_directory, configuration
-from adept.cli.process import guarded, interrupt_on_signals
+from adept.cli.process import guard, interrupt_on_signals
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.choice import MechanismChoice
 
-KINDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}  # in plain words
-COMMA = re.compile(r"[+-]?\d+,\d+")  # a number with a decimal comma
+KINDS_IN_WORDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
 
 Config = TypeVar("Config")
@@ -61,7 +61,7 @@ def execute(command: str, run: Callable[[Any], Any], *, status: Callable[[Any], 
     statuses = []
 
     def task(config: DictConfig) -> None:
-        statuses.append(guarded(lambda: _mendable(lambda: status(run(typed(config, schema))))))
+        statuses.append(guard(lambda: _mendable(lambda: status(run(instantiate(config, schema))))))
 
     def compose_and_run() -> int:
         sys.argv = [f"adept {command}", *literal_overrides(sys.argv[1:], schema)]
@@ -70,7 +70,7 @@ def execute(command: str, run: Callable[[Any], Any], *, status: Callable[[Any], 
         return max(statuses, default=0)
 
     interrupt_on_signals()
-    return guarded(lambda: _mendable(compose_and_run))
+    return guard(lambda: _mendable(compose_and_run))
 
 
 def _mendable(action: Callable[[], int]) -> int:
@@ -85,9 +85,9 @@ def _mendable(action: Callable[[], int]) -> int:
 
 
 def _plain(message: str) -> str:
-    """What Hydra says, in the words of our own errors where it has a message that users meet often."""
+    """Say what Hydra says in the words of our own errors, for the messages that users meet often."""
     if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
-        if COMMA.fullmatch(several[2]):
+        if DECIMAL_COMMA.fullmatch(several[2]):
             point = _with_point(several[2])
             return f"{several[1]} must have a decimal point, got {several[2]}: write {point}; a list is written [A,B]"
         return f"{several[1]} must be one value, got {several[2]}: a list is written [A,B]"
@@ -96,8 +96,8 @@ def _plain(message: str) -> str:
     if other := re.search(
         r"Value '(.*?)'(?: of type '\w+')? (?:could|is) not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message
     ):
-        point = f": write {_with_point(other[1])}, with a decimal point" if COMMA.fullmatch(other[1]) else ""
-        return f"{other[3]} must be {KINDS[other[2]]}, got {other[1]}{point}"
+        point = f": write {_with_point(other[1])}, with a decimal point" if DECIMAL_COMMA.fullmatch(other[1]) else ""
+        return f"{other[3]} must be {KINDS_IN_WORDS[other[2]]}, got {other[1]}{point}"
     if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
         return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
     if absent := re.search(r"Could not override '(.+?)'. No match in the defaults list", message):
@@ -158,7 +158,7 @@ def _quoted(value: str) -> str:
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """The names of a configuration's fields of text, with their groups, and whether each is a list."""
+    """Yield a configuration's fields of text with their groups, and True for lists."""
     for name, hint in get_type_hints(schema).items():
         kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
         if is_dataclass(hint):
@@ -167,7 +167,7 @@ def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, boo
             yield prefix + name, kinds != [str]
 
 
-def typed(config: DictConfig, schema: type[Config]) -> Config:
+def instantiate(config: DictConfig, schema: type[Config]) -> Config:
     """Return the composed configuration as an instance of its dataclass, the mechanism as a ``MechanismChoice``."""
     OmegaConf.set_struct(config, False)
     mechanism = config.pop("mechanism", None)

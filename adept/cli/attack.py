@@ -11,7 +11,7 @@ from adept.attacks import attribute, membership, reconstruction
 from adept.attacks.game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.app import execute
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
-from adept.cli.console import show_table, write_dict
+from adept.cli.console import show_table, write_json
 from adept.data.corpus import Corpus, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
@@ -22,12 +22,12 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 
-ROUNDING = 1e-6  # of probabilities that were summed in another order
+ROUNDING_TOLERANCE = 1e-6  # of probabilities that were summed in another order
 
 
 @dataclass(frozen=True)
 class AttackResult:
-    """What was attacked, and what came of it.
+    """Result of an attack.
 
     Attributes:
         promise: mechanism, claimed and true epsilon, delta.
@@ -56,7 +56,7 @@ def run(config: AttackConfig) -> AttackResult:
         rows,
         given_away if config.data.public else [],
     )
-    write_dict(
+    write_json(
         {
             "attack": config.attack,
             **result.promise,
@@ -74,7 +74,7 @@ def run(config: AttackConfig) -> AttackResult:
 
 @dataclass(frozen=True)
 class _Target:
-    """What is attacked: its name, promise and dimensions, and how it is played against."""
+    """Target of an attack: its name, promise and dimensions, and the game against it."""
 
     name: str
     promise: Guarantee
@@ -107,7 +107,7 @@ def _file_target(config: AttackConfig) -> _Target:
 
 
 def _rewriter(config: AttackConfig) -> Rewriter:
-    """A rewriter that refuses nothing: what is attacked may be broken."""
+    """Return a rewriter that refuses nothing: what is attacked may be broken."""
     model, tokenizer = load_model(config.model_dir)
     choice = config.mechanism or MechanismChoice(best_exact(model, epsilon=config.epsilon))
     mechanism = choice.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
@@ -137,7 +137,7 @@ def _rows(
 
 
 def _options(config: AttackConfig) -> dict[str, Any]:
-    """What was asked for, as JSON can hold it."""
+    """Return the options as JSON can hold them."""
     plain = {name: value for name, value in vars(config).items() if isinstance(value, str | int | float)}
     return {**plain, "data": asdict(config.data)}
 
@@ -155,7 +155,7 @@ def main() -> int:
             headings,
             [_line(row) for row in result.rows],
         )
-        sys.stdout.writelines(f"{named(away)}\n" for away in result.given_away)
+        sys.stdout.writelines(f"{describe(away)}\n" for away in result.given_away)
         sys.stdout.write(f"Figure: {Path(config.output_dir) / 'attack.svg'}\n")
 
     return execute("attack", command)
@@ -171,9 +171,9 @@ def verdict(rows: list[AttackRow]) -> str:
     return f"{found} {strongest.words}"
 
 
-def named(away: GivenAway) -> str:
-    """A record that an attacker named right: within the claim that is chance, or what the budget allows."""
-    beyond = away.certainty > away.allowed * (1 + ROUNDING)
+def describe(away: GivenAway) -> str:
+    """Describe a record that an attacker named right: within the claim that is chance, or what the budget allows."""
+    beyond = away.certainty > away.allowed * (1 + ROUNDING_TOLERANCE)
     found = "given away beyond the claim" if beyond else "guessed right, as the claim allows"
     return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
 

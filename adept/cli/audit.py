@@ -11,7 +11,7 @@ from adept import audit
 from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.cli.app import execute
 from adept.cli.config import SYNTHESIZER, AuditConfig
-from adept.cli.console import progress, show_table, write_dict
+from adept.cli.console import progress, show_table, write_json
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
@@ -32,7 +32,7 @@ def run(config: AuditConfig) -> list[AuditResult]:
         outcomes = [_outcome(audited) for audited in _audits(config, advance)]
     results = [outcome.result if isinstance(outcome, NotJudged) else outcome for outcome in outcomes]
     if directory:
-        write_dict(_summary(results), directory / "result.json")
+        write_json(_summary(results), directory / "result.json")
     if isinstance(outcomes[0], NotJudged) and not any(result.judged for result in results):
         raise outcomes[0]
     return results
@@ -50,11 +50,13 @@ def _audits(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Ca
         return _audits_of_synthesizer(config, advance)
     if config.target == "rewriter" and config.foreign is None:
         return _audits_of_rewriter(config, advance)
-    mechanism = foreign(config) if config.foreign else config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
+    mechanism = (
+        load_foreign(config) if config.foreign else config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
+    )
     return [lambda: _audit_mechanism(mechanism, config, advance)]
 
 
-def foreign(config: AuditConfig) -> Claim:
+def load_foreign(config: AuditConfig) -> Claim:
     """Return anyone's mechanism by its MODULE:ATTRIBUTE, looked for in the working directory too.
 
     A class is built with ``epsilon``; an object with ``privatize`` (for target=rewriter: or ``rewrite``), or a function, is
@@ -107,7 +109,7 @@ def _audit_mechanism(
 
 
 def _hard(texts: list[str]) -> tuple[str, str]:
-    """The two texts that are hardest to hide from each other."""
+    """Return the two texts that are hardest to hide from each other."""
     return max(texts, key=len), min(texts, key=len)
 
 
@@ -151,7 +153,7 @@ def _audits_of_synthesizer(config: AuditConfig, advance: Callable[[int, int], No
 
 
 def _summary(results: list[AuditResult]) -> dict[str, Any]:
-    """The first audit's fields, with the checks and the verdict of all."""
+    """Return the first audit's fields, with the checks and the verdict of all."""
     return {
         **results[0].to_dict(),
         "violated": any(result.violated for result in results),

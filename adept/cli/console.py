@@ -1,4 +1,4 @@
-"""Results for people and for machines: the same dataclass as a table on the terminal and as JSON in a file."""
+"""Results on the terminal as tables, and in files as JSON; progress of long work."""
 
 import json
 import math
@@ -16,13 +16,9 @@ from rich.text import Text
 
 
 def write_json(result: Any, path: Path) -> None:
-    """Write a result's dataclass as JSON; infinite and undefined numbers become strings, which JSON can hold."""
-    write_dict(asdict(result), path)
-
-
-def write_dict(result: dict[str, Any], path: Path) -> None:
-    """Write a result's fields as JSON, likewise."""
-    path.write_text(json.dumps(_plain(result), indent=2) + "\n", "utf-8")
+    """Write a dict or a result's dataclass as JSON; infinite and undefined numbers become strings, which JSON can hold."""
+    fields = result if isinstance(result, dict) else asdict(result)
+    path.write_text(json.dumps(_plain(fields), indent=2) + "\n", "utf-8")
 
 
 def show(title: str, rows: list[tuple[str, str]], *, stderr: bool = False) -> None:

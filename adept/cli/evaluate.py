@@ -9,8 +9,7 @@ from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, write_json
 from adept.data.corpus import Columns, read_corpus, samples_of
 from adept.data.files import new_directory
-from adept.evaluation.classifiers import Evaluation, evaluate
-from adept.evaluation.metrics import ConfidenceInterval
+from adept.evaluation.classifiers import evaluate
 from adept.models.untrusted_files import read_json
 from adept.release.publication import STATEMENT
 
@@ -41,17 +40,19 @@ def run(config: EvaluateConfig) -> EvaluateResult:
     )
     directory = new_directory(config.output_dir) if config.output_dir else None
     samples = samples_of(config.train, config)
-    evaluation = evaluate(
-        train,
-        test,
+    noisy = stated.get("labels") not in (None, "copy", "vote") if config.noisy_labels is None else config.noisy_labels
+    found = evaluate(train, test, classifier=config.classifier, seed=config.seed, samples=samples, noisy_labels=noisy)
+    result = EvaluateResult(
+        accuracy=found.accuracy.value,
+        accuracy_interval=(found.accuracy.low, found.accuracy.high),
+        macro_f1=found.macro_f1.value,
+        macro_f1_interval=(found.macro_f1.low, found.macro_f1.high),
+        majority_accuracy=found.majority_accuracy,
         classifier=config.classifier,
-        seed=config.seed,
-        samples=samples,
-        noisy_labels=stated.get("labels") not in (None, "copy", "vote")
-        if config.noisy_labels is None
-        else config.noisy_labels,
+        train_records=found.train_records,
+        test_records=found.test_records,
+        labels=found.labels,
     )
-    result = _result(evaluation, config.classifier)
     if directory:
         write_json(result, Path(directory) / "result.json")
     return result
@@ -68,24 +69,6 @@ def _columns(config: EvaluateConfig, stated: dict[str, Any]) -> Columns:
     named = {name: stated[name] for name in ("text_column", "label_column") if isinstance(stated.get(name), str)}
     asked = {"text_column": config.text_column, "label_column": config.label_column}
     return Columns(**named | {name: column for name, column in asked.items() if column is not None})
-
-
-def _result(evaluation: Evaluation, classifier: str) -> EvaluateResult:
-    return EvaluateResult(
-        accuracy=evaluation.accuracy.value,
-        accuracy_interval=_ends(evaluation.accuracy),
-        macro_f1=evaluation.macro_f1.value,
-        macro_f1_interval=_ends(evaluation.macro_f1),
-        majority_accuracy=evaluation.majority_accuracy,
-        classifier=classifier,
-        train_records=evaluation.train_records,
-        test_records=evaluation.test_records,
-        labels=evaluation.labels,
-    )
-
-
-def _ends(interval: ConfidenceInterval) -> tuple[float, float]:
-    return interval.low, interval.high
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from adept.cli.process import DONE
 from adept.errors import ConfigurationError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-PORTS = 20  # that are tried, beginning with the one that was asked for
+MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 
 
 def serve(config: PlayConfig) -> None:
@@ -35,7 +35,7 @@ def serve(config: PlayConfig) -> None:
         raise ConfigurationError(
             f"host must be this machine's own where there is no token, got {config.host}: add token=SECRET"
         )
-    with _listening(config) as listener:
+    with _listen(config) as listener:
         sentences = Sentences(*load_model(config.model_dir))
         files = Files(ledger=_ledger(config), model_dir=config.model_dir)
         play = Play(sentences, files, runs=Path(config.runs), token=config.token)
@@ -61,10 +61,10 @@ def serve(config: PlayConfig) -> None:
         os._exit(DONE)
 
 
-def _listening(config: PlayConfig) -> contextlib.closing[socket.socket]:
-    """A socket at the port that was asked for, or at the next free one."""
+def _listen(config: PlayConfig) -> contextlib.closing[socket.socket]:
+    """Return a socket at the port that was asked for, or at the next free one."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    for port in range(config.port, config.port + PORTS):
+    for port in range(config.port, config.port + MAX_PORTS):
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -91,7 +91,7 @@ def _address(listener: socket.socket, config: PlayConfig) -> str:
 
 
 def _ledger(config: PlayConfig) -> str | None:
-    """The ledger's file; its folder is made."""
+    """Return the ledger's file; make its folder."""
     if config.ledger is None:
         return None
     path = Path(config.ledger).expanduser()

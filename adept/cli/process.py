@@ -1,4 +1,4 @@
-"""What the operating system sees of a command: its exit status, one line for whatever goes wrong, signals and streams.
+"""Command and operating system: the exit status, one line for whatever goes wrong, signals and streams.
 
 Nothing heavy is imported here: all of it is in place before PyTorch is loaded, which takes seconds.
 """
@@ -27,7 +27,7 @@ _arrived: list[int] = []  # signals: a library may turn the interrupt into an er
 _late: list[int] | None = None  # signals that came in a command's last step or after it; None before
 
 
-def guarded(action: Callable[[], int]) -> int:
+def guard(action: Callable[[], int]) -> int:
     """Return an action's exit status; what it raises becomes one line on stderr and the status for its kind.
 
     The line never quotes an error that is not ours: its message may hold a record.
@@ -42,7 +42,7 @@ def guarded(action: Callable[[], int]) -> int:
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
-    """What is said of an error, and its exit status."""
+    """Return the line about an error, and its exit status."""
     if _arrived or isinstance(error, KeyboardInterrupt):
         return f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", INTERRUPTED
     if isinstance(error, AdeptError):
@@ -68,16 +68,16 @@ def _report(message: str, status: int) -> int:
     return status
 
 
-def signalled() -> bool:
-    """Has a signal come since the command began, whatever has become of its exception."""
+def is_interrupted() -> bool:
+    """Return True if a signal has come since the command began, whatever has become of its exception."""
     return bool(_arrived)
 
 
 @contextlib.contextmanager
 def last_step() -> Iterator[None]:
-    """The step that completes a command is not interrupted, and once it is taken nothing is: the status says what was done.
+    """Let nothing interrupt the step that completes a command, nor what follows: the status says what was done.
 
-    Only where the step fails is a signal that came meanwhile an interrupt.
+    If the step fails, a signal that came meanwhile is an interrupt.
     """
     global _late
     _late = []
@@ -91,19 +91,19 @@ def last_step() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Interruptible:
-    """What long work calls with how far it is; from its last step on no interrupt says otherwise."""
+    """Progress of long work, which stops on an interrupt until its last step."""
 
     advance: Callable[[int], object]
     last_step = staticmethod(last_step)
 
     def __call__(self, count: int) -> None:
-        if signalled():
+        if is_interrupted():
             raise KeyboardInterrupt  # the first one may have come where no exception can be raised
         self.advance(count)
 
 
 def collect_no_garbage() -> None:
-    """Importing leaves almost no garbage, and to look for it took a quarter of the start."""
+    """Look for no garbage while modules are imported: there is almost none."""
     gc.disable()
 
 
@@ -115,23 +115,23 @@ def resume_collection() -> None:
 
 
 def leave_garbage() -> None:
-    """The process is about to end: skip the last collection."""
+    """Skip the last collection, as the process is about to end."""
     gc.disable()
     gc.freeze()
 
 
 def leave_on_signals() -> None:
-    """While modules are imported there is nothing to clean up, and an exception in C code might be lost: leave at once."""
+    """Leave at once on a signal: while modules are imported nothing needs cleaning, and C code might lose an exception."""
     _handle(_leave)
 
 
 def interrupt_on_signals() -> None:
-    """From here on a signal is raised as KeyboardInterrupt, so that what was begun is cleaned up."""
+    """Raise a signal as KeyboardInterrupt from here on, so that what was begun is cleaned up."""
     _handle(_interrupt)
 
 
 def ignore_signals() -> None:
-    """When a command is done, its status is what it did."""
+    """Ignore signals once a command is done: its status is what it did."""
     _handle(signal.SIG_IGN)
 
 

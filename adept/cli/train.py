@@ -11,7 +11,7 @@ from pathlib import Path
 from adept.cli.app import execute
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, write_json
-from adept.cli.process import signalled
+from adept.cli.process import is_interrupted
 from adept.data.corpus import Corpus, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
@@ -32,7 +32,7 @@ PATHS = ("data.path", "data.broad")  # options with paths relative to the direct
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What a training run leaves behind."""
+    """Result of a training run."""
 
     model_dir: str
     data: str
@@ -55,7 +55,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once: a run that is interrupted is the one that is continued
-        _keep(overrides, directory)
+        _write_overrides(overrides, directory)
     public = config.data.public if config.training_data.public is None else config.training_data.public
     spec = TrainSpec(
         clip=config.mechanism.kind.clip,
@@ -75,7 +75,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
             splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
         )
     if overrides is not None:
-        _keep(overrides, directory)
+        _write_overrides(overrides, directory)
     result = TrainResult(
         model_dir=str(directory / MODEL),
         data=config.data.name,
@@ -100,7 +100,7 @@ def _resumable(directory: Path) -> Iterator[None]:
     except (
         BaseException
     ) as error:  # Lightning turns an interrupt into an exit, other libraries into errors of their own
-        interrupted = isinstance(error, (KeyboardInterrupt, SystemExit)) or signalled()
+        interrupted = isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()
         if interrupted and (directory / CHECKPOINTS / LAST).is_file():
             raise Interrupted(f"adept train resume_from={directory} goes on after the last whole epoch") from None
         raise
@@ -130,11 +130,11 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
 
 
 def _metrics(fitted: FitResult) -> dict[str, float]:
-    """What the model's card says of its training."""
+    """Return the figures of the training for the model's card."""
     return {"loss (nats per token)": fitted.validation_loss, "perplexity": math.exp(min(700.0, fitted.validation_loss))}
 
 
-def _keep(overrides: list[str], directory: Path) -> None:
+def _write_overrides(overrides: list[str], directory: Path) -> None:
     kept = [_from_anywhere(override) for override in overrides]
     (directory / OVERRIDES).write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
 
@@ -148,7 +148,7 @@ def _from_anywhere(override: str) -> str:
     return f"{name}={Path(path).absolute()}"
 
 
-def _continued(given: list[str]) -> list[str]:
+def _resume_overrides(given: list[str]) -> list[str]:
     """Put the overrides that began a run before those that continue it with ``resume_from``: the later ones count."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
@@ -168,7 +168,7 @@ def _key(override: str) -> str:
 
 def main() -> int:
     """Run ``adept train`` from ``sys.argv``."""
-    sys.argv[1:] = _continued(sys.argv[1:])
+    sys.argv[1:] = _resume_overrides(sys.argv[1:])
     own = ("resume_from", "output_dir")
     overrides = [
         a for a in sys.argv[1:] if not a.startswith("-") and _key(a) not in own and not _key(a).startswith("hydra")

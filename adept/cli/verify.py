@@ -26,7 +26,7 @@ def _restated(said: Json) -> Json | None:
 
 
 def _model(name: str | None) -> str | None:
-    """The model's directory; its name will do for the one that comes with the package, as everywhere."""
+    """Return the model's directory; its name will do for the one that comes with the package, as everywhere."""
     if name is None or Path(name).exists():
         return name
     from adept.rewriting.loading import PACKAGED, packaged_directory  # seconds to import, and rarely needed

@@ -78,12 +78,12 @@ class Dropped:
 
     @property
     def source(self) -> Path:
-        """The input."""
+        """Path of the input."""
         return self.folder / self.name
 
     @property
     def target(self) -> Path:
-        """The output, in the input's format."""
+        """Path of the output, in the input's format."""
         return self.folder / f"private{self.source.suffix}"
 
     def results(self) -> dict[str, Path]:

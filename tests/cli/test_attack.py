@@ -8,7 +8,7 @@ from tiny import Run
 
 from adept.attacks.bounds import Rate
 from adept.attacks.game import AttackRow, GivenAway
-from adept.cli.attack import named, verdict
+from adept.cli.attack import describe, verdict
 
 SIZES = "data.sizes=[80,20,60]"
 
@@ -85,5 +85,5 @@ def test_the_first_line_is_the_strongest_evidence() -> None:
 
 
 def test_a_guess_within_the_claim_gives_nothing_away() -> None:
-    assert named(GivenAway("a fare", 0.4, 0.5)).startswith("guessed right, as the claim allows: a fare")
-    assert named(GivenAway("a fare", 0.6, 0.5)).startswith("given away beyond the claim: a fare")
+    assert describe(GivenAway("a fare", 0.4, 0.5)).startswith("guessed right, as the claim allows: a fare")
+    assert describe(GivenAway("a fare", 0.6, 0.5)).startswith("given away beyond the claim: a fare")

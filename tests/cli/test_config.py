@@ -12,7 +12,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 
 from adept.__main__ import COMMANDS
-from adept.cli.app import register_mechanisms, typed
+from adept.cli.app import instantiate, register_mechanisms
 from adept.cli.options import config_directory, configuration
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
@@ -41,7 +41,7 @@ def compose_command(command: str, *overrides: str) -> object:
             required = ["output_dir=x"]
         if command == "adapt":
             required.append("examples=x")
-        return typed(compose(command, overrides=[*required, *overrides]), schema)
+        return instantiate(compose(command, overrides=[*required, *overrides]), schema)
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

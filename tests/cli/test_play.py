@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hanging import PATIENCE_SECONDS
 
-from adept.cli.play import PORTS, PlayConfig, _address, _listening, serve
+from adept.cli.play import MAX_PORTS, PlayConfig, _address, _listen, serve
 from adept.errors import ConfigurationError
 
 
@@ -37,31 +37,31 @@ def taken() -> Iterator[int]:
 
 def test_a_port_in_use_is_said_and_the_next_free_one_is_taken(taken: int, capsys: pytest.CaptureFixture[str]) -> None:
     config = PlayConfig(port=taken)
-    with _listening(config) as listener:
+    with _listen(config) as listener:
         port = listener.getsockname()[1]
-        assert taken < port <= taken + PORTS
+        assert taken < port <= taken + MAX_PORTS
         assert _address(listener, config) == f"http://127.0.0.1:{port}/"
     assert capsys.readouterr().err == f"adept: port {taken} is in use: the page is at port {port}\n"
 
 
 def test_no_free_port_is_one_line(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adept.cli.play.PORTS", 1)
+    monkeypatch.setattr("adept.cli.play.MAX_PORTS", 1)
     with pytest.raises(
         ConfigurationError, match=rf"cannot serve at 127.0.0.1, port {taken} \(Address already in use\)"
     ):
-        _listening(PlayConfig(port=taken))
+        _listen(PlayConfig(port=taken))
 
 
 @pytest.mark.parametrize("port", [65_536, 10**9])
 def test_a_port_that_is_none_is_refused(port: int) -> None:
     with pytest.raises(ConfigurationError, match="port must be between 1 and 65535"):
-        _listening(PlayConfig(port=port))
+        _listen(PlayConfig(port=port))
 
 
 def test_the_token_is_part_of_the_address_that_is_printed() -> None:
     with ExitStack() as stack:
         config = PlayConfig(port=0, token="a b&c")
-        listener = stack.enter_context(_listening(config))
+        listener = stack.enter_context(_listen(config))
         assert _address(listener, config).endswith("/?token=a%20b%26c")
 
 

@@ -18,7 +18,7 @@ from tiny import TINY_MODEL, Run
 
 from adept.__main__ import main
 from adept.cli import process, rewrite, train
-from adept.cli.process import guarded
+from adept.cli.process import guard
 from adept.errors import DataError, Interrupted
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
@@ -53,13 +53,13 @@ def test_every_kind_of_error_has_one_line_and_one_status_and_none_is_1(
         raise error
 
     monkeypatch.delenv("ADEPT_TRACEBACK", raising=False)
-    assert guarded(fail) == status
+    assert guard(fail) == status
     said = capsys.readouterr().err
     assert words in said
     assert said.count("\n") <= 1
     assert "secret" not in said
     monkeypatch.setenv("ADEPT_TRACEBACK", "1")
-    assert guarded(fail) == status
+    assert guard(fail) == status
     assert "Traceback" in capsys.readouterr().err
 
 

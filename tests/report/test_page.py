@@ -11,7 +11,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from made_rows import BASE, made, make_mixed, make_rows
 
-from adept.cli.app import config_directory, typed
+from adept.cli.app import config_directory, instantiate
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results
 from adept.data.corpus import DataConfig
@@ -206,7 +206,7 @@ def test_the_configuration_on_the_page_gives_the_comparison_back(config: Compare
     ConfigStore.instance().store(name="schema_compare", node=CompareConfig)
     where = f"hydra.searchpath=[file://{tmp_path}]"
     with initialize_config_dir(str(config_directory()), version_base="1.3"):
-        again = typed(compose("compare", ["experiment=again", "output_dir=x", where]), CompareConfig)
+        again = instantiate(compose("compare", ["experiment=again", "output_dir=x", where]), CompareConfig)
     assert again == replace(config, output_dir="x")
 
 
