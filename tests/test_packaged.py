@@ -112,8 +112,8 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
     packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Codewords are the examples, what the model holds about them, and what is near; many examples are enough by themselves."""
-    monkeypatch.setattr(examples, "MANY_EXAMPLES", 25)
-    monkeypatch.setattr(examples, "FEW", examples.Placing(1, 2000, 0.5))  # in a fraction of the time
+    monkeypatch.setattr(examples, "DOMAIN_EXAMPLES", 25)
+    monkeypatch.setattr(examples, "FEW_PLACING", examples.Placing(1, 2000, 0.5))  # in a fraction of the time
     model, tokenizer = packaged
     own = examples.own_texts(model)
     said = own[5000:5020] + own[:10]
@@ -134,7 +134,7 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
     about = sentences_about(model.codec, said[:12])
     held = {text_of(row) for row in few.codec.utterances[: len(about)]} if few.codec else set()
     assert len(held & set(about)) > 0.9 * len(about)
-    assert max(many.codebooks) == examples.OF_BROAD_TEXT
+    assert max(many.codebooks) == examples.MAX_BROAD_CODEWORDS
 
 
 def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder, Tokenizer]) -> None:

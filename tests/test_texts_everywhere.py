@@ -122,7 +122,7 @@ WITHOUT = {
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
     "models.lexicon.Lexicon.distilled": "makes the packaged lexicon of public texts",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
-    "models.tokenizer.Tokenizer.extended": "learns from a Corpus",
+    "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
     "release.batches.output_rows": "reads what was drawn",
     "release.columns.Seen.__init__": "keeps texts that were checked",
     "release.tables.Table.__init__": "made by table_of",

@@ -25,6 +25,7 @@ from adept.attacks.likelihood import Candidates, guess
 from adept.data.texts import text_list
 from adept.mechanisms import Codebook
 from adept.models.autoencoder import pad
+from adept.models.decoding import likelihood as text_likelihood
 from adept.rewriting.rewriter import Rewriter
 
 EDITS_PER_STEP, MAX_STEPS = 48, 4
@@ -112,7 +113,7 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
         starts = range(0, len(rows), BATCH_ROWS)
         return torch.cat(
             [
-                rewriter.model.likelihood(points[chosen[i : i + BATCH_ROWS]], pad(rows[i : i + BATCH_ROWS]))
+                text_likelihood(rewriter.model, points[chosen[i : i + BATCH_ROWS]], pad(rows[i : i + BATCH_ROWS]))
                 for i in starts
             ]
         )

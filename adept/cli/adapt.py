@@ -15,7 +15,7 @@ from adept.models.adapt import adapt
 from adept.models.autoencoder import Autoencoder
 from adept.models.card import model_card
 from adept.models.config import MODEL, TrainerConfig
-from adept.models.nearby_sentences import are_terms, page_lines, sentences_about
+from adept.models.nearby_sentences import are_terms, read_page, sentences_about
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 
@@ -102,7 +102,7 @@ def _lines(location: str, text_column: str) -> list[str]:
     if not location.endswith(".md"):
         return read_corpus(location, text_column=text_column, labelled=False).texts
     try:
-        return page_lines(Path(location).read_text("utf-8"))
+        return read_page(Path(location).read_text("utf-8"))
     except (OSError, ValueError):
         raise DataError(f"{location} cannot be read as UTF-8 text: correct the path or the file") from None
 

@@ -233,7 +233,7 @@ class Rewritten(Released):
     def _parted(self) -> tuple[Tensor, list[str]]:
         """What each record's text became, and the label that stands beside it."""
         rows, coding = self.released(), self.rewriter.coding
-        return coding.parted(rows) if isinstance(coding, PairCoding) else (rows, self.trial.labels(self.cell))
+        return coding.split_labels(rows) if isinstance(coding, PairCoding) else (rows, self.trial.labels(self.cell))
 
     def write(self) -> list[Pair]:
         """Write by decoder or codec, which see the release of one record at a time, or quote public texts.

@@ -9,7 +9,7 @@ text is. All of these can be fitted again in seconds:
 - *codewords* are the examples and, where there is room, the model's own texts that are nearest to them; for small budgets the
   examples alone, or their means;
 - the *codec* has the examples as its first utterances, behind them its own sentences; its n-grams learn from the first ones;
-- a *broad* model puts those of its sentences first that mean most nearly what an example does. Where there are MANY_EXAMPLES, or
+- a *broad* model puts those of its sentences first that mean most nearly what an example does. Where there are DOMAIN_EXAMPLES, or
   it lacks their words, they show where their domain ends. Where there are few, those of its sentences that are about them stand
   beside them, as for names. They do not show where their domain ends, so half of its other codewords are taken by chance;
 - the *decoder* stays: the map from the new topics to the old ones, by least squares over the same texts, goes into its weights.
@@ -47,16 +47,22 @@ from adept.models.nearby_sentences import nearest_first, sentences_about
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.models.topics import MEANING
 
-FEWEST, MOST_TOPICS = 8, 400
-MOST_CODEWORDS, OF_BROAD_TEXT = 1024, 4096  # of an adapted model
-MANY_EXAMPLES, KNOWN = 256, 0.85  # that show a whole domain to a broad model; share of their words that it knows
-REDUNDANT = 0.8  # cosine from which on one public text says what another does
-MOST_HELD_OUT, ONE_HELD_OUT_OF = 50, 12  # examples that nothing is learned from: an estimate of utility rests on them
+MIN_EXAMPLES, MAX_TOPICS = 8, 400
+MAX_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # of an adapted model
+DOMAIN_EXAMPLES, MIN_KNOWN_SHARE = (
+    256,
+    0.85,
+)  # that show a whole domain to a broad model; share of their words that it knows
+REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
+MAX_HELD_OUT, EXAMPLES_PER_HELD_OUT = (
+    50,
+    12,
+)  # examples that nothing is learned from: an estimate of utility rests on them
 
 
 @dataclass(frozen=True)
 class Placing:
-    """How often an example counts where topics are fitted, beside how many of the model's own texts; the share of these that are
+    """Weight of an example where topics are fitted, number of the model's own texts beside them, and the share of these that are
     taken by chance, and not for being near to an example."""
 
     weight: int
@@ -64,7 +70,7 @@ class Placing:
     by_chance: float
 
 
-MANY, FEW = Placing(3, 4000, 0.0), Placing(1, 16000, 0.5)
+MANY_PLACING, FEW_PLACING = Placing(3, 4000, 0.0), Placing(1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
@@ -82,47 +88,51 @@ def adapt(
         seed: of which of the model's own texts stand beside them.
 
     Raises:
-        DataError: there are fewer than FEWEST different examples with words.
+        DataError: there are fewer than MIN_EXAMPLES different examples with words.
         ModelError: the model has no topics, writes labels, or holds no public texts.
     """
     examples = [text for text in dict.fromkeys(examples) if words_of(text)]
-    if len(examples) < FEWEST:
-        raise DataError(f"examples must hold at least {FEWEST} different texts, got {len(examples)}: write down more")
+    if len(examples) < MIN_EXAMPLES:
+        raise DataError(
+            f"examples must hold at least {MIN_EXAMPLES} different texts, got {len(examples)}: write down more"
+        )
     own, rng, origin = own_texts(model), random.Random(seed), _origin(model.training_data, source, len(examples))
     lexicon = model.codec.lexicon if model.codec else None
-    placing = FEW if lexicon and not (said and _show_a_domain(examples, tokenizer)) else MANY
+    placing = FEW_PLACING if lexicon and not (said and _show_a_domain(examples, tokenizer)) else MANY_PLACING
     others: list[str] = []
     listed = ListedTexts()
     if model.codec and lexicon:
-        if placing is FEW and said:
+        if placing is FEW_PLACING and said:
             examples = list(dict.fromkeys([*examples, *sentences_about(model.codec, examples)]))
         by_chance = round(placing.by_chance * len(own))
         near, far, listed = nearest_first(model.codec, examples, most=len(own) - by_chance, besides=by_chance)
         own, others = ([text_of(words) for words in some] for some in (near, far))
-    held_out = set(rng.sample(examples, min(MOST_HELD_OUT, len(examples) // ONE_HELD_OUT_OF)))
+    held_out = set(rng.sample(examples, min(MAX_HELD_OUT, len(examples) // EXAMPLES_PER_HELD_OUT)))
     given = set(examples)
     own, others = ([text for text in some if text not in given] for some in (own, others))
     examples = [text for text in examples if text not in held_out]
     beside = rng.sample([*own, *others], min(placing.beside, len(own) + len(others)))
     texts = [*examples * placing.weight, *beside]
-    adapted, new_tokenizer = _refitted(model, tokenizer, texts, origin, examples=examples, seed=seed)
+    adapted, new_tokenizer = _refit(model, tokenizer, texts, origin, examples=examples, seed=seed)
     latents = [encode_public(adapted, new_tokenizer, some) for some in (examples, own, others)]
-    if placing is FEW:
+    if placing is FEW_PLACING:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
     else:
-        adapted.codebooks = codebooks_at(*latents[:2], most=OF_BROAD_TEXT if lexicon else MOST_CODEWORDS, seed=seed)
+        adapted.codebooks = codebooks_at(
+            *latents[:2], most=MAX_BROAD_CODEWORDS if lexicon else MAX_CODEWORDS, seed=seed
+        )
     adapted.codec = _codec(examples, [*own, *others], listed, held_out=held_out, seed=seed, lexicon=lexicon)
     return adapted.eval(), new_tokenizer
 
 
 def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
-    """Whether examples show a broad model where their domain lies: there are many of them, or it lacks their words."""
+    """Return True if examples show a broad model where their domain lies: there are many of them, or it lacks their words."""
     known = set(tokenizer.words)
     words = [word for text in examples for word in words_of(text)]
-    return len(examples) >= MANY_EXAMPLES or sum(word in known for word in words) < KNOWN * len(words)
+    return len(examples) >= DOMAIN_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_SHARE * len(words)
 
 
-def _refitted(
+def _refit(
     model: Autoencoder,
     tokenizer: Tokenizer,
     texts: list[str],
@@ -132,11 +142,11 @@ def _refitted(
     seed: int,
 ) -> tuple[Autoencoder, Tokenizer]:
     """Return the model with topics of texts, the examples among them, and a tokenizer that knows the examples' words."""
-    new_tokenizer = tokenizer.extended(examples)
+    new_tokenizer = tokenizer.with_words(examples)
     meaning = MEANING if tokenizer.synonyms else 0.0
     if tokenizer.synonyms:
         new_tokenizer = new_tokenizer.with_synonyms(Lexicon.load())
-    topics = max(model.config.latent_dim, min(MOST_TOPICS, model.config.latent_dim + len(examples)))
+    topics = max(model.config.latent_dim, min(MAX_TOPICS, model.config.latent_dim + len(examples)))
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)
     rows = new_tokenizer.encode(texts, max_length=model.config.max_length)
     adapted.topics.fit(rows, seed=seed, words=new_tokenizer.words, cooccurrence=0.0, meaning=meaning)
@@ -157,7 +167,7 @@ def own_texts(model: Autoencoder) -> list[str]:
 
 
 def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
-    """Where the result comes from: as public as the model was, with examples that whoever adapts it declares public."""
+    """Return the origin of the result: as public as the model was, with examples that were declared public."""
     name = "".join(c for c in f"{data.name}, adapted to {examples} examples of {source}" if c.isprintable())[:200]
     return TrainingData(name, data.public, data.records + examples, data.examples + examples)
 
@@ -184,7 +194,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
     """Let a decoder of old latents (N, n) read new ones (N, n') of the same texts: W z becomes W A z', with z ~ A z'."""
-    new, old = model.scaled(new).double().cpu(), source.scaled(old).double().cpu()  # as the weights meet them
+    new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
     inputs, size = source.decoder.get_parameter("weight_ih_l0").cpu(), model.config.embedding_dim
     model.decoder.get_parameter("weight_ih_l0").copy_(torch.cat([inputs[:, :size], inputs[:, size:] @ linear], dim=1))
@@ -217,14 +227,14 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
     own, others = (torch.nn.functional.normalize(some.cpu(), dim=1) for some in (own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
     left = most - len(distinct)
-    parts = _different(torch.cat([distinct, _near(distinct, own, count=left - left // 2), others]))[:most]
+    parts = _drop_repeats(torch.cat([distinct, _near(distinct, own, count=left - left // 2), others]))[:most]
     mixed = parts[torch.randperm(len(parts), generator=torch.Generator().manual_seed(seed))]
     means = learn_codebooks(mixed[: 2 * TEXT_CODEWORDS[0]], seed=seed)
     return {**means, **{size: mixed[:size] for size in TEXT_CODEWORDS if size <= len(mixed)}}
 
 
-def _different(latents: Tensor) -> Tensor:
-    """The different ones of N latents (N, n), in their order."""
+def _drop_repeats(latents: Tensor) -> Tensor:
+    """Return the different ones of N latents (N, n), in their order."""
     first = np.unique(latents.numpy(), axis=0, return_index=True)[1]
     return latents[np.sort(first)]
 
@@ -237,7 +247,7 @@ def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
     for place in nearness.argsort(descending=True, stable=True).tolist():
         if len(chosen) == count:
             break
-        if likeness[place] < REDUNDANT:
+        if likeness[place] < REDUNDANT_COSINE:
             chosen.append(place)
             likeness = torch.maximum(likeness, own @ own[place])
     return own[chosen]
@@ -279,7 +289,7 @@ def fine_tune(
     """
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
-    beside = random.Random(seed).sample(own, min(MANY.beside, len(own)))
+    beside = random.Random(seed).sample(own, min(MANY_PLACING.beside, len(own)))
     spec = TrainSpec(
         clip=model.clip,
         training_data=model.training_data,
@@ -290,5 +300,5 @@ def fine_tune(
     )
     from adept.models.training import fit  # a trainer takes seconds to import
 
-    texts = Corpus([*examples.texts * MANY.weight, *beside])
+    texts = Corpus([*examples.texts * MANY_PLACING.weight, *beside])
     return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)

@@ -30,7 +30,7 @@ WIDTH = 16  # floats in a vector register
 State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each
 Choice = Callable[
     [Tensor, Tensor], Tensor
-]  # next words (B,), of logits (B, V) and a mask (B,) of rows that write their first
+]  # next words (B,) by logits (B, V) and a mask (B,) of rows that write the first
 
 
 class Adept(nn.Module):
@@ -94,7 +94,7 @@ class Adept(nn.Module):
         if self.training:
             hidden = torch.rand(inputs.shape, device=inputs.device) < self.word_dropout
             inputs = torch.where(hidden & (inputs > START), UNKNOWN, inputs)
-        beside = self.scaled(latents)[:, None].expand(-1, inputs.shape[1], -1)  # the latent at every position
+        beside = self.scale(latents)[:, None].expand(-1, inputs.shape[1], -1)  # the latent at every position
         words = torch.cat([self.dropout(self.embedding(inputs)), beside], dim=2)  # (B, T, E + n)
         with self.autocast():
             outputs, _ = run(self.decoder, words, self.initial_state(latents))  # (B, T, H)
@@ -124,10 +124,10 @@ class Adept(nn.Module):
 
     def initial_state(self, latents: Tensor) -> State:
         """Return the decoder's hidden and cell state (B, H) before the first word."""
-        hidden, cell = torch.tanh(multiply(self.to_state, self.scaled(latents))).chunk(2, dim=1)
+        hidden, cell = torch.tanh(multiply(self.to_state, self.scale(latents))).chunk(2, dim=1)
         return hidden.contiguous(), cell.contiguous()
 
-    def scaled(self, latents: Tensor) -> Tensor:
+    def scale(self, latents: Tensor) -> Tensor:
         """Scale latents by a public constant, so that coordinates are of order one for any n and C."""
         return latents * ((self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm)
 
@@ -178,7 +178,7 @@ class Adept(nn.Module):
         waiting, state = iter(range(len(latents))), None
         text = words = position = torch.zeros(
             ROWS, dtype=torch.int64, device=latents.device
-        )  # the text that each row writes
+        )  # text: which one a row writes
         going, current = text > 0, latents.new_zeros(ROWS, self.latent_dim)
         while True:
             if free := list(zip(torch.nonzero(~going)[:, 0].tolist(), waiting, strict=False)):
@@ -198,7 +198,7 @@ class Adept(nn.Module):
 
     def next_word(self, words: Tensor, latents: Tensor, state: State) -> tuple[Tensor, State]:
         """Return the logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
-        state = step(self.decoder, torch.cat([self.embedding(words), self.scaled(latents)], dim=1), state)
+        state = step(self.decoder, torch.cat([self.embedding(words), self.scale(latents)], dim=1), state)
         return multiply(self.to_words, state[0]), state
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.grid import NORM_ORDER
@@ -94,14 +94,6 @@ class Autoencoder(Adept):
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
         latents: Tensor = self.topics(tokens)
         return latents
-
-    @torch.inference_mode()
-    def likelihood(self, latents: Tensor, tokens: Tensor) -> Tensor:
-        """Return the mean log-likelihood (B,), in nats per token, of written tokens (B, T) given their latents (B, n)."""
-        losses = nn.functional.cross_entropy(
-            self(latents, tokens).transpose(1, 2), tokens, ignore_index=PAD, reduction="none"
-        )
-        return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
 
     @property
     def public_texts(self) -> list[str]:

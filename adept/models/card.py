@@ -1,4 +1,4 @@
-"""The README of a model directory: what the model is, where it comes from, how it was measured, and what no guarantee covers."""
+"""The README of a model directory: sizes, origin, measurements, and the limits of all guarantees."""
 
 import json
 import re
@@ -11,8 +11,6 @@ ENGLISH = ("air_travel", "atis", "snips")
 READS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITES = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
-
-
 USE = """\
 ## Use
 
@@ -70,17 +68,13 @@ Trained on {data.records} records of `{data.name}` ({origin}).
 
 
 def _source(card: str) -> str:
-    """The card of another model, without its metadata, one heading deeper."""
+    """Return the card of another model, without its metadata, one heading deeper."""
     text = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
-    return (
-        f"\n## The model that it was adapted from\n\n{re.sub('^#', '##', text, flags=re.MULTILINE).strip()}\n"
-        if text
-        else ""
-    )
+    deeper = re.sub("^#", "##", text, flags=re.MULTILINE).strip()
+    return f"\n## The model that it was adapted from\n\n{deeper}\n" if text else ""
 
 
 def _codec(public: bool) -> str:
-    """What a codec of the training text holds."""
     if public:
         return (
             "It was declared public, and\n  `codec.json` holds its utterances as they stand, its tables texts that are "
@@ -93,7 +87,7 @@ def _codec(public: bool) -> str:
 
 
 def _metadata(model: Autoencoder) -> str:
-    """The card's YAML: every value is JSON, which YAML contains, so that no name can break out of its line."""
+    """Return the card's YAML: every value is JSON, which YAML contains, so that no name can break out of its line."""
     name = model.training_data.name
     terms = LICENSES.get(name, "other")
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}

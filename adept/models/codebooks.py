@@ -10,6 +10,7 @@ from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.autoencoder import Autoencoder, pad
 from adept.models.config import TrainSpec
 from adept.models.tokenizer import Tokenizer
+from adept.models.topics import MEANING
 
 BATCH_TEXTS = 1024
 MAX_NEIGHBOURS = 8  # codewords around a latent from which training may write its text
@@ -22,10 +23,21 @@ def learn_codebooks_of(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus,
     return learn_codebooks(model.encode_records(rows).cpu(), seed=seed)
 
 
+def fit_topics(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, spec: TrainSpec) -> None:
+    """Fit the topics of a model in place, and codebooks to its latents."""
+    rows = tokenizer.encode_corpus(corpus, max_length=model.config.max_length)
+    meaning = MEANING if spec.training.content.lexicon else 0.0
+    model.topics.fit(rows, seed=spec.seed, words=tokenizer.words, meaning=meaning)
+    model.codebooks = learn_codebooks_of(model, tokenizer, corpus, seed=spec.seed)
+
+
 def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validation: Corpus, spec: TrainSpec) -> None:
-    """Give a trained model its codec and, if it answers with public texts, the codebooks of these."""
+    """Give a trained model its codebooks, its codec and, if it answers with public texts, the codebooks of these."""
     from adept.models.codec.training import learn_codec  # a model for l1 needs no codec
 
+    if not model.codebooks:
+        read = train.take(range(min(len(train), spec.training.most or len(train))))
+        model.codebooks = learn_codebooks_of(model, tokenizer, read, seed=spec.seed)
     public, sizes = spec.training_data.public, spec.training.codec
     model.codec = learn_codec(train, validation, public=public, seed=spec.seed, config=sizes)
     if model.config.decoder == "nearest":

@@ -44,17 +44,14 @@ class ModelConfig:
     precision: str = "float32"
     """Precision of the weights in their file: float32 | float16; in memory they are always float32."""
     decoder: str = "lstm"
-    """What writes unless decoding.strategy says otherwise: lstm | nearest (needs public text)."""
+    """Decoder that writes unless decoding.strategy says otherwise: lstm | nearest (needs public text)."""
     encoder: str = "lstm"
-    """What reads: lstm | topics; it follows training.content.kind, and latent_dim follows where it is topics."""
+    """Encoder: lstm | topics; it follows training.content.kind, and latent_dim follows where it is topics."""
 
     def __post_init__(self) -> None:
-        if self.encoder not in ("lstm", TOPICS):
-            raise ConfigurationError(f"model.encoder must be lstm or topics, got {printable(self.encoder)}")
-        if self.decoder not in ("lstm", "nearest"):
-            raise ConfigurationError(f"model.decoder must be lstm or nearest, got {printable(self.decoder)}")
-        if self.precision not in ("float32", "float16"):
-            raise ConfigurationError(f"model.precision must be float32 or float16, got {printable(self.precision)}")
+        check_choice(("lstm", TOPICS), **{"model.encoder": self.encoder})
+        check_choice(("lstm", "nearest"), **{"model.decoder": self.decoder})
+        check_choice(("float32", "float16"), **{"model.precision": self.precision})
         for name, most in MAX_SIZES.items():
             check_integer(1, most, **{f"model.{name}": getattr(self, name)})
         for name in ("dropout", "word_dropout"):
@@ -89,7 +86,7 @@ class TokenizerConfig:
     """Vocabulary, made of whole words with a frequency cut, or byte-pair encoding, which knows any word."""
 
     kind: str = "word"
-    """What a token is: word | bpe (parts of words, down to bytes, for any language)."""
+    """Kind of token: word | bpe (parts of words, down to bytes, for any language)."""
     min_frequency: int = 2
     """Least number of times that a word or a merge occurs in the training text."""
     vocabulary_size: int = 10_000
@@ -98,8 +95,7 @@ class TokenizerConfig:
     """Read and write everything in lower case."""
 
     def __post_init__(self) -> None:
-        if self.kind not in ("word", "bpe"):
-            raise ConfigurationError(f"tokenizer.kind must be word or bpe, got {self.kind}")
+        check_choice(("word", "bpe"), **{"tokenizer.kind": self.kind})
         if self.min_frequency < 1:
             raise ConfigurationError(f"tokenizer.min_frequency must be at least 1, got {self.min_frequency}")
         if not 5 <= self.vocabulary_size <= MAX_VOCABULARY:  # the special tokens and one word
@@ -113,7 +109,7 @@ class DecodingConfig:
     """Writing of texts from released latents."""
 
     strategy: str = "auto"
-    """How texts are written: auto (nearest if the model says so, else sample where releases repeat, else greedy) | greedy |
+    """Way of writing texts: auto (nearest if the model says so, else sample where releases repeat, else greedy) | greedy |
     sample | nearest (the public text nearest to the release)."""
     temperature: float = 1.0
     """Of sample: below 1 likely words are preferred, above 1 rare ones."""
@@ -127,8 +123,7 @@ class DecodingConfig:
     """Where releases repeat: texts of each codeword, which its records share; null: by a rule; 0: none."""
 
     def __post_init__(self) -> None:
-        if self.strategy not in ("auto", "greedy", "sample", "nearest"):
-            raise ConfigurationError(f"decoding.strategy must be auto, greedy, sample or nearest, got {self.strategy}")
+        check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
         check_positive(**{"decoding.temperature": self.temperature})
         if not 0 < self.top_p <= 1:
             raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
@@ -142,7 +137,7 @@ class ContentConfig:
     """Content of a latent."""
 
     kind: str = "auto"
-    """What a latent says: none (what the decoder needs) | topics | auto (topics for learned_codebook and description)."""
+    """Content of a latent: none (what the decoder needs) | topics | auto (topics for learned_codebook and description)."""
     topics: int = 400
     """Topics at most; no more than one for every eight public texts."""
     lexicon: bool = False
@@ -170,8 +165,7 @@ class CodecConfig:
     """Learn an LSTM that predicts words; takes about a minute, and at least 1,000 public texts."""
 
     def __post_init__(self) -> None:
-        if self.learn not in ("auto", "now", "later"):
-            raise ConfigurationError(f"training.codec.learn must be auto, now or later, got {self.learn}")
+        check_choice(("auto", "now", "later"), **{"training.codec.learn": self.learn})
         if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= MAX_LISTED_TEXTS:
             raise ConfigurationError(
                 f"training.codec.texts must be positive and training.codec.likely from 0 to {MAX_LISTED_TEXTS}, "
@@ -249,9 +243,9 @@ class TrainerConfig:
     max_epochs: int = 40
     """Passes over the training text, at most."""
     accelerator: str = "auto"
-    """What it computes on: auto | cpu | gpu."""
+    """Device: auto | cpu | gpu."""
     progress_bar: bool | None = None
-    """Whether a progress bar is shown; null: on a terminal."""
+    """Show a progress bar; null: on a terminal."""
 
     def __post_init__(self) -> None:
         if self.max_epochs < 1:

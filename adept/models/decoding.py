@@ -15,7 +15,7 @@ from adept.mechanisms import entropy
 from adept.models.autoencoder import Autoencoder
 from adept.models.codebooks import encode_public
 from adept.models.config import DecodingConfig
-from adept.models.tokenizer import END, FIRST_LABEL, Tokenizer
+from adept.models.tokenizer import END, FIRST_LABEL, PAD, Tokenizer
 
 NEAREST_ROWS = 32  # latents in every product; fewer are filled up
 WIDTH = 16  # floats in a vector register; rows of another width begin at different places in it and may be rounded differently
@@ -30,6 +30,14 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
         return choose(logits + (torch.where(begins[:, None], label, word) if model.labels else word), decoding)
 
     return model.write(latents, max_length=model.config.max_length + (model.labels > 0), choose=choice)
+
+
+@torch.inference_mode()
+def likelihood(model: Autoencoder, latents: Tensor, tokens: Tensor) -> Tensor:
+    """Return the mean log-likelihood (B,), in nats per token, of written tokens (B, T) given their latents (B, n)."""
+    logits = model(latents, tokens).transpose(1, 2)
+    losses = torch.nn.functional.cross_entropy(logits, tokens, ignore_index=PAD, reduction="none")
+    return -losses.sum(dim=1) / (tokens != PAD).sum(dim=1).clamp(min=1)
 
 
 def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:

@@ -31,9 +31,9 @@ from adept.data.texts import text_list
 PACKAGED = Path(__file__).parents[1] / "pretrained" / "lexicon"
 WORDS, VECTORS = "words.txt", "vectors.safetensors"
 DIM, RIDGE = 128, 5.0  # of a vector; what a difference from the encoder's vector costs
-LIKE = 0.5  # cosine from which a word is read as another one
-KNOWN_SHARE = 0.5  # of a vocabulary that a lexicon must know, or it is one of another language
-CHUNK = 1024
+MIN_COSINE = 0.5  # cosine from which a word is read as another one
+MIN_KNOWN_SHARE = 0.5  # of a vocabulary that a lexicon must know, or it is one of another language
+BATCH_WORDS = 1024
 
 Encode = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
 
@@ -51,7 +51,7 @@ class Lexicon:
     vectors: NDArray[np.int8]
 
     @classmethod
-    def distilled(cls, words: Sequence[str], texts: Sequence[str], encode: Encode, *, dim: int = DIM) -> "Lexicon":
+    def distil(cls, words: Sequence[str], texts: Sequence[str], encode: Encode, *, dim: int = DIM) -> "Lexicon":
         """Fit vectors whose means, weighted by how rare words are, are nearest to what an encoder makes of public texts.
 
         Words that the texts lack have the encoder's own vectors of them, under the linear map that suits the texts best; the others
@@ -65,14 +65,14 @@ class Lexicon:
         from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
         from sklearn.linear_model import Ridge
 
-        alone, said = _centred(encode(words)), _centred(encode(texts))
+        alone, said = _centre(encode(words)), _centre(encode(texts))
         shared = np.linalg.eigh(np.cov(alone.T) + np.cov(said.T))[1][:, -dim:]
         alone, said = alone @ shared, said @ shared
         places = {word: place for place, word in enumerate(words)}
-        means = TfidfVectorizer(vocabulary=places, tokenizer=_spoken, token_pattern=None).fit_transform(texts)
+        means = TfidfVectorizer(vocabulary=places, tokenizer=_split_words, token_pattern=None).fit_transform(texts)
         first = alone @ np.linalg.lstsq(means @ alone, said, rcond=None)[0]
         rest = Ridge(RIDGE, fit_intercept=False, solver="sparse_cg").fit(means, said - means @ first).coef_.T
-        vectors = _centred(first + rest)
+        vectors = _centre(first + rest)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return cls(tuple(words), np.rint(127 * vectors).astype(np.int8))
 
@@ -113,10 +113,10 @@ class Lexicon:
         means something else.
         """
         vectors = self.look_up(words)
-        return vectors * bool(vectors.any(axis=1).sum() >= KNOWN_SHARE * len(words))
+        return vectors * bool(vectors.any(axis=1).sum() >= MIN_KNOWN_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Return for other words the known one that is most like each, where one has a cosine of at least LIKE.
+        """Return for other words the known one that is most like each, where one has a cosine of at least MIN_COSINE.
 
         Args:
             known: what words are read as.
@@ -127,12 +127,14 @@ class Lexicon:
             word for word in (self.words if others is None else others) if word in self.places and word not in taken
         ]
         found: dict[str, str] = {}
-        for start in range(0, len(asked) if vectors.any() else 0, CHUNK):
-            part = asked[start : start + CHUNK]
+        for start in range(0, len(asked) if vectors.any() else 0, BATCH_WORDS):
+            part = asked[start : start + BATCH_WORDS]
             like = self.vectors[[self.places[word] for word in part]] / 127.0 @ vectors.T
             places, cosines = like.argmax(axis=1).tolist(), like.max(axis=1).tolist()
             found |= {
-                word: known[place] for word, place, cosine in zip(part, places, cosines, strict=True) if cosine >= LIKE
+                word: known[place]
+                for word, place, cosine in zip(part, places, cosines, strict=True)
+                if cosine >= MIN_COSINE
             }
         return found
 
@@ -175,10 +177,10 @@ def _bare(words: Iterable[str]) -> list[str]:
     return [word.strip(string.punctuation) for word in words]
 
 
-def _spoken(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """The words of a text, without the signs around them; of "what's" the "what"."""
     return [word.strip(string.punctuation).split("'")[0] for word in text.split()]
 
 
-def _centred(vectors: NDArray[Any]) -> NDArray[np.float64]:
+def _centre(vectors: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(vectors - vectors.mean(axis=0), dtype=np.float64)

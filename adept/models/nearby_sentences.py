@@ -18,23 +18,23 @@ from adept.models.codec.inverted_file import joined
 from adept.models.codec.meaning import Meanings
 from adept.models.codec.nearest_text import LARGEST_LISTED, ListedTexts, Words
 
-SHORT = 3  # words of a line that names a thing rather than says something
-SENTENCES, FEWEST_OF_ONE = 1000, 8  # that stand for all terms together, and for one of them at least
-PART = 1 << 14  # sentences whose products are computed together
-TOGETHER = 64  # texts whose products with all sentences are computed together
+MAX_TERM_WORDS = 3  # words of a line that names a thing rather than says something
+MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # that stand for all terms together, and for one of them at least
+BATCH_SENTENCES = 1 << 14  # sentences whose products are computed together
+BATCH_TEXTS = 64  # texts whose products with all sentences are computed together
 
 
-def spoken(name: str) -> str:
+def spell_out(name: str) -> str:
     """Return a label's or a product's name in words: "card_payment-failed" and "CardPaymentFailed" are three."""
     return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-./:]+", " ", name)))
 
 
 def are_terms(lines: Sequence[str]) -> bool:
-    """Whether lines name things rather than say something: most of them have at most SHORT words."""
-    return 2 * sum(len(words_of(line)) <= SHORT for line in lines) > len(lines)
+    """Return True if lines name things rather than say something: most of them have at most MAX_TERM_WORDS words."""
+    return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
 
 
-def page_lines(page: str) -> list[str]:
+def read_page(page: str) -> list[str]:
     """Return the headings and sentences of a page in Markdown or plain text, without its marks, links' addresses and code."""
     text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
     lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
@@ -48,9 +48,9 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
     Raises:
         ModelError: the model is not broad.
     """
-    asked = list(dict.fromkeys(filter(None, map(spoken, terms))))
+    asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     sentences = _Sentences(codec)
-    each = max(FEWEST_OF_ONE, SENTENCES // max(1, len(asked)))
+    each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
     products = sentences.products(asked)
     found = [place for row in products for place in np.argsort(-row, kind="stable")[:each].tolist() if row[place] > 0]
     return [text_of(sentences[place]) for place in dict.fromkeys(found)]
@@ -65,8 +65,8 @@ def nearest_first(
     """
     sentences = _Sentences(codec)
     nearness = np.full(len(sentences), -np.inf, dtype=np.float32)
-    for start in range(0, len(texts), TOGETHER):
-        nearness = np.maximum(nearness, sentences.products(texts[start : start + TOGETHER]).max(axis=0))
+    for start in range(0, len(texts), BATCH_TEXTS):
+        nearness = np.maximum(nearness, sentences.products(texts[start : start + BATCH_TEXTS]).max(axis=0))
     first = np.argsort(-nearness, kind="stable")[:most]
     second = np.setdiff1d(np.arange(len(codec.utterances)), first)[:besides]
     near, others = ([sentences[place] for place in places.tolist()] for places in (first, second))
@@ -90,13 +90,13 @@ class _Sentences:
         return said[place] if place < len(said) else self.codec.listed[place - len(said)]
 
     def products(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The products (B, N) of the meanings of texts with those of all sentences."""
+        """Return the products (B, N) of the meanings of texts with those of all sentences."""
         asked = self.meanings.of(map(words_of, texts)).astype(np.float32)
-        parts = np.array_split(self._table, max(1, len(self._table) // PART))
+        parts = np.array_split(self._table, max(1, len(self._table) // BATCH_SENTENCES))
         return np.concatenate([asked @ part.astype(np.float32).T for part in parts], axis=1)
 
     def without(self, places: NDArray[np.int64]) -> ListedTexts:
-        """All sentences but those at some places, as listed texts; words that only the codec's utterances have come last.
+        """Return all sentences but those at some places, as listed texts; words that only the codec's utterances have come last.
 
         Raises:
             ModelError: they are too many to be numbers of 16 bits.

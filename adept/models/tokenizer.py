@@ -22,7 +22,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from adept.data.corpus import Corpus
 from adept.data.texts import plain_text, text_list
 from adept.errors import ConfigurationError
-from adept.models.config import MAX_VOCABULARY, TokenizerConfig
+from adept.models.config import TokenizerConfig
 
 if TYPE_CHECKING:
     from adept.models.lexicon import Lexicon
@@ -111,17 +111,11 @@ class Tokenizer:
         """Return a tokenizer that reads a word which it does not know as the known one that a lexicon has nearest to it."""
         return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
 
-    def extended(self, texts: Iterable[str]) -> "Tokenizer":
+    def with_words(self, texts: Iterable[str]) -> "Tokenizer":
         """Return a tokenizer that knows the words of public texts too, behind its own, without synonyms; subwords spell them."""
-        content = json.loads(self._backend.to_str())
-        words: dict[str, int] = content["model"]["vocab"]
-        if content["model"]["type"] == "WordLevel":
-            for text in texts:
-                clean = self._backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
-                for word, _ in self._backend.pre_tokenizer.pre_tokenize_str(clean):
-                    if len(words) < MAX_VOCABULARY and is_writable(word):
-                        words.setdefault(word, len(words))
-        return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(content)))
+        from adept.models.tokenizer_file import extend_tokenizer
+
+        return Tokenizer(extend_tokenizer(self._backend, texts))
 
     def __len__(self) -> int:
         return int(self._backend.get_vocab_size())

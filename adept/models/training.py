@@ -24,20 +24,11 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from adept.data.corpus import Corpus
 from adept.models.adept import lightning_module, noise_between
 from adept.models.autoencoder import MAX_HELD_OUT, Autoencoder, pad
-from adept.models.codebooks import draw_codewords, learn_codebooks_of, learn_codes
-from adept.models.config import (
-    BEST,
-    CHECKPOINTS,
-    MODEL,
-    TOPICS,
-    FitResult,
-    ModelConfig,
-    TrainerConfig,
-    TrainSpec,
-)
+from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
+from adept.models.config import BEST, CHECKPOINTS, MODEL, TOPICS, FitResult, ModelConfig, TrainerConfig, TrainSpec
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import Tokenizer
-from adept.models.topics import MEANING, supported_topics
+from adept.models.topics import supported_topics
 
 POOL_BATCHES = 50  # batches whose records are sorted by length together
 
@@ -65,10 +56,9 @@ def train_model(
     )
     first = train.take(range(min(len(train), spec.training.most or len(train))))
     if model.config.encoder == TOPICS:
-        _fit_topics(model, tokenizer, first, spec)
+        fit_topics(model, tokenizer, first, spec)
     fitted = fit(model, tokenizer, first, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1":  # the l1 mechanism uses neither codewords nor descriptions
-        model.codebooks = model.codebooks or learn_codebooks_of(model, tokenizer, first, seed=spec.seed)
         learn_codes(model, tokenizer, train, validation, spec)
     elif spec.training_data.public:
         seen = set(train.texts)
@@ -87,14 +77,6 @@ def _resumed(
     from adept.models.resuming import resume_run
 
     return resume_run(spec, train, checkpoint, model)
-
-
-def _fit_topics(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, spec: TrainSpec) -> None:
-    """Fit the topics of a model in place, and codebooks to its latents."""
-    rows = tokenizer.encode_corpus(corpus, max_length=model.config.max_length)
-    meaning = MEANING if spec.training.content.lexicon else 0.0
-    model.topics.fit(rows, seed=spec.seed, words=tokenizer.words, meaning=meaning)
-    model.codebooks = learn_codebooks_of(model, tokenizer, corpus, seed=spec.seed)
 
 
 def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
@@ -213,7 +195,7 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
 def make_trainer(
     config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float, checkpoints: bool = True
 ) -> lightning.Trainer:
-    """A Lightning trainer that logs to ``metrics.csv`` and shows a progress bar on terminals only."""
+    """Return a Lightning trainer that logs to ``metrics.csv`` and shows a progress bar on terminals only."""
     show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
     if show:
         callbacks = [*callbacks, RichProgressBar(console_kwargs={"stderr": True})]

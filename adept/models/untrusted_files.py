@@ -125,5 +125,5 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def corrupt(path: Path, reason: str) -> ModelError:
-    """The error for a file that is not what it should be."""
+    """Return the error for a file that is not what it should be."""
     return ModelError(f"{path} is corrupt ({printable(reason)}): train the model again or restore it")

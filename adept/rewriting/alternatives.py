@@ -30,7 +30,7 @@ BATCH_TEXTS = 256  # texts that are written at once
 LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken
 MAX_LENGTH = 1000  # symbols of a record
 COMMON_SHARE = 0.9  # of public texts have no more words than are released
-NUMBER, ADDRESS, NAME, RARE = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
+NUMBER, ADDRESS, NAME, RARE_WORD = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
 MIN_TEXTS = 5  # a word of fewer public texts is rare
 NUMBER_WORDS = frozenset([
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
@@ -285,7 +285,7 @@ class Redaction:
             return NUMBER
         if word[:1].isupper() and not first and len(bare) > 1:
             return NAME
-        return word if bare in self.common or not bare else RARE
+        return word if bare in self.common or not bare else RARE_WORD
 
     def guarantee(self) -> Guarantee:
         """Return the guarantee of redaction: none."""

@@ -45,18 +45,18 @@ class Coding(ABC):
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
         """Return the rows (B, n) that a mechanism releases of encoded ones."""
-        return self.packed(mechanism.privatize(self.unpacked(encoded)))
+        return self.pack(mechanism.privatize(self.unpack(encoded)))
 
     @abstractmethod
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write ``samples`` pairs from each released row (B, n), consecutively: post-processing, which costs no budget."""
 
-    def packed(self, values: Any) -> Tensor:
+    def pack(self, values: Any) -> Tensor:
         """Return a mechanism's own values as rows."""
         rows: Tensor = values
         return rows
 
-    def unpacked(self, rows: Tensor) -> Any:
+    def unpack(self, rows: Tensor) -> Any:
         """Return rows as the mechanism's own values."""
         return rows
 
@@ -78,7 +78,7 @@ class PairCoding(Coding):
             raise ConfigurationError(
                 f"labels must be given with every record for labels=joint_response, got {len(labels or [])} for {len(texts)}"
             )
-        return self.joined(self.text.encode(texts), labels)
+        return self.join_labels(self.text.encode(texts), labels)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         """Raise ConfigurationError for a missing label or one outside the public set, without repeating it."""
@@ -94,17 +94,17 @@ class PairCoding(Coding):
 
     def release(self, encoded: Tensor, mechanism: JointResponse) -> Tensor:
         """Release rows and labels together."""
-        rows, labels = self.parted(encoded)
-        released, beside = mechanism.release(self.text.unpacked(rows), labels)
-        return self.joined(self.text.packed(released), beside)
+        rows, labels = self.split_labels(encoded)
+        released, beside = mechanism.release(self.text.unpack(rows), labels)
+        return self.join_labels(self.text.pack(released), beside)
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write texts from the rows, each with its released label."""
-        rows, labels = self.parted(released)
+        rows, labels = self.split_labels(released)
         beside = (label for label in labels for _ in range(samples))
         return [(text, label) for (text, _), label in zip(self.text.write(rows, samples=samples), beside, strict=True)]
 
-    def joined(self, rows: Tensor, labels: Sequence[str | None]) -> Tensor:
+    def join_labels(self, rows: Tensor, labels: Sequence[str | None]) -> Tensor:
         """Return rows with the place of each one's label behind it.
 
         Raises:
@@ -115,7 +115,7 @@ class PairCoding(Coding):
         places = torch.tensor([place_of[label] for label in labels], dtype=rows.dtype, device=rows.device)
         return torch.cat([rows, places.reshape(-1, 1)], dim=1)
 
-    def parted(self, rows: Tensor) -> tuple[Tensor, list[str]]:
+    def split_labels(self, rows: Tensor) -> tuple[Tensor, list[str]]:
         """Return the text's row and the label of each row."""
         return rows[:, :-1], [self.labels[int(place)] for place in rows[:, -1].tolist()]
 

@@ -49,34 +49,34 @@ class DescriptionCoding(Coding):
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
         """Return the texts' descriptions (B, 2), or where each has t of them these in a row (B, 2 t), nearest first."""
         if self.top == 1:
-            return packed(self.codec.describe(texts, size=self.size))
+            return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
-        return packed([number for row in several for number in row]).reshape(-1, 2 * self.top)
+        return pack([number for row in several for number in row]).reshape(-1, 2 * self.top)
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write the text of each description (B, 2), ``samples`` times; there is no label in it."""
-        texts = self.codec.write(unpacked(released), size=self.size)
+        texts = self.codec.write(unpack(released), size=self.size)
         return [(text, None) for text in texts for _ in range(samples)]
 
-    def packed(self, values: Sequence[int]) -> Tensor:
+    def pack(self, values: Sequence[int]) -> Tensor:
         """Return descriptions as rows."""
-        return packed(values)
+        return pack(values)
 
-    def unpacked(self, rows: Tensor) -> Sequence[Described]:
+    def unpack(self, rows: Tensor) -> Sequence[Described]:
         """Return encoded rows as descriptions."""
         if self.top == 1:
-            return unpacked(rows)
-        numbers = unpacked(rows.reshape(-1, 2))
+            return unpack(rows)
+        numbers = unpack(rows.reshape(-1, 2))
         return [numbers[begin : begin + self.top] for begin in range(0, len(numbers), self.top)]
 
 
-def packed(numbers: Sequence[int]) -> Tensor:
+def pack(numbers: Sequence[int]) -> Tensor:
     """Return whole numbers below 2^120 as rows (B, 2) of int64: the high half and the low one."""
     rows = [[number >> HALF, number & ((1 << HALF) - 1)] for number in numbers]
     return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
 
 
-def unpacked(rows: Tensor) -> list[int]:
+def unpack(rows: Tensor) -> list[int]:
     """Return the whole numbers of rows (B, 2).
 
     Raises:

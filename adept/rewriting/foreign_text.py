@@ -18,7 +18,7 @@ from adept.data.texts import text_list
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 
 FIRST_TEXTS = 1000  # texts of a file that are looked at
-UNKNOWN_SHARE, LEAST_UNKNOWN = 0.25, 3  # share and number of unknown words from which there is a warning
+UNKNOWN_SHARE, MIN_UNKNOWN = 0.25, 3  # share and number of unknown words from which there is a warning
 LONG_SHARE = 0.05  # share of long texts from which there is a warning
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
@@ -43,7 +43,7 @@ class Foreign:
     def lines(self) -> list[str]:
         """Return the warnings with advice; most English files get none."""
         found = []
-        if self.unknown >= max(LEAST_UNKNOWN, UNKNOWN_SHARE * self.words):
+        if self.unknown >= max(MIN_UNKNOWN, UNKNOWN_SHARE * self.words):
             found.append(
                 f"the model does not know {_percent(self.unknown, self.words)} of the words, as in another language, and "
                 "writes sentences of its own: make a model of public text like yours with adept adapt or adept train"

@@ -18,7 +18,7 @@ from adept.errors import ModelError
 from adept.mechanisms import LearnedCodebook, LocalRandomizer
 from adept.models.autoencoder import Autoencoder
 from adept.models.config import DecodingConfig
-from adept.models.decoding import PublicTexts, decode
+from adept.models.decoding import PublicTexts, decode, likelihood
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
 
@@ -113,7 +113,7 @@ class LatentCoding(Coding):
         """Return the fit (B,) of written tokens (B, T) to their latents (B, n): by topics or, without topics, likelihood."""
         if self.model.config.encoder == "topics":
             return torch.nn.functional.cosine_similarity(self.model.encode(tokens), latents)
-        return self.model.likelihood(latents, tokens)
+        return likelihood(self.model, latents, tokens)
 
 
 def pool_size(codewords: int) -> int:

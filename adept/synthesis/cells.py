@@ -121,7 +121,7 @@ def _centres(features: Features, size: int) -> Features:
 
 
 def _rarity(texts: Sequence[str]) -> dict[str, float]:
-    """The inverse document frequency of each word."""
+    """Return the inverse document frequency of each word."""
     counts = Counter(word for text in texts for word in set(text.lower().split()))
     return {word: float(np.log((1 + len(texts)) / (1 + count))) + 1 for word, count in counts.items()}
 

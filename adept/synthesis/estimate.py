@@ -1,4 +1,4 @@
-r"""What the noisy counts say about the public texts: how common each is, and which label it has.
+r"""Estimates from noisy counts: the commonness and the label of each public text.
 
 A cell is a codeword and a label, but a text is more than its codeword: texts of one codeword lie on its different sides, where
 other codewords with other labels are. So the counts are explained by a model of *texts*, in few numbers that all cells share. The

@@ -180,7 +180,7 @@ class Synthesizer:
         if isinstance(texts, str) or (labels is not None and len(labels) != len(texts)):
             raise ConfigurationError("texts and labels must be lists of the same length")
         beside = [None] * len(texts) if labels is None else [plain_text(label) for label in labels]
-        reasons = [self._refused(text, label) for text, label in zip(texts, beside, strict=True)]
+        reasons = [self._refusal(text, label) for text, label in zip(texts, beside, strict=True)]
         able = [row for row, reason in enumerate(reasons) if not reason]
         codewords = self._codewords([str(texts[row]) for row in able])
         for row, codeword in zip(able, codewords, strict=True):
@@ -188,13 +188,13 @@ class Synthesizer:
         return reasons
 
     def _codewords(self, texts: list[str]) -> list[int]:
-        """The codeword of each text; a text with which reading it fails has no vote: no failure may tell of a record."""
+        """Return the codeword of each text; a text with which reading it fails has no vote: no failure may tell of a record."""
         try:
             return list(map(int, self.cells.vote(texts)))
         except Exception:  # noqa: BLE001 - whatever it is, it must not be seen
             return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
 
-    def _refused(self, text: object, label: str | None) -> int:
+    def _refusal(self, text: object, label: str | None) -> int:
         """Return the reason why a record has no vote; 0 if it has one."""
         if not isinstance(text, str):
             return NO_TEXT
@@ -219,13 +219,13 @@ class Synthesizer:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(release.counts, self.cells, decay=self._decay)
         count = min(round(found.total), MAX_ROWS) if rows is None else rows
-        return starmap(self._pair, _apportioned(found, self.cells.places, count))
+        return starmap(self._pair, _apportion(found, self.cells.places, count))
 
     def _pair(self, text: int, label: int) -> Pair:
         return self.cells.texts[text], self.labels[label]
 
 
-def _apportioned(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
+def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[tuple[int, int]]:
     """Yield the places of text and label of each row, texts in proportion to their weights, in an order that says nothing.
 
     A text whose share of the rows is s has s rows, rounded up or down. The texts of a codeword stand beside each other when

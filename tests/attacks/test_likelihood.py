@@ -25,7 +25,7 @@ from adept.mechanisms import (
     Random,
     SqrtNLaplace,
 )
-from adept.rewriting.descriptions import packed
+from adept.rewriting.descriptions import pack
 
 DIM, COUNT = 16, 40
 LATENTS = torch.nn.functional.normalize(torch.randn(COUNT, DIM, generator=torch.Generator().manual_seed(1)), dim=1)
@@ -73,10 +73,10 @@ def test_the_posterior_attack_on_descriptions_is_the_bayes_optimum(size: int) ->
     numbers = [
         (7 * (i // 2)) % 50 if size == 50 else 2**99 + i // 2 for i in range(COUNT)
     ]  # two candidates share a number
-    candidates = read_candidates(mechanism, packed(numbers))
+    candidates = read_candidates(mechanism, pack(numbers))
     optimum = best_success(candidates, FLAT, EVERY)
     secrets = EVERY.repeat(100)
-    released = packed(mechanism.privatize([numbers[i] for i in secrets.tolist()]))
+    released = pack(mechanism.privatize([numbers[i] for i in secrets.tolist()]))
     hits = int((guess(candidates, released, prior=FLAT).best == secrets).sum())
     assert optimum is not None
     low, high = binom(len(secrets), optimum).interval(1 - 2e-9)

@@ -10,7 +10,7 @@ import travel
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
-from adept.models.adapt import MOST_CODEWORDS, REDUNDANT, adapt, codebooks_about, codebooks_at, fine_tune
+from adept.models.adapt import MAX_CODEWORDS, REDUNDANT_COSINE, adapt, codebooks_about, codebooks_at, fine_tune
 from adept.models.autoencoder import Autoencoder, pad
 from adept.models.codec.codec import text_of
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
@@ -91,14 +91,14 @@ def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike
     examples = torch.eye(16)[:9]
     near = torch.nn.functional.normalize(examples[:4] + 0.5 * torch.eye(16)[9:13], dim=1)
     far = torch.nn.functional.normalize(torch.randn(3000, 16, generator=generator), dim=1)
-    books = codebooks_at(examples, torch.cat([far, 2 * near, near]), most=MOST_CODEWORDS, seed=0)
+    books = codebooks_at(examples, torch.cat([far, 2 * near, near]), most=MAX_CODEWORDS, seed=0)
     assert torch.equal(books[9], torch.unique(examples, dim=0))
     largest = books[max(books)]
-    assert 9 + 4 < len(largest) <= MOST_CODEWORDS
+    assert 9 + 4 < len(largest) <= MAX_CODEWORDS
     assert torch.equal(largest[:9], books[9])
     assert (largest[9:] @ near.T > 0.999).sum(dim=0).tolist() == [1] * 4
     alike = largest[9:] @ largest[9:].T - torch.eye(len(largest) - 9)
-    assert float(alike.max()) < REDUNDANT + 1e-6
+    assert float(alike.max()) < REDUNDANT_COSINE + 1e-6
     nearness = (largest[9:] @ examples.T).max(dim=1).values
     assert torch.equal(nearness, nearness.sort(descending=True).values)
 
@@ -146,7 +146,7 @@ def test_no_text_that_is_held_out_is_trained_on(
     def fit(model: object, tokenizer: object, texts: Corpus, watched: Corpus, *given: object, **more: object) -> None:
         read.extend([*texts.texts, *watched.texts])
 
-    monkeypatch.setattr("adept.models.adapt.fit", fit)
+    monkeypatch.setattr("adept.models.training.fit", fit)
     one = TrainerConfig(max_epochs=1)
     fine_tune(*adapted, Corpus(EXAMPLES), optimiser=OptimiserConfig(), trainer=one, output_dir=tmp_path)
     held_out = {text_of(words) for words in adapted[0].codec.held_out}

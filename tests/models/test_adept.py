@@ -155,7 +155,7 @@ def slowly_written(model: Autoencoder, latents: Tensor) -> Tensor:
     label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
     ended, written = torch.zeros_like(words, dtype=torch.bool), []
     for position in range(model.config.max_length + (model.labels > 0)):
-        inputs = torch.cat([model.embedding(words), model.scaled(latents)[:, None]], dim=2)
+        inputs = torch.cat([model.embedding(words), model.scale(latents)[:, None]], dim=2)
         outputs, state = model.decoder(inputs, state)
         allowed = label if model.labels and position == 0 else (numbers >= END) & ~label
         logits = model.to_words(outputs[:, 0]).masked_fill(~allowed, -torch.inf)

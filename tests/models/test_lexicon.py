@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from adept.errors import ModelError
 from adept.models.config import TokenizerConfig
-from adept.models.lexicon import LIKE, Lexicon, TextVectors
+from adept.models.lexicon import MIN_COSINE, Lexicon, TextVectors
 from adept.models.tokenizer import END, FIRST_LABEL, UNKNOWN, Tokenizer
 
 TEXTS = ["book a cheap hotel in paris", "rent a car on friday", "play music by the band", "cancel my order"] * 2
@@ -47,7 +47,7 @@ def test_known_words_stay_and_only_likely_ones_are_put_in_the_place_of_others(to
     for word, known in list(tokenizer.synonyms.items())[::50]:
         likeness = lexicon.of([word, *tokenizer.words[FIRST_LABEL:]])
         cosines = likeness[1:] @ likeness[0]
-        assert cosines.max() >= LIKE - 0.01
+        assert cosines.max() >= MIN_COSINE - 0.01
         assert tokenizer.words[FIRST_LABEL + int(cosines.argmax())] == known
 
 
@@ -88,7 +88,7 @@ def test_a_lexicon_is_distilled_from_an_encoder_of_sentences_and_read_again(tmp_
             return np.asarray(alone @ turn + 3)
         return np.array([sum(true[words.index(word.strip("?"))] for word in text.split()) for text in asked]) @ turn + 3
 
-    lexicon = Lexicon.distilled(words, texts, encode, dim=6)
+    lexicon = Lexicon.distil(words, texts, encode, dim=6)
     found, wanted = (
         _unit(vectors) @ _unit(vectors).T for vectors in (lexicon.look_up(words), true - true.mean(axis=0))
     )

@@ -12,7 +12,7 @@ from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.files import load_codec, save_codec
 from adept.models.codec.meaning import Meanings
 from adept.models.lexicon import Lexicon
-from adept.models.nearby_sentences import are_terms, nearest_first, page_lines, sentences_about, spoken
+from adept.models.nearby_sentences import are_terms, nearest_first, read_page, sentences_about, spell_out
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def all_texts(codec: Codec) -> list[str]:
     ],
 )
 def test_names_are_read_as_words(name: str, words: str) -> None:
-    assert spoken(name) == words
+    assert spell_out(name) == words
 
 
 def test_lines_are_terms_where_most_name_something() -> None:
@@ -46,14 +46,14 @@ def test_lines_are_terms_where_most_name_something() -> None:
 
 def test_a_page_is_its_headings_and_sentences() -> None:
     page = "# Lost cards\n\n- Call us at once. **We** block [the card](https://x.test/a).\n\n```\ncode here\n```\n| a | b |\n"
-    assert page_lines(page) == ["Lost cards", "Call us at once.", "We  block the card.", "a   b"]
+    assert read_page(page) == ["Lost cards", "Call us at once.", "We  block the card.", "a   b"]
 
 
 def test_sentences_about_a_term_mean_what_it_means(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their products with the term are the largest of all."""
-    monkeypatch.setattr(nearby, "SENTENCES", 300)
+    monkeypatch.setattr(nearby, "MAX_SENTENCES", 300)
     found = sentences_about(codec, ["cheap_fares"])
-    assert len(found) == nearby.SENTENCES
+    assert len(found) == nearby.MAX_SENTENCES
     assert set(found) <= set(all_texts(codec))
     meanings = Meanings(Lexicon.load(), codec.weigh)
     term = meanings.of([("cheap", "fares")])[0].astype(int)
@@ -62,10 +62,10 @@ def test_sentences_about_a_term_mean_what_it_means(codec: Codec, monkeypatch: py
 
 
 def test_every_term_has_sentences(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearby, "SENTENCES", 20)
+    monkeypatch.setattr(nearby, "MAX_SENTENCES", 20)
     found = sentences_about(codec, ["meal", "pilot", "luggage", "", "meal"])
-    assert nearby.FEWEST_OF_ONE < len(found) <= 3 * nearby.FEWEST_OF_ONE
-    assert sum("meal" in text for text in found) >= nearby.FEWEST_OF_ONE // 2
+    assert nearby.MIN_PER_TERM < len(found) <= 3 * nearby.MIN_PER_TERM
+    assert sum("meal" in text for text in found) >= nearby.MIN_PER_TERM // 2
 
 
 def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(codec: Codec) -> None:

@@ -26,7 +26,7 @@ from adept.release.columns import ReleaseOptions
 from adept.release.file import preview_file, release_file
 from adept.release.journal import Entry
 from adept.release.shuffling import shuffled
-from adept.rewriting.descriptions import packed
+from adept.rewriting.descriptions import pack
 from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)
@@ -232,7 +232,7 @@ def test_files_of_equal_unordered_releases_are_equal_but_for_their_order(
     rewriter: Rewriter, numbered: Path, tmp_path: Path, options: ReleaseOptions
 ) -> None:
     rewriter.batch_size = 7
-    releases = packed([number % 23 for number in range(60)])
+    releases = pack([number % 23 for number in range(60)])
     files = [
         written_from(rewriter, releases[order], numbered, tmp_path / f"{place}.jsonl", options)
         for place, order in enumerate((torch.arange(60), torch.arange(60).flip(0)))

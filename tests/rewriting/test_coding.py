@@ -51,7 +51,7 @@ def test_packed_values_come_back_as_they_were(tiny_run: Path, mechanism: LocalRa
     rewriter = Rewriter.from_pretrained(tiny_run, mechanism=mechanism)
     coding: Coding = getattr(rewriter.coding, "text", rewriter.coding)
     rows = coding.encode(TEXTS)
-    assert torch.equal(coding.packed(coding.unpacked(rows)), rows)
+    assert torch.equal(coding.pack(coding.unpack(rows)), rows)
 
 
 def test_a_coding_that_was_used_is_copied_as_if_it_were_new(tiny_run: Path) -> None:

@@ -11,7 +11,7 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.models.codec.files import DESCRIPTION, TABLES
-from adept.rewriting.descriptions import packed, unpacked
+from adept.rewriting.descriptions import pack, unpack
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
@@ -46,13 +46,13 @@ def test_the_guarantee_is_the_mechanisms(rewriter: Rewriter) -> None:
 
 @pytest.mark.parametrize("numbers", [[], [0, 1, 2**60 - 1, 2**60, 2**119 + 7, 2**120 - 1]])
 def test_numbers_travel_as_tensors(numbers: list[int]) -> None:
-    assert unpacked(packed(numbers)) == numbers
+    assert unpack(pack(numbers)) == numbers
 
 
 @pytest.mark.parametrize("rows", [torch.zeros(3, 2), torch.zeros(3, 1, dtype=torch.int64)])
 def test_what_is_no_release_is_refused(rows: torch.Tensor) -> None:
     with pytest.raises(ConfigurationError, match="rows of two int64"):
-        unpacked(rows)
+        unpack(rows)
 
 
 def test_a_model_without_a_codec_says_so(rewriter: Rewriter) -> None:

@@ -24,7 +24,7 @@ from adept.mechanisms import (
 )
 from adept.mechanisms.choice import MechanismChoice
 from adept.models.config import DecodingConfig
-from adept.models.decoding import decode
+from adept.models.decoding import decode, likelihood
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -265,13 +265,15 @@ def test_the_fittest_candidate_is_kept(tiny_run: Path, monkeypatch: pytest.Monke
         for n in (1, 20)
     )
     released = plain.release(["fare to boston"] * 50)
-    single, best = (plain.model.likelihood(released, rewriter.coding.fittest(released)) for rewriter in (plain, chosen))
+    single, best = (
+        likelihood(plain.model, released, rewriter.coding.fittest(released)) for rewriter in (plain, chosen)
+    )
     assert float((best > single).double().mean()) > 0.75
     candidates = decode(plain.model, released[:1].expand(20, -1), DecodingConfig(strategy="sample"))
     monkeypatch.setattr("adept.rewriting.latents.decode", lambda *_: candidates)
     assert torch.allclose(
-        plain.model.likelihood(released[:1], chosen.coding.fittest(released[:1])),
-        max(plain.model.likelihood(released[:1], row[None]) for row in candidates),
+        likelihood(plain.model, released[:1], chosen.coding.fittest(released[:1])),
+        max(likelihood(plain.model, released[:1], row[None]) for row in candidates),
         atol=1e-4,
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from adept.models.language_model.intervals import ONE, Span
 from adept.models.language_model.ngrams import Ngrams, NgramTables, Whole
-from adept.models.lexicon import KNOWN_SHARE, Lexicon
+from adept.models.lexicon import MIN_KNOWN_SHARE, Lexicon
 
 LETTER_ORDER, MAX_LETTERS = 6, 30
 LISTED = ONE // 2  # the share of words of the lexicon
@@ -66,7 +66,7 @@ class UnknownWords:
     def _listed(self) -> list[str]:
         """The lexicon's words that the vocabulary lacks, the commonest first; none if it is another language's."""
         lexicon, known = Lexicon.load(), set(self.known)
-        if len(known & lexicon.places.keys()) < KNOWN_SHARE * len(known):
+        if len(known & lexicon.places.keys()) < MIN_KNOWN_SHARE * len(known):
             return []
         return [word for word in lexicon.words if word not in known]
 
