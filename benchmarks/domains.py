@@ -2,7 +2,7 @@
 
     python benchmarks/domains.py balance DIR DIR2
     python benchmarks/domains.py without DIR DIR2 OUT
-    adept train experiment=utterances data.broad=OUT training.codec.texts=100000 output_dir=runs/without
+    adept train experiment=utterances data.broad=OUT output_dir=runs/without
     python benchmarks/domains.py measure runs/without/model DIR DIR2 unseen.json
 
 ``balance`` prints shares and effective numbers of sources and subjects before and after thinning (``adept.data.public_text``); an

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from adept.models.language_model.mixture import LanguageModel
-from adept.models.language_model.next_word import Next, at, read, start, unread
+from adept.models.language_model.model import LanguageModel
+from adept.models.language_model.next_word import NextWord, read, start
 
 
-def after(model: LanguageModel, numbers: Sequence[int]) -> Next:
-    """The distribution after some words."""
-    found = at(unread(model.tables, 1), 0)
-    start(model.tables, found)
+def after(model: LanguageModel, numbers: Sequence[int]) -> NextWord:
+    """Return the distribution after some words."""
+    found = start(model.tables)
     for number in numbers:
         read(model.tables, found, number)
     return found

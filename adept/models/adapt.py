@@ -262,11 +262,8 @@ def _codec(
     seed: int,
     lexicon: Lexicon | None,
 ) -> Codec:
-    """Return a codec of examples and the model's texts whose first utterances are the examples.
-
-    It has no network: to learn one would take three times as long as all else together.
-    """
-    codec = Codec.of([*examples, *own], public=True, network=False, seed=seed)
+    """Return a codec of examples and the model's texts whose first utterances are the examples."""
+    codec = Codec.of([*examples, *own], public=True, seed=seed)
     ranked = [*examples, *own] if lexicon else examples  # a broad model's own texts come with the nearest first
     places = {words_of(text): place for place, text in enumerate(ranked)}
     ordered = sorted(codec.utterances, key=lambda words: places.get(words, len(places)))  # a stable order

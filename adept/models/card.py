@@ -18,7 +18,7 @@ USE = """\
 
 Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, where there
 are any), `tokenizer.json` (vocabulary), `synonyms.json` (which known word an unknown one is read as),
-`codec.json` and `codec.safetensors` (descriptions), `codec-DIGEST.safetensors` (what they learned at their first use). None of them
+`codec.json` and `codec.safetensors` (descriptions), `codec-DIGEST.safetensors` (texts listed at their first use). None of them
 is code.
 """
 

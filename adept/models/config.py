@@ -153,19 +153,14 @@ class ContentConfig:
 class CodecConfig:
     """Text that descriptions are learned from; each public text in the codec takes memory where the model is used."""
 
-    learn: str = "auto"
-    """When network and list are learned: now | later (at first use, kept beside the model) | auto (now for descriptions)."""
     texts: int | None = None
     """Training texts that it is learned from, a random sample; null: all."""
     likely: int = MAX_LISTED_TEXTS
-    """Training utterances and likely texts that have a number each; takes minutes, and at least 1,000 public texts."""
+    """Training utterances and likely texts that have a number each, of at least 1,000 public texts; at first use, in minutes."""
     sentences: bool = False
-    """Give each training text a number, found by meaning, for text of many domains; the network reads codec.texts of them."""
-    network: bool = True
-    """Learn an LSTM that predicts words; takes about a minute, and at least 1,000 public texts."""
+    """Give each training text a number, found by meaning, for text of many domains."""
 
     def __post_init__(self) -> None:
-        check_choice(("auto", "now", "later"), **{"training.codec.learn": self.learn})
         if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= MAX_LISTED_TEXTS:
             raise ConfigurationError(
                 f"training.codec.texts must be positive and training.codec.likely from 0 to {MAX_LISTED_TEXTS}, "
@@ -225,15 +220,13 @@ class TrainingConfig(OptimiserConfig):
             ) from None
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
-        """Resolve ``auto``: topics if codebook or codec are learned, and a codec learned now if descriptions are released."""
+        """Resolve ``auto``: topics if codebook or codec are learned."""
         from adept.mechanisms import Description, LearnedCodebook
 
-        content, codec = self.content, self.codec
-        if content.kind == "auto":
-            content = replace(content, kind=TOPICS if issubclass(kind, LearnedCodebook | Description) else "none")
-        if codec.learn == "auto":
-            codec = replace(codec, learn="now" if issubclass(kind, Description) else "later")
-        return replace(self, content=content, codec=codec)
+        if self.content.kind != "auto":
+            return self
+        kind_of_content = TOPICS if issubclass(kind, LearnedCodebook | Description) else "none"
+        return replace(self, content=replace(self.content, kind=kind_of_content))
 
 
 @dataclass

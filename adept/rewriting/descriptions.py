@@ -12,7 +12,7 @@ from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.description import Described
 from adept.models.autoencoder import Autoencoder
-from adept.models.codec.first_use import complete
+from adept.models.codec.training import complete
 from adept.models.config import DecodingConfig
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair

@@ -104,7 +104,6 @@ def test_the_recipe_of_the_packaged_model_numbers_the_sentences_of_two_collectio
         "model.hidden_dim=16",
         "model.embedding_dim=8",
         "training.most=600",
-        "training.codec.network=false",
     ]
     given = [
         f"data.path={tmp_path / 'turns'}",

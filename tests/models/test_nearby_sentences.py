@@ -19,8 +19,8 @@ from adept.models.nearby_sentences import are_terms, nearest_first, read_page, s
 def codec() -> Codec:
     texts = travel.texts(3000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codecs, "FIRST", 200)
-        return Codec.of_sentences(texts, lexicon=Lexicon.load(), read=1000)
+        patch.setattr(codecs, "MAX_UTTERANCES", 200)
+        return Codec.of_sentences(texts, lexicon=Lexicon.load())
 
 
 def all_texts(codec: Codec) -> list[str]:

@@ -6,10 +6,10 @@ point of the line stands for the text in whose interval it lies. Points at rando
 
 To make K evenly spread points the K numbers is wasteful: half of them would write again what others write, most of the rest texts
 that are too rare to matter. A text needs one number, and the best code numbers the K likeliest texts. So numbers come in *bands*:
-those of one band write texts that are about as likely, within a factor of SPAN, and a number stands for the first of ATTEMPTS
+those of one band write texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of ATTEMPTS
 points whose text is of its band. In each band the line is divided so that many points write a text of it
-(``adept.models.language_model.bands``). The points of one attempt are evenly spread, one in each cell of the line, at a place in
-it and in an order that public hashes choose; so that
+(``adept.models.language_model.intervals``). The points of one attempt are evenly spread, one in each cell of the line, at a place
+in it and in an order that public hashes choose; so that
 
 - every number has a text, and from K = 2^25 on 96 in 100 have one of their band (half at 2^13), so that numbers drawn at random
   write texts about as likely as those that K numbers pay for;
@@ -31,19 +31,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adept.models.language_model.bands import Limits, WidthAndDepth
-from adept.models.language_model.intervals import BITS, ONE, WIDTH
-from adept.models.language_model.mixture import LanguageModel
-from adept.models.language_model.next_word import NONE
-from adept.models.language_model.point_reading import first_inside
-from adept.models.language_model.text_reading import Reading, Spelled, interval, reading
+from adept.models.language_model.coder import NO_BAND, Spelled, decode, encode
+from adept.models.language_model.intervals import WIDTH, Limits, WidthAndDepth
+from adept.models.language_model.model import LanguageModel
+from adept.models.language_model.ngrams import BITS, ONE
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN_NUMBER
 
-TAIL = 512  # bits of a point beyond those of K, from which the model writes on
-NARROWEST = 5 * BITS  # bits of a point that are left at an interval that is not divided any more: the text ends
-PLAIN = 1 << 12  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
-SPAN, SHARE, ATTEMPTS = 64, 4, 12
-BEGINNINGS = 256  # of texts near to one record that are remembered while they are read
+TAIL_BITS = 512  # of a point beyond those of K, from which the model writes on
+NARROWEST_BITS = 5 * BITS  # of a point that are left at an interval that is not divided any more: the text ends
+PLAIN_SIZE = (
+    1 << 12
+)  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
+BAND_RATIO, BAND_SHARE, ATTEMPTS = 64, 4, 12
 NONE_SPELLED = Spelled(np.empty((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
@@ -57,7 +56,7 @@ class Band(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Of a text: its interval in its band, and how wide one of its probability is, in units of 2^-precision."""
+    """A text's interval in its band, and the width of one of its probability, in units of 2^-precision."""
 
     band: Band
     low: int
@@ -76,61 +75,51 @@ class ArithmeticCode:
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
-        self.precision = -(-(size.bit_length() + TAIL) // 8) * 8
+        self.precision = -(-(size.bit_length() + TAIL_BITS) // 8) * 8
         self.bands = _bands(size, self.line)
         self._limits_of_bands = np.array([self._limits(band) for band in self.bands])
 
     @property
     def bits(self) -> float:
-        """What a text may cost that has a number."""
-        return math.log2(self.size) + math.log2(SPAN)
+        """Return the most that a text may cost that has a number."""
+        return math.log2(self.size) + math.log2(BAND_RATIO)
 
     @property
     def line(self) -> int:
-        """How long the line is, in units of 2^-precision."""
+        """Return the length of the line, in units of 2^-precision."""
         return 1 << self.precision
 
     def write(self, number: int) -> list[str]:
-        """The words of a number's text, at most MAX_WORDS of them."""
+        """Return the words of a number's text, at most MAX_WORDS of them."""
         band = next(band for band in self.bands if number < band.first + band.size)
         place = number - band.first
         attempt, words = self._first_inside(band, place, ATTEMPTS)
         return words if attempt < ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
-        """What the model writes at ``count`` points that are spread over the line; of K <= PLAIN points, what K numbers write."""
+        """Yield what the model writes at ``count`` points spread over the line; of K <= PLAIN_SIZE points, what K numbers write."""
         line = Band(0, count, 0, self.line)
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
     def text_at(self, point: int) -> list[str]:
-        """The words that the model writes at a point, of whatever band."""
+        """Return the words that the model writes at a point, of whatever band."""
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
-    def reading(self) -> Reading:
-        """Room to read the texts near to a record one after the other."""
-        return reading(self.model.tables, MAX_WORDS + 1, BEGINNINGS)
-
-    def number(self, words: Sequence[str], read: Reading | None = None) -> int | None:
-        """A text's number; None if it has none.
-
-        Args:
-            words: the text; the longest ones need no end.
-            read: the texts that were read before.
-        """
-        found = self.interval(words, read)
+    def number(self, words: Sequence[str]) -> int | None:
+        """Return a text's number, or None if it has none."""
+        found = self.interval(words)
         return None if found is None else self._number_in(found.band, found.low, found.low + found.width)
 
-    def interval(self, words: Sequence[str], read: Reading | None = None) -> "Interval | None":
-        """A text's interval among those of its band; None if it is of no band, or has a word that cannot be spelled."""
+    def interval(self, words: Sequence[str]) -> Interval | None:
+        """Return a text's interval among those of its band; None if it is of no band, or has a word that cannot be spelled."""
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
         if END in words or spelled is None:
             return None
-        read, limits, narrowest = read or self.reading(), self._limits_of_bands, self._narrowest
-        band, steps, own, text = interval(
-            self.model.tables, self.model.prefixes, read, np.array(numbers), spelled, limits, narrowest
+        band, steps, own, text = encode(
+            self.model.tables, np.array(numbers), spelled, self._limits_of_bands, self._narrowest
         )
-        if band == NONE:
+        if band == NO_BAND:
             return None
         low = 0
         for begins, more in steps.tolist():
@@ -138,7 +127,7 @@ class ArithmeticCode:
         return Interval(self.bands[band], low << self._scale(own), self._line_width(own), self._line_width(text))
 
     def _spelled(self, words: Sequence[str], numbers: Sequence[int]) -> Spelled | None:
-        """The words of a text that the vocabulary lacks, by its numbers; None if one of them cannot be spelled."""
+        """Return the words of a text that the vocabulary lacks, by its numbers; None if one of them cannot be spelled."""
         if UNKNOWN_NUMBER not in numbers:
             return NONE_SPELLED
         unknown = [word for word, number in zip(words, numbers, strict=False) if number == UNKNOWN_NUMBER]
@@ -148,7 +137,7 @@ class ArithmeticCode:
         return Spelled(np.concatenate(shares), np.cumsum([0, *map(len, shares)]))
 
     def _line_width(self, interval: WidthAndDepth) -> int:
-        """The width of an interval, in units of 2^-precision."""
+        """Return the width of an interval, in units of 2^-precision."""
         return int(interval[0]) << self._scale(interval)
 
     def _scale(self, interval: WidthAndDepth) -> int:
@@ -156,16 +145,16 @@ class ArithmeticCode:
 
     @property
     def _narrowest(self) -> int:
-        """The depth of an interval that is not divided any more."""
-        return self.precision - NARROWEST
+        """Return the depth of an interval that is not divided any more."""
+        return self.precision - NARROWEST_BITS
 
     def _limits(self, band: Band) -> Limits:
-        """What texts of a band are like, as ``adept.models.language_model.bands`` reads it."""
-        narrow, wide = self._width_and_depth(max(band.narrow, 1 << NARROWEST)), self._width_and_depth(band.wide)
+        """Return the limits of a band's texts, as ``adept.models.language_model.intervals`` reads them."""
+        narrow, wide = self._width_and_depth(max(band.narrow, 1 << NARROWEST_BITS)), self._width_and_depth(band.wide)
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
     def _width_and_depth(self, width: int) -> tuple[int, int]:
-        """The width of an interval in units of 2^-precision as its width and depth, rounded up."""
+        """Return the width of an interval in units of 2^-precision as its width and depth, rounded up."""
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 
@@ -180,19 +169,17 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """The first of some attempts at which a number's text is of its band, and that text; their number if there is none."""
+        """Return the first attempt at which a number's text is of its band, and that text; ``attempts`` if there is none."""
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """The first of some points whose text is of a band with these limits, and the last text that was read."""
+        """Return the first of some points whose text is of a band with these limits, and the last text that was read."""
         model, size = self.model, self.precision // 8
         bits = np.frombuffer(b"".join(point.to_bytes(size, "big") for point in points), np.uint8).reshape(-1, size)
         tables, spelling = model.tables, model.spelling
-        found, numbers, spelled = first_inside(
-            tables, spelling.tables, model.prefixes, bits, limits, self._narrowest, MAX_WORDS
-        )
+        found, numbers, spelled = decode(tables, spelling.tables, bits, limits, self._narrowest, MAX_WORDS)
         words = [
             spelling.word(letters) if number == UNKNOWN_NUMBER else model.vocabulary.words[number]
             for number, letters in zip(numbers.tolist(), spelled.tolist(), strict=True)
@@ -200,7 +187,7 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """The point of a number of a band at an attempt, in units of 2^-precision: somewhere in a cell of its own."""
+        """Return the point of a number of a band at an attempt, in units of 2^-precision: somewhere in a cell of its own."""
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)
@@ -208,16 +195,16 @@ class ArithmeticCode:
 
 
 def _turn(band: Band, attempt: int) -> int:
-    """By how many cells the points of an attempt are turned, so that a number's lie all over the line."""
+    """Return by how many cells the points of an attempt are turned, so that a number's lie all over the line."""
     return attempt * (band.size * 618 // 1000)
 
 
 def _bands(size: int, whole: int) -> list[Band]:
-    """The bands of ``size`` numbers: first texts of a probability of 1 to 1/SPAN of 1/size, then likelier ones."""
-    if size <= PLAIN:
+    """Return the bands of ``size`` numbers: first texts of a probability of 1 to 1/SPAN of 1/size, then likelier ones."""
+    if size <= PLAIN_SIZE:
         return [Band(0, size, 0, whole + 1)]
     bands, left, wide = [], size, whole // size
-    while left >= SHARE and wide < whole:
-        bands.append(Band(size - left, left - left // SHARE, wide // SPAN, wide))
-        left, wide = left // SHARE, wide * SPAN
+    while left >= BAND_SHARE and wide < whole:
+        bands.append(Band(size - left, left - left // BAND_SHARE, wide // BAND_RATIO, wide))
+        left, wide = left // BAND_SHARE, wide * BAND_RATIO
     return [*bands, Band(size - left, left, bands[-1].wide, whole + 1)]

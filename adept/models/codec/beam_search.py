@@ -17,21 +17,20 @@ from typing import NamedTuple
 import numpy as np
 
 from adept.models.language_model.compiled import compiled, without_reference_counts
-from adept.models.language_model.intervals import BITS
-from adept.models.language_model.mixture import SEEN, LanguageModel, ModelTables
-from adept.models.language_model.next_word import NONE, Next, append, at, copy_into, look, read, span, unread
-from adept.models.language_model.ngram_reading import CONTEXT
-from adept.models.language_model.ngrams import LIKELIEST, Whole
+from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel, ModelTables
+from adept.models.language_model.next_word import CONTEXT, NextWord, append, look, read, span, start
+from adept.models.language_model.ngrams import BITS, LIKELIEST, Whole
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
 UNIT = 256  # costs are in parts of a bit, so that they are whole numbers
-KEPT = 2, 8  # texts kept for each whole number of bits, below MANY_BITS and above
+BEAM_WIDTHS = 2, 8  # texts kept for each whole number of bits, below MANY_BITS and above
 MANY_BITS = 26.0
 ANYWHERE = 1 << 40  # further away than any text
 UNPAYABLE = 1 << 20  # UNITs: more than any budget
+NO_WORD = -1
 
 COST, DISTANCE, WINDOW = range(3)
-TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + SEEN, WINDOW + SEEN + 5)
+TEXT, WORD, INSERTED, SEAMS, COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDOW + CONTEXT_WORDS + 5)
 
 Weigh = Callable[[str], int]
 
@@ -49,19 +48,19 @@ class BeamSearch:
     """Searches texts near to records.
 
     Args:
-        model: says what is likely, by its n-grams alone: a text is known by its last words here.
+        model: says what is likely.
         weigh: the weight of a record's word that is left out.
         weigh_added: the weight of an inserted word.
         seam: what a bit adds that a word costs more than in the record, behind words that are left out or inserted.
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Weigh, weigh_added: Weigh, seam: int = 0) -> None:
-        self.model, self.weigh, self.seam = model.without_network(), weigh, seam
+        self.model, self.weigh, self.seam = model, weigh, seam
         self._added = np.array([*map(weigh_added, model.vocabulary.words)])
 
     def near(self, words: Sequence[str], *, bits: float, within: int = ANYWHERE) -> Iterator[Found]:
-        """Texts of at most ``bits`` bits nearer to a record than ``within``, by distance and then by cost."""
-        vocabulary, kept = self.model.vocabulary, KEPT[bits >= MANY_BITS]
+        """Yield texts of at most ``bits`` bits nearer to a record than ``within``, by distance and then by cost."""
+        vocabulary, kept = self.model.vocabulary, BEAM_WIDTHS[bits >= MANY_BITS]
         numbers = np.array(vocabulary.encode(words))
         spelled = np.array([*map(self._spelling_cost, words, numbers.tolist()), 0])
         left_out = np.array([*map(self.weigh, words), 0])
@@ -72,7 +71,7 @@ class BeamSearch:
             yield Found(distance, seams, cost, spoken[text])
 
     def _spelling_cost(self, word: str, number: int) -> int:
-        """What the letters of a word cost that the vocabulary lacks."""
+        """Return what the letters of a word cost that the vocabulary lacks."""
         if number != UNKNOWN_NUMBER:
             return 0
         spans = self.model.spelling.spans(word) if self.model.spells else None
@@ -82,11 +81,11 @@ class BeamSearch:
 def _spoken(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """The words of each text, without its end, and behind them those of no text, NONE."""
+    """Return the words of each text, without its end, and behind them those of no text, NO_WORD."""
     spoken: list[tuple[str, ...]] = [()] * (len(texts) + 1)
     for text, (before, place, inserted) in enumerate(texts):
         words = spoken[before]
-        if inserted != NONE:
+        if inserted != NO_WORD:
             words += (vocabulary[inserted],)
         spoken[text] = (*words, record[place]) if place < len(record) else words
     return spoken
@@ -104,7 +103,7 @@ def _search(
     within: int,
     kept: int,
 ) -> tuple[Whole, Whole]:
-    """The states of closed texts, and all texts: to each the text before its last word, that word's place, and what is inserted.
+    """Return the states of closed texts, and of all texts the one before the last word, that word's place, and what is inserted.
 
     Args:
         tables: the model.
@@ -117,12 +116,12 @@ def _search(
         within: distance that a text must not reach.
         kept: texts for each whole number of bits.
     """
-    after, counts = at(unread(tables, 1), 0), np.empty(most // UNIT + 1, np.int64)
+    after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, COLUMNS), np.int64), np.empty((3 * widest, COLUMNS), np.int64)
     steps, order = np.empty((widest, 4), np.int64), np.empty(3 * widest, np.int64)
     texts, written, count = np.empty(((len(numbers) + 1) * widest, 3), np.int64), 0, 1
-    beam[0], beam[0, WINDOW:TEXT], beam[0, TEXT] = 0, len(tables.class_of) - 1, NONE
+    beam[0], beam[0, WINDOW:TEXT], beam[0, TEXT] = 0, len(tables.class_of) - 1, NO_WORD
     usual = _costs(tables, after, beam[0, WINDOW:TEXT], numbers)
     for place in range(len(numbers)):
         word = numbers[place]
@@ -142,8 +141,8 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
     """Make chosen states the beam, and write down the text of each that has one more word; return how many texts are written."""
     for row in range(len(order)):
         state = beam[row]
-        copy_into(state, states[order[row]])
-        if state[WORD] != NONE:
+        _copy(state, states[order[row]])
+        if state[WORD] != NO_WORD:
             texts[written, 0], texts[written, 1], texts[written, 2] = state[TEXT], place, state[INSERTED]
             state[TEXT] = written
             written += 1
@@ -171,21 +170,21 @@ def _extend(
     for row in range(len(beam)):
         own, likely, first, second = steps[row]
         if word != END_NUMBER:
-            copy_into(states[count], beam[row])
+            _copy(states[count], beam[row])
             states[count, DISTANCE] += left_out
-            states[count, WORD] = NONE
+            states[count, WORD] = NO_WORD
             count += 1
-        for inserted, cost in ((NONE, own), (likely, first + second)):
+        for inserted, cost in ((NO_WORD, own), (likely, first + second)):
             if beam[row, COST] + spelled + cost > most:
                 continue
             state = states[count]
-            copy_into(state, beam[row])
+            _copy(state, beam[row])
             state[COST] += spelled + cost
-            if state[WORD] == NONE or inserted != NONE:
+            if state[WORD] == NO_WORD or inserted != NO_WORD:
                 more = seam * max(cost - usual, 0) // UNIT
                 state[SEAMS] += more
                 state[DISTANCE] += more
-            if inserted != NONE:
+            if inserted != NO_WORD:
                 state[DISTANCE] += added[inserted]
                 append(state[WINDOW:TEXT], inserted)
             append(state[WINDOW:TEXT], word)
@@ -195,10 +194,10 @@ def _extend(
 
 
 @compiled
-def _costs(tables: ModelTables, after: Next, window: Whole, words: Whole) -> Whole:
-    """What each of a text's words costs, in UNITs, without its letters."""
+def _costs(tables: ModelTables, after: NextWord, window: Whole, words: Whole) -> Whole:
+    """Return what each of a text's words costs, in UNITs, without its letters."""
     costs = np.empty(len(words), np.int64)
-    copy_into(after.window, window)
+    _copy(after.window, window)
     look(tables, after)
     for place, word in enumerate(words):
         costs[place] = _cost_of(tables, after, word)
@@ -226,24 +225,30 @@ def _sort(states: Whole, within: int, order: Whole) -> int:
 
 
 @without_reference_counts
+def _copy(to: Whole, numbers: Whole) -> None:
+    for place in range(len(to)):
+        to[place] = numbers[place]
+
+
+@without_reference_counts
 def _is_nearer(one: Whole, other: Whole) -> bool:
     return one[DISTANCE] < other[DISTANCE] or (one[DISTANCE] == other[DISTANCE] and one[COST] < other[COST])
 
 
 @without_reference_counts
-def _look_ahead(tables: ModelTables, after: Next, beam: Whole, word: int, steps: Whole) -> None:
+def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
     """Write down for each state: what a word costs, the word to insert, what that costs, and what the word costs after it."""
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
-            copy_into(steps[row], steps[twin])
+            _copy(steps[row], steps[twin])
             continue
-        copy_into(after.window, beam[row, WINDOW:TEXT])
+        _copy(after.window, beam[row, WINDOW:TEXT])
         look(tables, after)
         likely = _likeliest(tables, after)
         steps[row, 0], steps[row, 1] = _cost_of(tables, after, word), likely
         steps[row, 2], steps[row, 3] = UNPAYABLE, 0
-        if likely != NONE:
+        if likely != NO_WORD:
             steps[row, 2] = _cost_of(tables, after, likely)
             read(tables, after, likely)
             steps[row, 3] = _cost_of(tables, after, word)
@@ -251,7 +256,7 @@ def _look_ahead(tables: ModelTables, after: Next, beam: Whole, word: int, steps:
 
 @without_reference_counts
 def _twin(beam: Whole, row: int) -> int:
-    """The first state with the last words of this one."""
+    """Return the first state with the last words of this one."""
     for other in range(row):
         if _same(beam[other], beam[row]):
             return other
@@ -280,7 +285,7 @@ def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
 
 @without_reference_counts
 def _has_twin(states: Whole, chosen: Whole, row: int, bucket: int) -> bool:
-    """Whether one of some states that costs as many whole bits has the same last words."""
+    """Return True if one of some states that costs as many whole bits has the same last words."""
     for other in chosen:  # noqa: SIM110 - machine code has no generators
         if states[other, COST] // UNIT == bucket and _same(states[other], states[row]):
             return True
@@ -289,7 +294,7 @@ def _has_twin(states: Whole, chosen: Whole, row: int, bucket: int) -> bool:
 
 @without_reference_counts
 def _same(one: Whole, other: Whole) -> bool:
-    """Whether two states have the same last words."""
+    """Return True if two states have the same last words."""
     for place in range(WINDOW, TEXT):  # noqa: SIM110 - machine code has no generators
         if one[place] != other[place]:
             return False
@@ -297,20 +302,20 @@ def _same(one: Whole, other: Whole) -> bool:
 
 
 @without_reference_counts
-def _likeliest(tables: ModelTables, after: Next) -> int:
-    """The word most often seen after a window, in its longest known end; NONE where there was none."""
+def _likeliest(tables: ModelTables, after: NextWord) -> int:
+    """Return the word most often seen after a window, in its longest known end; NO_WORD where there was none."""
     known = after.contexts[0, -1, CONTEXT]
     word = tables.words.contexts[after.contexts[0, known - 1, CONTEXT] if known else -1, LIKELIEST]
-    return word if word < len(tables.in_class) else NONE
+    return word if word < len(tables.in_class) else NO_WORD
 
 
 @without_reference_counts
-def _cost_of(tables: ModelTables, after: Next, word: int) -> int:
+def _cost_of(tables: ModelTables, after: NextWord, word: int) -> int:
     low, high = span(tables, after, word)
     return _cost(high - low)
 
 
 @without_reference_counts
 def _cost(share: int) -> int:
-    """The bits of a share out of ONE, in UNITs."""
+    """Return the bits of a share out of ONE, in UNITs."""
     return round(UNIT * (BITS - math.log2(share)))

@@ -25,7 +25,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -38,51 +37,37 @@ from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.inverted_file import grouped
 from adept.models.codec.meaning import MeaningIndex, Meanings
 from adept.models.codec.nearest_text import ADDED, LARGEST_LISTED, ListedTexts, NearestTextIndex, Words, WordWeights
-from adept.models.language_model.intervals import BITS
-from adept.models.language_model.mixture import LanguageModel
+from adept.models.language_model.model import LanguageModel
+from adept.models.language_model.ngrams import BITS
 from adept.models.language_model.vocabulary import MAX_WORDS
-from adept.models.language_model.word_lstm import LARGE, SMALL
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import PUNCTUATION
 
-OPEN = 1 << 18  # numbers from which on texts may hold unknown words, and the network is used, at half the speed
-LISTED = 1 << 24  # numbers from which on a list wins little and costs time
-MANY = 2  # times as many numbers as whole texts make a search worth while
-FEW = 1 << 9  # numbers up to which a codec of broad text uses a part of its sentences
-POOL, PROBES = 4096, 16  # numbers whose texts are candidates for every record, where no texts have the first ones
-POOL_LETTERS, A_WORD = 200_000, 5  # of all of these texts, and what a word takes as long as: texts need not end
-SEAM = 3_000  # of broad text: distance added for each bit by which the word after a gap costs more than it does in the record
-LEAST_END, END_PART = 6, 5  # of broad text: an end may cost a fifth of the bits of K, but always 6
-SAVED = {SMALL: 4.0, LARGE: 8.0}  # bits that a network may save a text, which the search does not count
-TRIES = 50  # texts found by the search whose number is looked for
-FIRST, SPOKEN = 1 << 14, range(4, 17)  # sentences that are utterances, not listed, and how many words these have
-HOLDERS = 3  # sentences that hold a word of any of them
-MOST_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
+OPEN_SIZE = 1 << 18  # numbers from which on texts may hold unknown words
+MAX_LISTED_SIZE = 1 << 24  # numbers from which on a list wins little and costs time
+MIN_SEARCH_RATIO = 2  # times as many numbers as whole texts make a search worth while
+MAX_PART_SIZE = 1 << 9  # numbers up to which a codec of broad text uses a part of its sentences
+POOL_SIZE, POOL_PROBES = (
+    4096,
+    16,
+)  # numbers whose texts are candidates for every record, where no texts have the first ones
+POOL_LETTERS, LETTERS_OF_WORD = (
+    200_000,
+    5,
+)  # of all of these texts, and what a word takes as long as: texts need not end
+SEAM_COST = 3_000  # of broad text: distance added for each bit by which the word after a gap costs more than it does in the record
+MIN_END_BITS, END_PART = 6, 5  # of broad text: an end may cost a fifth of the bits of K, but always 6
+MAX_TRIES = 50  # texts found by the search whose number is looked for
+MAX_UTTERANCES = 1 << 14  # of the sentences of broad text; the others are listed
+SPOKEN_WORDS = range(4, 17)  # of a sentence that may be an utterance
+MIN_HOLDERS = 3  # sentences that hold a word of any of them
+MAX_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
 
 if TYPE_CHECKING:  # machine code, slow to import, and needed by large K alone
     from adept.models.codec.arithmetic_code import ArithmeticCode
     from adept.models.codec.beam_search import BeamSearch
 
 MARKS = re.compile(f"({PUNCTUATION})")
-
-Report = Callable[[str, float], None]  # what is being learned, and the share of it that is done
-
-
-@dataclass(frozen=True)
-class Unlearned:
-    """What a codec of public text has yet to learn: a function of its utterances and of these.
-
-    Attributes:
-        rows: the training text in its order, by numbers of utterances.
-        network: whether an LSTM learns to foresee words.
-        listed: how many texts, the utterances and the likeliest ones behind them, have the first numbers.
-        seed: of the network.
-    """
-
-    rows: tuple[int, ...]
-    network: bool
-    listed: int
-    seed: int
 
 
 class Codec:
@@ -94,7 +79,7 @@ class Codec:
         utterances: public utterances, as words, in order; none where the training text is not public.
         held_out: public utterances that nothing was learned from, to estimate how much of such text is kept; never written.
         listed: texts behind the utterances, each with a number: other sentences of broad text, else the model's likeliest.
-        unlearned: what it has to learn before it is used, where that was put off.
+        unlisted: number of texts, the utterances among them, that are to have the first numbers once they are ``with_list``.
         lexicon: what words mean, where records are described by the nearest text in meaning; None: by their words alone.
 
     Attributes:
@@ -108,24 +93,22 @@ class Codec:
         utterances: Sequence[Words],
         held_out: Sequence[Words] = (),
         listed: ListedTexts | None = None,
-        unlearned: Unlearned | None = None,
+        unlisted: int = 0,
         lexicon: Lexicon | None = None,
     ) -> None:
         self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
-        self.listed, self.unlearned, self.lexicon = listed or ListedTexts(), unlearned, lexicon
+        self.listed, self.unlisted, self.lexicon = listed or ListedTexts(), unlisted, lexicon
         self.directory: Path | None = None
-        self.models = model.without_unknown_words().without_network(), model
+        self.models = model.without_unknown_words(), model
         self._sizes: dict[int, _Sized] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles hold what it was made of."""
-        parts = (self.model, self.weigh, self.utterances, self.held_out, self.listed, self.unlearned, self.lexicon)
+        parts = (self.model, self.weigh, self.utterances, self.held_out, self.listed, self.unlisted, self.lexicon)
         return Codec, parts
 
     @classmethod
-    def of(
-        cls, texts: Sequence[str], *, public: bool, listed: int = 0, network: bool = False, seed: int = 0
-    ) -> "Codec":
+    def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
         """Learn from texts.
 
         Unless they are public, no utterance is kept, and nothing that occurs in one text alone, however often that text occurs: no
@@ -135,10 +118,9 @@ class Codec:
         Args:
             texts: the training text.
             public: whether it is.
-            listed: how many texts, the utterances and the likeliest ones behind them, have the first numbers once the list is
-                ``learned``; public texts alone.
-            network: whether an LSTM, once it is ``learned``, foresees words; public texts alone.
-            seed: of the order of utterances, the classes of words and the network.
+            listed: number of texts, the utterances and the likeliest ones behind them, that have the first numbers once they are
+                ``with_list``; public texts alone.
+            seed: of the order of utterances and the classes of words.
         """
         rows = [row for row in map(words_of, texts) if row]
         different = list(dict.fromkeys(rows))
@@ -146,70 +128,53 @@ class Codec:
         distinct = different if public else []
         ordered = [distinct[number] for number in NearestTextIndex(distinct, weigh).order(seed=seed)]
         model = LanguageModel.of(rows, seed=seed, least=1 if public else 2)
-        if not public or not (network or listed > len(ordered)):
-            return cls(model, weigh, ordered)
-        places = {words: number for number, words in enumerate(ordered)}
-        return cls(
-            model, weigh, ordered, unlearned=Unlearned(tuple(map(places.__getitem__, rows)), network, listed, seed)
-        )
+        return cls(model, weigh, ordered, unlisted=listed if public and listed > len(ordered) else 0)
 
     @classmethod
-    def of_sentences(
-        cls,
-        texts: Sequence[str],
-        *,
-        lexicon: Lexicon,
-        read: int,
-        seed: int = 0,
-        report: Report = lambda what, share: None,
-    ) -> "Codec":
+    def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
         """Learn from broad public text, whose sentences themselves have the first numbers: what is written reads like people.
 
-        Sentences with a word that fewer than HOLDERS of them hold are left out: mostly names and slips.
+        Sentences with a word that fewer than MIN_HOLDERS of them hold are left out: mostly names and slips.
 
         Args:
             texts: public texts, in an order that has nothing to do with what they say; the first of them are codewords.
             lexicon: what words mean.
-            read: how many sentences the network reads; 0: there is none.
-            seed: of the classes of words and of the network.
-            report: gets what is being learned, and the share of it that is done.
+            seed: of the classes of words.
         """
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
-        rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN)
+        rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
-        if read:
-            model = model.with_network(rows[:read], size=LARGE, seed=seed, report=partial(report, "network"))
-        numbers = [number for row in rows[FIRST:] for number in model.vocabulary.encode(row)]
+        numbers = [number for row in rows[MAX_UTTERANCES:] for number in model.vocabulary.encode(row)]
         weigh = WordWeights.of(different)
         listed = ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
         listed.groups = grouped(Meanings(lexicon, weigh).of_listed(listed), seed=seed)
-        return cls(model, weigh, rows[:FIRST], listed=listed, lexicon=lexicon)
+        return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
-    def learned(self, report: Report = lambda what, share: None) -> "Codec":
-        """Return the codec with its network and its list: minutes where they are still to be learned.
+    def with_list(self, report: Callable[[float], None] = lambda share: None) -> "Codec":
+        """Return the codec with the list of likely texts that it lacks: in minutes.
 
-        The same machine learns the same; on others sums round differently, and so may a few of the weights.
+        The same machine lists the same texts; on others sums round differently, and so may their order.
+
+        Args:
+            report: gets the share of the work that is done.
         """
-        if self.unlearned is None:
+        if not self.unlisted:
             return self
-        model, rows = self.model, [self.utterances[number] for number in self.unlearned.rows]
-        if self.unlearned.network:
-            model = model.with_network(rows, seed=self.unlearned.seed, report=partial(report, "network"))
-        listed = _listed(model, self.utterances, count=self.unlearned.listed, report=partial(report, "list of texts"))
-        return Codec(model, self.weigh, self.utterances, self.held_out, listed)
+        listed = _list_likely(self.model, self.utterances, count=self.unlisted, report=report)
+        return Codec(self.model, self.weigh, self.utterances, self.held_out, listed)
 
     def used(self, size: int, *, joint: bool = False) -> int:
-        """How many numbers to use at a budget for which ``size`` is best: for broad text often those of all sentences.
+        """Return the size to use at a budget for which ``size`` is best: for broad text often the number of all sentences.
 
         More than ``size`` say more, as several near to a record are likely then (``adept.mechanisms.description``), but beside a
         ``joint`` label make it less certain; fewer do where no search reaches the numbers behind the sentences.
         """
-        most = MANY * self.sentences
-        return self.sentences if (self.sentences if joint else FEW) < size <= most else size
+        most = MIN_SEARCH_RATIO * self.sentences
+        return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
 
     @property
     def sentences(self) -> int:
-        """How many numbers are sentences of broad text, any of which several may describe a record; 0 where text is not broad."""
+        """Return how many sentences of broad text have numbers, any of which several may describe a record; 0 for other text."""
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
@@ -239,21 +204,19 @@ class Codec:
         return list(cast(MeaningIndex, self._sized(size).index).several(records, count))
 
     def _searched(self, record: Words, sized: "_Sized", place: int, distance: int) -> int | None:
-        """The number of a text that is nearer to a record than that at a place, its ``distance`` away; None if there is none."""
+        """Return the number of a text nearer to a record than that at a place, its ``distance`` away; None if there is none."""
         if not sized.searches or tuple(sized.index[place]) == record:
             return None
-        read = sized.code.reading()
         for words in chain([record], self._near(record, sized, distance)):
-            number = sized.code.number(words, read)
+            number = sized.code.number(words)
             if number is not None:
                 return sized.first + number
         return None
 
     def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
-        """Texts nearer to a record than ``distance`` that K may pay for, nearest first; looked for when one is asked for."""
-        bits = sized.code.bits + (SAVED[sized.model.lstm.size] if sized.model.lstm else 0)
-        found = sized.search.near(record, bits=bits, within=distance)
-        yield from islice(sized.index.nearer(record, ((text.words, text.seams) for text in found), distance), TRIES)
+        """Look for texts nearer to a record than ``distance`` that K may pay for, nearest first, once one is asked for."""
+        found = sized.search.near(record, bits=sized.code.bits, within=distance)
+        yield from islice(sized.index.nearer(record, ((text.words, text.seams) for text in found), distance), MAX_TRIES)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
@@ -272,8 +235,8 @@ class Codec:
     def _sized(self, size: int) -> "_Sized":
         if size < 2:
             raise ConfigurationError(f"size must be at least 2, got {size}")
-        if self.unlearned:
-            raise ModelError("the codec has yet to learn its network or its list: use what learned() returns")
+        if self.unlisted:
+            raise ModelError("the codec lacks its list of likely texts: use what with_list() returns")
         if size not in self._sizes:
             self._sizes[size] = _Sized(self, size)
         return self._sizes[size]
@@ -287,10 +250,10 @@ class _Sized:
 
     def __init__(self, codec: Codec, size: int) -> None:
         self.utterances = codec.utterances[:size]
-        more = len(codec.listed) if size < LISTED or codec.lexicon else 0
+        more = len(codec.listed) if size < MAX_LISTED_SIZE or codec.lexicon else 0
         self.listed = codec.listed.first(min(more, size - len(self.utterances)))
         self.first = len(self.utterances) + len(self.listed)
-        self.model = codec.models[size >= OPEN]
+        self.model = codec.models[size >= OPEN_SIZE]
         self.coded = max(1, size - self.first)
         self.numbers: Sequence[int] = range(self.first)
         self.index: NearestTextIndex | MeaningIndex = (
@@ -298,9 +261,9 @@ class _Sized:
             if codec.lexicon
             else NearestTextIndex(self.utterances, codec.weigh, self.listed)
         )
-        self.searches = size > self.first * (MANY if len(self.listed) else 1)
-        self.seam = SEAM * bool(codec.lexicon)
-        self.end_bits = max(LEAST_END, self.coded.bit_length() // END_PART) if codec.lexicon else BITS
+        self.searches = size > self.first * (MIN_SEARCH_RATIO if len(self.listed) else 1)
+        self.seam = SEAM_COST * bool(codec.lexicon)
+        self.end_bits = max(MIN_END_BITS, self.coded.bit_length() // END_PART) if codec.lexicon else BITS
         if size > self.first:
             self._prepare()
         if not self.first:
@@ -308,17 +271,17 @@ class _Sized:
 
     @cached_property
     def code(self) -> "ArithmeticCode":
-        """The code of the numbers behind the first ones."""
+        """Return the code of the numbers behind the first ones."""
         from adept.models.codec.arithmetic_code import ArithmeticCode
 
         return ArithmeticCode(self.model, self.coded, end_bits=self.end_bits)
 
     @cached_property
     def search(self) -> "BeamSearch":
-        """The search for texts near to a record."""
+        """Return the search for texts near to a record."""
         from adept.models.codec.beam_search import BeamSearch
 
-        left_out, put_in = (partial(_times, self.index.weigh, factor) for factor in reversed(ADDED))
+        left_out, put_in = (partial(_weigh, self.index.weigh, factor) for factor in reversed(ADDED))
         return BeamSearch(self.model, weigh=left_out, weigh_added=put_in, seam=self.seam)
 
     def _prepare(self) -> None:
@@ -334,7 +297,7 @@ class _Sized:
 
     def _find_candidates(self, weigh: WordWeights, size: int) -> None:
         """Index the texts of some numbers, where there are no utterances."""
-        pool = self._affordable(min(POOL, size))
+        pool = self._affordable(min(POOL_SIZE, size))
         self.searches = size > pool
         written: dict[int, Words] = {}
         for place, words in enumerate(self.code.spread(pool)):
@@ -345,49 +308,48 @@ class _Sized:
         self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
     def _affordable(self, pool: int) -> int:
-        """As many candidates as can be written in some seconds, by the length of a few: a codec's texts need not be short."""
-        letters = sum(A_WORD + len(word) for words in self.code.spread(PROBES) for word in words)
-        return min(pool, max(1, POOL_LETTERS * PROBES // max(1, letters)))
+        """Limit candidates to those that are written in some seconds, by the length of a few: a codec's texts need not be short."""
+        letters = sum(LETTERS_OF_WORD + len(word) for words in self.code.spread(POOL_PROBES) for word in words)
+        return min(pool, max(1, POOL_LETTERS * POOL_PROBES // max(1, letters)))
 
     def write(self, number: int) -> Sequence[str]:
         return self.index[number] if number < self.first else self.code.write(number - self.first)
 
 
 def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
-    """The rows each of whose words stands in at least HOLDERS of them."""
+    """Return the rows each of whose words stands in at least MIN_HOLDERS of them."""
     while True:
         holders = Counter(word for row in rows for word in set(row))
-        common = {word for word, count in holders.most_common(LARGEST_LISTED - 2) if count >= HOLDERS}
+        common = {word for word, count in holders.most_common(LARGEST_LISTED - 2) if count >= MIN_HOLDERS}
         kept = [row for row in rows if common.issuperset(row)]
         if len(kept) == len(rows):
             return kept
         rows = kept
 
 
-def _listed(
+def _list_likely(
     model: LanguageModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
 ) -> ListedTexts | None:
-    """The model's likeliest texts that are no utterances, so many that all of them are ``count``."""
-    if count <= len(utterances) or len(model.vocabulary.words) > LARGEST_LISTED:
+    """Return the model's likeliest texts that are no utterances, so many that all of them are ``count``."""
+    if len(model.vocabulary.words) > LARGEST_LISTED:
         return None
-    from adept.models.codec.listed_texts import likeliest  # learning alone needs PyTorch
+    from adept.models.codec.listed_texts import likeliest  # machine code, slow to import
 
     texts = [model.vocabulary.encode(words) for words in utterances]
     said = {tuple(text[:-1]) for text in texts}
     found = (row.tolist() for row in likeliest(model, texts, count=count, report=report))
     kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
-    return ListedTexts(
-        model.vocabulary.words, np.array([number for row in kept for number in (*row, 0)], dtype=np.int16)
-    )
+    numbers = [number for row in kept for number in (*row, 0)]
+    return ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
 
 
-def _times(weigh: WordWeights, factor: int, word: str) -> int:
+def _weigh(weigh: WordWeights, factor: int, word: str) -> int:
     return factor * weigh(word)
 
 
 def words_of(text: str) -> Words:
     """Return the words and punctuation marks of a text in lower case, at most MAX_WORDS."""
-    clean = text[:MOST_LETTERS]
+    clean = text[:MAX_LETTERS]
     if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
         clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))
         clean = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean)
@@ -396,5 +358,5 @@ def words_of(text: str) -> Words:
 
 
 def text_of(words: Sequence[str]) -> str:
-    """The text of words, punctuation joined to the word before it."""
+    """Return the text of words, punctuation joined to the word before it."""
     return re.sub(r" ([.,;:!?)\]])", r"\1", " ".join(words))

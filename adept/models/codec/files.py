@@ -1,4 +1,4 @@
-"""A codec's files in a model directory: words and utterances as JSON, n-grams, network and list as tables of whole numbers.
+"""A codec's files in a model directory: words and utterances as JSON, n-grams and list as tables of whole numbers.
 
 They are read as if a stranger had made them (``adept.models.untrusted_files``): every list, number and word is checked before the
 codec is put together, so that afterwards no record can make it fail.
@@ -18,29 +18,29 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 
 from adept.errors import ModelError
-from adept.models.codec.codec import Codec, Unlearned
+from adept.models.codec.codec import Codec
 from adept.models.codec.nearest_text import ListedTexts, WordWeights
-from adept.models.config import MAX_VOCABULARY
-from adept.models.language_model.mixture import CLASS_ORDER, ORDER, LanguageModel
-from adept.models.language_model.ngrams import MOST_NGRAMS, Ngrams
+from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
+from adept.models.language_model.model import CLASS_ORDER, WORD_ORDER, LanguageModel
+from adept.models.language_model.ngrams import MAX_NGRAMS, Ngrams
 from adept.models.language_model.unknown_words import LETTER_ORDER, UnknownWords
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
-from adept.models.language_model.word_lstm import LARGE, SMALL, Size, WordLstm, shapes
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import MAX_TOKEN_LENGTH, UNWRITABLE
 from adept.models.untrusted_files import corrupt, read_json, read_tables
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
-LSTM, LIKELY = "lstm.", "likely"  # before the names of its weights; the likeliest texts as numbers of words
-GROUPS, MOST_GROUPS = "groups", 1 << 12  # of these texts, where they are found by meaning
-ROWS = "rows"  # the training text by numbers of utterances, where something is yet to be learned from it
-ORDERS = {"words": ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
-MOST = 1 << 30  # of any count
-MOST_LETTERS, MOST_SAID = 50_000, 2_000_000  # of an alphabet; words of all utterances together
-SIZES = {SMALL: True, LARGE: "large"}  # what a description says of its network
-MOST_HELD_OUT, MOST_LISTED, MOST_SEED = 10_000, 1 << 19, (1 << 63) - 1
-MOST_LIKELY = (MAX_WORDS + 1) * MOST_LISTED
+ORDERS = {"words": WORD_ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
+LIKELY = "likely"  # the listed texts as numbers of words
+GROUPS, MAX_GROUPS = "groups", 1 << 12  # of these texts, where they are found by meaning
+MAX_COUNT = 1 << 30
+MAX_ALPHABET, MAX_UTTERED_WORDS, MAX_HELD_OUT = (
+    50_000,
+    2_000_000,
+    10_000,
+)  # the words are those of all utterances together
+MAX_LIKELY = (MAX_WORDS + 1) * MAX_LISTED_TEXTS
 
 
 def save_codec(codec: Codec, directory: Path) -> None:
@@ -63,29 +63,25 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "holders": dict(codec.weigh.holders),
         "utterances": [" ".join(words) for words in codec.utterances],
     }
-    if model.lstm:
-        description["lstm"] = SIZES[model.lstm.size]
     if len(codec.listed):
         description["likely"] = len(codec.listed.flat)
         if codec.listed.words != vocabulary.words:  # listed texts came from another model
             description["listed_words"] = list(codec.listed.words)
     if codec.lexicon:
         description["lexicon"] = codec.lexicon.sha256
-    if codec.unlearned:
-        description["unlearned"] = {name: getattr(codec.unlearned, name) for name in ("network", "listed", "seed")}
+    if codec.unlisted:
+        description["unlisted"] = codec.unlisted
     if codec.held_out:
         description["held_out"] = [" ".join(words) for words in codec.held_out]
     parts = {"words": model.words, "classes": model.classes, "letters": model.spelling.letters}
     tables: dict[str, NDArray[Any]] = {
         name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
     }
-    if codec.unlearned:
-        tables[ROWS] = np.array(codec.unlearned.rows, dtype=np.int32).reshape(-1, 1)
     if len(codec.listed):
         tables[LIKELY] = codec.listed.flat
     if codec.lexicon:
         tables[GROUPS] = codec.listed.groups
-    return description, tables | _network(codec)
+    return description, tables
 
 
 def codec_sha256(codec: Codec) -> str:
@@ -98,42 +94,21 @@ def codec_sha256(codec: Codec) -> str:
     return digest.hexdigest()
 
 
-def save_learned(codec: Codec, path: Path) -> None:
-    """Write the network and the list of a codec, which are all that it lacked before it was ``learned``, into one file."""
-    tables = _network(codec) | {LIKELY: codec.listed.flat}
-    save_file({name: torch.from_numpy(table) for name, table in tables.items()}, path)
+def save_list(codec: Codec, path: Path) -> None:
+    """Write a codec's list of likely texts into one file."""
+    save_file({LIKELY: torch.from_numpy(codec.listed.flat)}, path)
 
 
-def load_learned(codec: Codec, path: Path) -> Codec:
-    """Return a codec with the network and the list that it has yet to learn, from the file of one that was ``learned``.
+def load_list(codec: Codec, path: Path) -> Codec:
+    """Return a codec with the list of likely texts that it lacks, from a file.
 
     Raises:
         ModelError: the file is damaged, or of another codec.
     """
-    vocabulary, unlearned = codec.model.vocabulary, codec.unlearned
-    arrays = _network_shapes(vocabulary, SMALL) if unlearned and unlearned.network else {}
-    tables = {name: table.numpy() for name, table in read_tables(path, {}, {**arrays, LIKELY: (None,)}).items()}
-    flat = tables[LIKELY]
-    if len(flat) > MOST_LIKELY or (len(flat) and not _are_texts(flat, size=len(vocabulary.words))):
+    words, flat = codec.model.vocabulary.words, read_tables(path, {}, {LIKELY: (None,)})[LIKELY].numpy()
+    if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
         raise corrupt(path, f"the table {LIKELY} holds other numbers than texts have")
-    model = codec.model.with_lstm(_lstm(tables, vocabulary)) if arrays else codec.model
-    return Codec(model, codec.weigh, codec.utterances, codec.held_out, ListedTexts(vocabulary.words, flat))
-
-
-def _network(codec: Codec) -> dict[str, NDArray[Any]]:
-    """The weights of a codec's network by their names in a file."""
-    weights = codec.model.lstm.weights if codec.model.lstm else {}
-    return {LSTM + name: array for name, array in weights.items()}
-
-
-def _network_shapes(vocabulary: Vocabulary, size: Size) -> dict[str, tuple[int | None, ...]]:
-    weights = shapes(len(vocabulary.words), vocabulary.classes[-1] + 1, size)
-    return {LSTM + name: shape for name, shape in weights.items()}
-
-
-def _lstm(tables: dict[str, NDArray[Any]], vocabulary: Vocabulary) -> WordLstm:
-    weights = {name.removeprefix(LSTM): table for name, table in tables.items() if name.startswith(LSTM)}
-    return WordLstm(weights, vocabulary.first)
+    return Codec(codec.model, codec.weigh, codec.utterances, codec.held_out, ListedTexts(words, flat))
 
 
 def load_codec(directory: Path) -> Codec:
@@ -157,7 +132,7 @@ def load_codec(directory: Path) -> Codec:
         utterances,
         held_out,
         ListedTexts(stored.get("listed_words", vocabulary.words), tables.get(LIKELY), tables.get(GROUPS)),
-        Unlearned(tuple(tables[ROWS][:, 0].tolist()), **stored["unlearned"]) if ROWS in tables else None,
+        stored.get("unlisted", 0),
         _lexicon(stored["lexicon"], path) if "lexicon" in stored else None,
     )
     codec.directory = directory
@@ -165,7 +140,7 @@ def load_codec(directory: Path) -> Codec:
 
 
 def _lexicon(digest: object, path: Path) -> Lexicon:
-    """The lexicon that comes with the package, if it is the one that the codec was made with."""
+    """Return the lexicon that comes with the package, if it is the one that the codec was made with."""
     lexicon = Lexicon.load()
     if digest != lexicon.sha256:
         raise ModelError(f"{path} was made with another lexicon than this version's: train the model again")
@@ -174,29 +149,24 @@ def _lexicon(digest: object, path: Path) -> Lexicon:
 
 def _checked_tables(path: Path, stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     """Return the tables of a description, once it is certain that their numbers are those of n-grams, texts and utterances."""
-    sizes = [size for size, name in SIZES.items() if name == stored.get("lstm")]
-    arrays = _network_shapes(vocabulary, sizes[0]) if sizes else {}
-    if LIKELY in stored:
-        arrays[LIKELY] = (stored[LIKELY],)
+    arrays: dict[str, tuple[int | None, ...]] = {LIKELY: (stored[LIKELY],)} if LIKELY in stored else {}
     if "lexicon" in stored:
         arrays[GROUPS] = (None,)
-    columns = {name: order + 1 for name, order in ORDERS.items()} | ({ROWS: 1} if "unlearned" in stored else {})
+    columns = {name: order + 1 for name, order in ORDERS.items()}
     tables = {name: table.numpy() for name, table in read_tables(path, columns, arrays).items()}
     right = {name: _is_counted(tables[name], size=size) for name, size in _sizes(stored, vocabulary).items()}
     if LIKELY in tables:
         right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", vocabulary.words)))
     if GROUPS in tables:
         texts, groups = int((tables.get(LIKELY, np.ones(1)) == 0).sum()), tables[GROUPS]
-        right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < MOST_GROUPS)).all())
-    if ROWS in tables:
-        right[ROWS] = bool(((tables[ROWS] >= 0) & (tables[ROWS] < len(stored["utterances"]))).all())
+        right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < MAX_GROUPS)).all())
     if wrong := [name for name, is_right in right.items() if not is_right]:
         raise corrupt(path, f"the table {wrong[0]} holds other numbers than a codec's")
     return tables
 
 
 def _sizes(stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, int]:
-    """How many symbols each kind of n-grams has."""
+    """Return the number of symbols of each kind of n-grams."""
     letters = len(stored["alphabet"]) + 1
     return {"words": len(vocabulary.words), "classes": vocabulary.classes[-1] + 1, "letters": letters}
 
@@ -206,12 +176,11 @@ def _language_model(stored: dict[str, Any], vocabulary: Vocabulary, tables: dict
         Ngrams(tables[name][:, :-1], tables[name][:, -1], size=size)
         for name, size in _sizes(stored, vocabulary).items()
     )
-    unknown = UnknownWords(letters, stored["alphabet"], vocabulary.words)
-    return LanguageModel(vocabulary, words, classes, unknown, _lstm(tables, vocabulary) if stored.get("lstm") else None)
+    return LanguageModel(vocabulary, words, classes, UnknownWords(letters, stored["alphabet"], vocabulary.words))
 
 
 def _wrong(stored: dict[str, Any]) -> str:
-    """What no codec writes in a description; nothing where all is well."""
+    """Say what no codec writes in a description; nothing where all is well."""
     fields = ("words", "classes", "counts", "alphabet", "holders", "utterances")
     parts: list[Any] = [stored.get(name) for name in fields]
     words, classes, counts, alphabet, holders, utterances = parts
@@ -222,16 +191,16 @@ def _wrong(stored: dict[str, Any]) -> str:
         "classes": _is_counts(classes) and classes[:2] == [0, 1] and all(b - a in (0, 1) for a, b in pairwise(classes)),
         "counts": _is_counts(counts) and min(counts, default=0) >= 1,
         "alphabet": isinstance(alphabet, str)
-        and len(set(alphabet)) == len(alphabet) <= MOST_LETTERS
+        and len(set(alphabet)) == len(alphabet) <= MAX_ALPHABET
         and all(map(_is_word, alphabet)),
         "texts": _is_counts([stored.get("texts")]),
-        "lstm": stored.get("lstm", False) in (False, *SIZES.values()),
         "listed_words": _are_vocabulary(stored.get("listed_words", [END, UNKNOWN])),
-        LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MOST_LIKELY,
-        "unlearned": _is_unlearned(stored.get("unlearned", {"network": False, "listed": 0, "seed": 0})),
+        LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MAX_LIKELY,
+        "unlisted": _is_counts([stored.get("unlisted", 0)]) and stored.get("unlisted", 0) <= MAX_LISTED_TEXTS,
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
-        "utterances": _are_utterances(utterances) and sum(text.count(" ") + 1 for text in utterances) <= MOST_SAID,
-        "held_out": _are_utterances(held_out) and len(held_out) <= MOST_HELD_OUT,
+        "utterances": _are_utterances(utterances)
+        and sum(text.count(" ") + 1 for text in utterances) <= MAX_UTTERED_WORDS,
+        "held_out": _are_utterances(held_out) and len(held_out) <= MAX_HELD_OUT,
     }
     if wrong := [name for name, right in checks.items() if not right]:
         return f"its {wrong[0]} are not those of a codec"
@@ -239,20 +208,8 @@ def _wrong(stored: dict[str, Any]) -> str:
     return "" if same else "its lists do not fit each other"
 
 
-def _is_unlearned(options: object) -> bool:
-    if not isinstance(options, dict) or options.keys() != {"network", "listed", "seed"}:
-        return False
-    whole = type(options["listed"]) is int and type(options["seed"]) is int
-    return (
-        isinstance(options["network"], bool)
-        and whole
-        and 0 <= options["listed"] <= MOST_LISTED
-        and 0 <= options["seed"] <= MOST_SEED
-    )
-
-
 def _are_vocabulary(words: object) -> bool:
-    """Are these different words, behind the end and the mark for unknown ones?"""
+    """Return True for different words, behind the end and the mark for unknown ones."""
     return _is_words(words) and words[:2] == [END, UNKNOWN] and all(map(_is_word, words[2:]))
 
 
@@ -263,7 +220,7 @@ def _is_words(words: object) -> TypeGuard[list[str]]:
 
 
 def _is_word(word: object) -> bool:
-    """Is it one word that may be written: no space, no control character, not endless."""
+    """Return True for one word that may be written: no space, no control character, not endless."""
     if not isinstance(word, str) or len(word) > MAX_TOKEN_LENGTH or word.split() != [word]:
         return False
     if word.isascii():
@@ -279,22 +236,22 @@ def _are_utterances(texts: object) -> bool:
 
 
 def _is_counts(values: object) -> bool:
-    return isinstance(values, list) and all(type(value) is int and 0 <= value <= MOST for value in values)
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= MAX_COUNT for value in values)
 
 
 def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
-    """Are these texts of words of the vocabulary, none of them empty or too long, each closed by its end?"""
+    """Return True for texts of words of the vocabulary, none of them empty or too long, each closed by its end."""
     inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
     lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
     return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())
 
 
 def _is_counted(table: NDArray[np.int32], *, size: int) -> bool:
-    """Are the rows n-grams of numbers up to ``size``, the last one below it, their counts at least 1, and not too many."""
-    if not 0 < len(table) <= MOST_NGRAMS:
+    """Return True for n-grams of numbers up to ``size``, the last one below it, their counts at least 1, and not too many."""
+    if not 0 < len(table) <= MAX_NGRAMS:
         return not len(table)
     contexts, following, counts = table[:, :-2], table[:, -2], table[:, -1]
     inside = bool(
         (contexts >= 0).all() and (contexts <= size).all() and (following >= 0).all() and (following < size).all()
     )
-    return inside and bool((counts >= 1).all() and (counts <= MOST).all())
+    return inside and bool((counts >= 1).all() and (counts <= MAX_COUNT).all())

@@ -19,34 +19,36 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.models.language_model.intervals import ONE
-from adept.models.language_model.mixture import CLASS_ORDER, ORDER, SEEN, LanguageModel
-from adept.models.language_model.ngram_reading import ALL, CONTEXT, know_ends
-from adept.models.language_model.ngrams import REST, START, SUM, SYMBOL, Ngrams
-from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN
-from adept.models.language_model.word_lstm import UNIT
+from adept.models.language_model.model import (
+    CLASS_ORDER,
+    CONTEXT_WORDS,
+    SHARE_OF_CLASSES,
+    SHARE_OF_WORDS,
+    WORD_ORDER,
+    LanguageModel,
+)
+from adept.models.language_model.next_word import COLUMNS, CONTEXT, find_contexts
+from adept.models.language_model.ngrams import ONE, REST, START, SUM, SYMBOL, Ngrams
+from adept.models.language_model.vocabulary import END_NUMBER, MAX_WORDS, UNKNOWN_NUMBER
 
-FIRST_BITS, STEP = 14.0, 3.0  # what texts may cost at first, and by how much that grows until many were found
-ENOUGH, MARGIN = 64, 1.05  # of the texts asked for, one in ENOUGH are many; how many more are aimed at
-GROWTH = 1.2  # bits for twice as many texts, at most; 1.0 to 1.07 on ATIS and SNIPS
-MOST_BITS = 60.0  # that texts may cost
-MOST_READ = 1 << 22  # prefixes that are read in all: text of another kind must not take hours
-ENTRIES = 1 << 19  # of a table of prefixes and words that is made at once
-
+FIRST_BITS, STEP_BITS = 14.0, 3.0  # what texts may cost at first, and by how much that grows until many were found
+MANY_SHARE, MARGIN = 64, 1.05  # of the texts asked for, one in MANY_SHARE are many; how many more are aimed at
+MAX_GROWTH_BITS = 1.2  # for twice as many texts; 1.0 to 1.07 on ATIS and SNIPS
+MAX_BITS = 60.0  # that texts may cost
+MAX_PREFIXES = 1 << 22  # that are read in all: text of another kind must not take hours
+TABLE_ENTRIES = 1 << 19  # of a table of prefixes and words that is made at once
 
 Followers = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
 
 
 class Prefixes(NamedTuple):
-    """Texts that are not ended: their words (B, L), what these cost (B,), and the network's states before the last word (B, H)."""
+    """Texts that are not ended: their words (B, L), and what these cost (B,)."""
 
     words: Tensor
     bits: Tensor
-    hidden: Tensor
-    cell: Tensor
 
     @classmethod
-    def joined(cls, parts: Sequence["Prefixes"]) -> "Prefixes":
+    def join(cls, parts: Sequence["Prefixes"]) -> "Prefixes":
         return cls(*map(torch.cat, zip(*parts, strict=True)))
 
 
@@ -70,13 +72,14 @@ def likeliest(
     """
     search = _Search(model, texts)
     bits, step, found = FIRST_BITS, 0.0, 0
-    while found < count and search.unread > 0 and bits < MOST_BITS:
+    while found < count and search.unread > 0 and bits < MAX_BITS:
         bits += step
         listed, before = list(search.within(bits)), found
         found = sum(len(costs) for costs, _ in listed)
         report(min(1.0, found / count))
         doubled = step / math.log2(found / before) if found > before > 0 else 1.0
-        step = min(GROWTH, doubled) * math.log2(MARGIN * count / found) if found * ENOUGH > count else STEP
+        many = found * MANY_SHARE > count
+        step = min(MAX_GROWTH_BITS, doubled) * math.log2(MARGIN * count / found) if many else STEP_BITS
     if not found:
         return []
     costs = np.concatenate([part for part, _ in listed])
@@ -85,53 +88,45 @@ def likeliest(
 
 
 class _Search:
-    """Texts by what they cost."""
+    """The search for texts by what they cost."""
 
     def __init__(self, model: LanguageModel, texts: Sequence[Sequence[int]]) -> None:
-        self.next = NextWords(model)
-        self.end, self.unknown = model.vocabulary.numbers[END], model.vocabulary.numbers[UNKNOWN]
-        self.size = len(model.vocabulary.words)
-        self.chunk, self.unread = max(64, ENTRIES // self.size), MOST_READ
+        self.next, self.size = NextWords(model), len(model.vocabulary.words)
+        self.chunk, self.unread = max(64, TABLE_ENTRIES // self.size), MAX_PREFIXES
         self.after_word, self.pairs, self.after_pair = self._rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
-        """The texts (M, L) that cost at most ``bits``, and what they cost (M,), part by part: deep ones first, to hold few."""
-        waiting = {0: [self._begin(1)]}
+        """Yield texts (M, L) that cost at most ``bits``, and what they cost (M,): deep ones first, to hold few."""
+        waiting = {0: [Prefixes(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
             full = [length for length, parts in waiting.items() if sum(len(part.bits) for part in parts) >= self.chunk]
             length = max(full) if full else min(waiting)
-            taken = self._taken(waiting[length])
+            taken = self._take(waiting[length])
             if not waiting[length]:
                 del waiting[length]
             self.unread -= len(taken.bits)
-            shares, states = self.next.shares(taken.words, (taken.hidden, taken.cell))
-            costs = taken.bits - shares[:, self.end].log2()
+            shares = self.next.shares(taken.words)
+            costs = taken.bits - shares[:, END_NUMBER].log2()
             ended = costs <= bits
             if length and bool(ended.any()):
                 yield costs[ended].numpy(), taken.words[ended].numpy().astype(np.int16)
             if length + 1 < MAX_WORDS:
-                longer = self._longer(taken, shares, states, bits)
+                longer = self._longer(taken, shares, bits)
                 waiting.setdefault(length + 1, []).extend(longer)
                 if not waiting[length + 1]:
                     del waiting[length + 1]
 
-    def _begin(self, count: int) -> Prefixes:
-        nothing = torch.zeros(count, self.next.states)
-        return Prefixes(torch.zeros((count, 0), dtype=torch.int64), torch.zeros(count), nothing, nothing)
-
-    def _taken(self, waiting: list[Prefixes]) -> Prefixes:
-        """The prefixes that came last, up to a chunk of them."""
+    def _take(self, waiting: list[Prefixes]) -> Prefixes:
+        """Take the prefixes that came last, up to a chunk of them."""
         parts, count = [waiting.pop()], 0
         while waiting and (count := count + len(parts[-1].bits)) + len(waiting[-1].bits) <= self.chunk:
             parts.append(waiting.pop())
-        return Prefixes.joined(parts)
+        return Prefixes.join(parts)
 
-    def _longer(
-        self, prefixes: Prefixes, shares: Tensor, states: tuple[Tensor, Tensor], bits: float
-    ) -> Iterator[Prefixes]:
-        """The prefixes with one more word, of shares (B, V), that leave bits for the rest."""
+    def _longer(self, prefixes: Prefixes, shares: Tensor, bits: float) -> Iterator[Prefixes]:
+        """Yield the prefixes with one more word, of shares (B, V), that leave bits for the rest."""
         left = bits - prefixes.bits
-        shares[:, [self.end, self.unknown]] = 0.0
+        shares[:, [END_NUMBER, UNKNOWN_NUMBER]] = 0.0
         rows, words = (shares * torch.exp2(-self.after_word) >= torch.exp2(-left)[:, None]).nonzero(as_tuple=True)
         before = prefixes.words[rows, -1] if prefixes.words.shape[1] else torch.full_like(rows, self.size)
         costs = prefixes.bits[rows] - shares[rows, words].log2()
@@ -139,16 +134,16 @@ class _Search:
         for row, word, cost in zip(
             *(torch.split(part[enough], self.chunk) for part in (rows, words, costs)), strict=True
         ):
-            yield Prefixes(torch.cat([prefixes.words[row], word[:, None]], dim=1), cost, states[0][row], states[1][row])
+            yield Prefixes(torch.cat([prefixes.words[row], word[:, None]], dim=1), cost)
 
     def _after(self, before: Tensor, words: Tensor) -> Tensor:
-        """What the rest costs after pairs of words, or after the last one where no text has the pair."""
+        """Return what the rest costs after pairs of words, or after the last one where no text has the pair."""
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])
 
     def _rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-        """The least that the rest of a text costs after each word (V,), and after pairs of words: their keys and costs."""
+        """Return the least that the rest of a text costs after each word (V,), and after pairs of words: their keys and costs."""
         seen = [self._rest(part) for part in self._of_one_length(texts)]
         before, words, rests = (torch.cat(parts) for parts in zip(*seen, strict=True))
         after_word = torch.zeros(self.size).scatter_reduce(0, words, rests, "amin", include_self=False)
@@ -156,7 +151,7 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _of_one_length(self, texts: Sequence[Sequence[int]]) -> Iterator[Tensor]:
-        """Different texts (B, L) of one length at a time."""
+        """Yield different texts (B, L) of one length at a time."""
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
             by_length.setdefault(len(text), []).append(text)
@@ -164,13 +159,12 @@ class _Search:
             yield from torch.split(torch.tensor(rows), self.chunk)
 
     def _rest(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Of texts (B, L): the word before each, each word, and what comes after it costs."""
-        prefixes, costs = self._begin(len(rows)), []
+        """Return of texts (B, L) the word before each, each word, and what comes after it costs."""
+        costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
-            shares, states = self.next.shares(prefixes.words, (prefixes.hidden, prefixes.cell))
-            costs.append(prefixes.bits - shares.gather(1, rows[:, place : place + 1])[:, 0].log2())
-            prefixes = Prefixes(rows[:, : place + 1], costs[-1], *states)
-        spent = torch.stack(costs, dim=1)
+            shares = self.next.shares(rows[:, :place])
+            costs.append(costs[-1] - shares.gather(1, rows[:, place : place + 1])[:, 0].log2())
+        spent = torch.stack(costs[1:], dim=1)
         before = torch.cat([torch.full_like(rows[:, :1], self.size), rows[:, :-1]], dim=1)
         return before.flatten(), rows.flatten(), (spent[:, -1:] - spent).flatten()
 
@@ -180,42 +174,20 @@ class NextWords:
 
     def __init__(self, model: LanguageModel) -> None:
         vocabulary = model.vocabulary
-        self.parts = [share / ONE for share in model.shares]
-        self.words, self.classes = _DenseNgrams(model.words, ORDER), _DenseNgrams(model.classes, CLASS_ORDER)
+        self.words, self.classes = _DenseNgrams(model.words, WORD_ORDER), _DenseNgrams(model.classes, CLASS_ORDER)
         self.class_of = torch.tensor([*vocabulary.classes, model.classes.size])
-        self.of_word, self.first = self.class_of[:-1], vocabulary.first[:-1]
+        self.of_word = self.class_of[:-1]
         counts = torch.tensor(vocabulary.counts, dtype=torch.float32)
         self.in_class = counts / torch.zeros(model.classes.size).index_add_(0, self.of_word, counts)[self.of_word]
-        weights = model.lstm.weights if model.lstm else {}
-        self.states = model.lstm.size.states if model.lstm else 0
-        self.weights = {name: torch.from_numpy(table.astype(np.float32) / UNIT) for name, table in weights.items()}
 
-    def shares(self, words: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The distributions (B, V) after words (B, L), and the network's states (B, H) then, given those before the last word."""
-        of_words, of_classes, of_network = self.parts
-        before = torch.full((len(words), SEEN), len(self.of_word))
-        history = torch.cat([before, words], dim=1)[:, -SEEN:]
-        shares = self.words(history[:, 1 - ORDER :]).mul_(of_words)
+    def shares(self, words: Tensor) -> Tensor:
+        """Return the distributions (B, V) after words (B, L)."""
+        before = torch.full((len(words), CONTEXT_WORDS), len(self.of_word))
+        history = torch.cat([before, words], dim=1)[:, -CONTEXT_WORDS:]
+        shares = self.words(history[:, 1 - WORD_ORDER :]).mul_(SHARE_OF_WORDS / ONE)
         classes = self.classes(self.class_of[history])
-        shares += classes.mul_(of_classes).index_select(1, self.of_word).mul_(self.in_class)
-        if not self.weights:
-            return shares, state
-        state, classes, inside = self._read(history[:, -1], state)
-        totals = torch.from_numpy(np.add.reduceat(inside.numpy(), self.first, axis=1))
-        shares += (classes * of_network / totals).index_select(1, self.of_word).mul_(inside)
-        return shares, state
-
-    def _read(self, words: Tensor, state: tuple[Tensor, Tensor]) -> tuple[tuple[Tensor, Tensor], Tensor, Tensor]:
-        """The network's states after words (B,), its distribution of classes (B, C), and words' weights in their classes (B, V)."""
-        weights, (hidden, cell) = self.weights, state
-        gates = weights["embedding"][words] @ weights["from_input"] + hidden @ weights["from_state"] + weights["gates"]
-        input_gate, forget_gate, candidate, output_gate = gates.chunk(4, dim=1)
-        cell = forget_gate.sigmoid() * cell + input_gate.sigmoid() * candidate.tanh()
-        hidden = output_gate.sigmoid() * cell.tanh()
-        query = hidden @ weights["query"] + weights["query_offset"]
-        classes = (query @ weights["of_class"] + weights["class_offset"]).softmax(dim=1)
-        scores = query @ weights["embedding"][:-1].T + weights["word_offset"]
-        return (hidden, cell), classes, (scores - scores.amax(dim=1, keepdim=True)).clamp_(min=-60.0).exp_()
+        shares += classes.mul_(SHARE_OF_CLASSES / ONE).index_select(1, self.of_word).mul_(self.in_class)
+        return shares
 
 
 class _DenseNgrams:
@@ -227,11 +199,11 @@ class _DenseNgrams:
         self._known: dict[int, Followers] = {}
 
     def __call__(self, contexts: Tensor) -> Tensor:
-        """The distributions (B, V) after contexts (B, n - 1)."""
+        """Return the distributions (B, V) after contexts (B, n - 1)."""
         different, index = torch.unique(contexts, dim=0, return_inverse=True)
-        table, known = np.tile(self.alone, (len(different), 1)), np.zeros((self.order, ALL + 1), np.int64)
+        table, known = np.tile(self.alone, (len(different), 1)), np.zeros((self.order, COLUMNS), np.int64)
         for row, context in zip(table, different.numpy(), strict=True):
-            know_ends(self.tables, context, known)
+            find_contexts(self.tables, context, known)
             for end in known[: known[-1, CONTEXT], CONTEXT].tolist():
                 symbols, shares, rest = self._followers(end)
                 row *= rest
@@ -239,7 +211,7 @@ class _DenseNgrams:
         return torch.from_numpy(table)[index]
 
     def _followers(self, context: int) -> Followers:
-        """What followed a context: symbols, their shares, and what is left for the shorter ones."""
+        """Return what followed a context: symbols, their shares, and what is left for the shorter ones."""
         if context not in self._known:
             (begin, end), rest = self.tables.contexts[context : context + 2, START], self.tables.contexts[context, REST]
             counts = np.diff(self.tables.followers[begin : end + 1, SUM])

@@ -1,16 +1,34 @@
-"""Learns a codec from the training text, and holds some text out to estimate what of such text survives."""
+"""Learns a codec from the training text, and what it lacks at its first use.
+
+Descriptions of up to 2^19 numbers use a list of likely texts, which takes minutes to make and which a model for latents has no use
+for. So training puts it off. The list lies in a file beside the model or, where that directory cannot be written, in the user's
+cache; its name is the digest of the codec that it completes. The first process that finishes writes it and all others read it,
+because another machine may order a few texts otherwise, and texts must be read with the codec that described them. (A release
+writes its own texts, and its statement has the digest of the codec that did.)
+
+All of this comes before any record is read, and depends on public text alone.
+"""
 
 import random
-from collections.abc import Sequence
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
 
 from adept.data.corpus import Corpus
+from adept.data.files import cache_directory, publish
+from adept.errors import DataError, ModelError
 from adept.models.codec.codec import Codec, words_of
+from adept.models.codec.files import codec_sha256, load_list, save_list
 from adept.models.codec.nearest_text import Words
 from adept.models.config import CodecConfig
 from adept.models.lexicon import Lexicon
 
-FEWEST = 1_000  # training texts from which on more than n-grams is learned
-HELD_OUT = 200
+MIN_TEXTS_TO_LIST = 1_000  # training texts from which on likely texts are listed
+MAX_HELD_OUT = 200
 
 
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
@@ -20,24 +38,81 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
         train: what it is learned from.
         validation: some of it is held out, so that an estimate of utility has text that nothing was learned from.
         public: whether that text is: only then does a codec hold utterances and likely texts.
-        seed: of the sample, of the order of utterances and of the network.
+        seed: of the sample, of the order of utterances and of the word classes.
         config: the sizes.
     """
     texts = train.texts
-    if config.sentences and public:
-        read = (config.texts or len(texts)) if config.network else 0
-        codec = Codec.of_sentences(texts, lexicon=Lexicon.load(), read=read, seed=seed)
-        codec.held_out = unseen(codec, validation.texts[:HELD_OUT])
-        return codec
     if config.texts is not None and config.texts < len(texts):
         texts = random.Random(seed).sample(texts, config.texts)
-    enough = len(texts) >= FEWEST
-    codec = Codec.of(texts, public=public, listed=config.likely * enough, network=config.network and enough, seed=seed)
-    codec.held_out = unseen(codec, validation.texts[:HELD_OUT]) if public else []
-    return codec.learned() if config.learn == "now" else codec
+    if config.sentences and public:
+        codec = Codec.of_sentences(texts, lexicon=Lexicon.load(), seed=seed)
+    else:
+        listed = config.likely if len(texts) >= MIN_TEXTS_TO_LIST else 0
+        codec = Codec.of(texts, public=public, listed=listed, seed=seed)
+    codec.held_out = unseen(codec, validation.texts[:MAX_HELD_OUT]) if public else []
+    return codec
 
 
 def unseen(codec: Codec, texts: Sequence[str]) -> list[Words]:
     """Return those of some texts, as words, that a codec does not hold as they stand."""
     held = set(codec.utterances)
     return [words for words in dict.fromkeys(map(words_of, texts)) if words and words not in held]
+
+
+def complete(codec: Codec) -> Codec:
+    """Return a codec with its list of likely texts: as it is, as it was found, or listed now and kept; minutes then.
+
+    Raises:
+        ModelError: the file that was kept is damaged.
+    """
+    if not codec.unlisted:
+        return codec
+    name = f"codec-{codec_sha256(codec)[:32]}.safetensors"
+    paths = [place / name for place in (codec.directory, cache_directory()) if place]
+    if kept := next((path for path in paths if _exists(path)), None):
+        return _load(codec, kept)
+    with _bar() as report:
+        listed = codec.with_list(report)
+    kept = next((path for path in paths if _keep(listed, path)), None)
+    return _load(codec, kept) if kept else listed
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a directory that may not be searched
+        return False
+
+
+def _load(codec: Codec, path: Path) -> Codec:
+    try:
+        return load_list(codec, path)
+    except ModelError:
+        raise ModelError(f"{path} is damaged: remove it, and it will be learned again") from None
+
+
+def _keep(listed: Codec, path: Path) -> bool:
+    """Return True if a file with the list lies there afterwards, whoever wrote it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:
+            partial = Path(directory) / path.name
+            save_list(listed, partial)
+            publish(partial, path)
+    except (OSError, DataError, SafetensorError):
+        return _exists(path)
+    return True
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[float], None]]:
+    """Show on a terminal how much has been listed."""
+    if not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task("listing the codec's likely texts", total=1.0)
+        yield lambda share: progress.update(task, completed=share)

@@ -18,14 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.language_model.intervals import ONE
 from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
 
+BITS = 30
+ONE = 1 << BITS  # the whole of a distribution
 THOUSAND = 1000  # discounts are in thousandths
-MOST_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
-DISCOUNTS = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
-PACKED = 63  # bits of columns that are sorted as one
-MOST_BITS = 32  # of a sum of counts: ONE times it is a number of 62 bits
+MAX_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
+DISCOUNT_RANGES = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
+SORT_KEY_BITS = 63  # of columns that are sorted as one
+MAX_SUM_BITS = 32  # of a sum of counts: ONE times it is a number of 62 bits
 
 KEY, START, REST, LIKELIEST, LONGER = range(5)  # columns of contexts
 SYMBOL, SUM = range(2)  # and of what follows them
@@ -35,7 +36,7 @@ Whole = NDArray[np.int64]
 
 
 class NgramTables(NamedTuple):
-    """What was seen after which context: contexts are numbered by their lengths from 1 on, C in all.
+    """The table of what was seen after which context: contexts are numbered by their lengths from 1 on, C in all.
 
     Attributes:
         alone: F of each symbol where nothing is known of the context (V + 1,).
@@ -82,15 +83,15 @@ class Ngrams:
             seen.update({row: count * times for row, count in found.items()})
             holders.update(found.keys())
         common = [(row, count) for row, count in seen.items() if holders[row] >= least]
-        kept = sorted(sorted(common, key=lambda pair: (-pair[1], pair[0]))[:MOST_NGRAMS])
+        kept = sorted(sorted(common, key=lambda pair: (-pair[1], pair[0]))[:MAX_NGRAMS])
         rows = np.array([row for row, _ in kept], dtype=np.int32).reshape(-1, order)
         return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size=size)
 
     @cached_property
     def tables(self) -> NgramTables:
-        """What was seen after which context; made when it is first asked for."""
+        """Return what was seen after which context; made when it is first asked for."""
         alone, *longer = _levels(self.rows, self.counts, size=self.size)
-        keys, lengths, symbols, counts, off = (np.concatenate(parts) for parts in zip(_NOTHING, *longer, strict=True))
+        keys, lengths, symbols, counts, off = (np.concatenate(parts) for parts in zip(_NO_LEVEL, *longer, strict=True))
         owner = np.repeat(np.arange(len(keys)), lengths)
         much = counts.sum() + off.sum()
         sums = in_few_bits(np.cumsum(counts), much)
@@ -113,7 +114,7 @@ class Ngrams:
         )
 
     def _alone(self, level: "_Level") -> Whole:
-        """F where nothing is known of the context."""
+        """Return F where nothing is known of the context."""
         symbols = np.arange(self.size + 1)
         flat = ONE * symbols // self.size
         if not len(level.symbols):
@@ -124,16 +125,16 @@ class Ngrams:
         return np.asarray((below * ONE + rest * flat) // (sums[-1] + rest))
 
     def _longer(self, keys: Whole, levels: Whole) -> Whole:
-        """Where the contexts begin, of each context, that have one symbol more; contexts of a length follow those they end with."""
+        """Return where the contexts of one symbol more begin, of each context; those of a length follow those they end with."""
         parents = [
             begins + keys[level:end] // (self.size + 1)
             for begins, level, end in zip(levels, levels[1:], levels[2:], strict=False)
         ]
-        below = np.bincount(np.concatenate([_NOTHING.keys, *parents]), minlength=len(keys) + 1)
+        below = np.bincount(np.concatenate([_NO_LEVEL.keys, *parents]), minlength=len(keys) + 1)
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """The symbol above UNKNOWN's that was seen most often after each context, the first of equals; V where there is none.
+        """Return the symbol above UNKNOWN's that was seen most often after each context, the first of equals; V for none.
 
         Symbols are in the order of their contexts, and increase after each of them.
         """
@@ -165,28 +166,28 @@ class _Level(NamedTuple):
     off: Whole
 
 
-_NOTHING = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
+_NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 
 
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
-    """The levels from the unigrams up; below the longest one it counts in how many contexts a symbol was seen.
+    """Return the levels from the unigrams up; below the longest one it counts in how many contexts a symbol was seen.
 
     A context that begins with the start has nothing before it to be different in: its raw counts go down with it.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
-    order = np.lexsort(_packed(columns, size=size))  # a file's rows may be equal, and keep their order then
+    order = np.lexsort(_pack(columns, size=size))  # a file's rows may be equal, and keep their order then
     columns, seen = columns[:, order], counts.astype(np.int64)[order]
     levels = [_level(columns, seen, size=size)]
     while len(columns) > 1:
         once = np.where(columns[2] == size, seen, 1) if len(columns) > 2 else np.ones_like(seen)
-        columns, seen = _summed(np.delete(columns, 1, axis=0), once, size=size)
+        columns, seen = _add_up(np.delete(columns, 1, axis=0), once, size=size)
         levels.append(_level(columns, seen, size=size))
     return levels[::-1]
 
 
 def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
-    """The level of n-grams (n, M), ordered by their contexts read backwards, then by what follows."""
+    """Return the level of n-grams (n, M), ordered by their contexts read backwards, then by what follows."""
     starts = np.flatnonzero(_begins(columns[1:]))
     different = columns[1:, starts]
     below = np.cumsum(_begins(different[1:])) - 1
@@ -196,25 +197,25 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
     return _Level(below * (size + 1) + oldest, lengths, columns[0], THOUSAND * counts - off, off)
 
 
-def _summed(columns: Whole, counts: Whole, *, size: int) -> tuple[Whole, Whole]:
-    """The different n-grams (n, M), ordered as those of a level, and the sums of their counts."""
-    keys = _packed(columns, size=size)
+def _add_up(columns: Whole, counts: Whole, *, size: int) -> tuple[Whole, Whole]:
+    """Return the different n-grams (n, M), ordered as those of a level, and the sums of their counts."""
+    keys = _pack(columns, size=size)
     order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys)
     columns, counts = columns[:, order], counts[order]
     starts = np.flatnonzero(_begins(columns))
     return columns[:, starts], np.add.reduceat(counts, starts) if len(starts) else counts
 
 
-def _packed(columns: Whole, *, size: int) -> list[Whole]:
-    """Columns (n, M) of numbers up to ``size`` as fewer ones that order the rows alike, by the last one first: quicker to sort."""
+def _pack(columns: Whole, *, size: int) -> list[Whole]:
+    """Pack columns (n, M) of numbers up to ``size`` into fewer ones that order rows alike, by the last first: quick to sort."""
     bits = size.bit_length()
-    together = max(1, PACKED // bits)
+    together = max(1, SORT_KEY_BITS // bits)
     parts = (columns[begin : begin + together] for begin in range(0, len(columns), together))
     return [np.asarray(sum(column << bits * place for place, column in enumerate(part))) for part in parts]
 
 
 def _begins(columns: Whole) -> NDArray[np.bool_]:
-    """Which rows of some columns (n, M) are different from the one before them; the first is."""
+    """Return which rows of some columns (n, M) are different from the one before them; the first is."""
     begins = np.zeros(columns.shape[1], dtype=bool)
     begins[:1] = True
     for column in columns:
@@ -223,13 +224,13 @@ def _begins(columns: Whole) -> NDArray[np.bool_]:
 
 
 def in_few_bits(numbers: Whole, much: int) -> Whole:
-    """Numbers of which all together are ``much``, divided by the power of two that leaves MOST_BITS of it."""
-    return numbers >> max(0, int(much).bit_length() - MOST_BITS)
+    """Divide numbers of which all together are ``much`` by the power of two that leaves MAX_SUM_BITS of it."""
+    return numbers >> max(0, int(much).bit_length() - MAX_SUM_BITS)
 
 
 def _discounts(counts: Whole) -> list[int]:
-    """Discounts of counts 0, 1, 2 and 3 or more, in thousandths: D_c = c - (c + 1) Y n_(c+1) / n_c, Y = n_1 / (n_1 + 2 n_2)."""
+    """Return discounts of counts 0, 1, 2, and more, in thousandths: D_c = c - (c + 1) Y n_(c+1) / n_c, Y = n_1 / (n_1 + 2 n_2)."""
     n = np.bincount(np.minimum(counts, 4), minlength=5).tolist()
     share = THOUSAND * n[1] // max(1, n[1] + 2 * n[2])
     raw = [THOUSAND * c - (c + 1) * share * n[c + 1] // max(1, n[c]) if c else 0 for c in range(4)]
-    return [min(max(value, low), high) for value, (low, high) in zip(raw, DISCOUNTS, strict=True)]
+    return [min(max(value, low), high) for value, (low, high) in zip(raw, DISCOUNT_RANGES, strict=True)]

@@ -4,7 +4,7 @@ Public text of a domain lacks words that anyone may use. Most of them are among 
 1/(r + 20) as likely (Zipf): that costs 15 bits, where letters cost 22 to 25. Names, and words that public text holds once, are
 likelier as letters. A word has both intervals, and the wider one is used. The lexicon counts only if the vocabulary is English.
 
-Everything is integers, as in ``adept.models.language_model.mixture``.
+Everything is integers, as in ``adept.models.language_model.model``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,17 +16,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adept.models.language_model.intervals import ONE, Span
-from adept.models.language_model.ngrams import Ngrams, NgramTables, Whole
+from adept.models.language_model.ngrams import ONE, Ngrams, NgramTables, Whole
 from adept.models.lexicon import MIN_KNOWN_SHARE, Lexicon
 
 LETTER_ORDER, MAX_LETTERS = 6, 30
 LISTED = ONE // 2  # the share of words of the lexicon
-FLAT, WEIGHT = 20, 1 << 40  # Zipf: the r-th word has WEIGHT // (r + FLAT)
+ZIPF_OFFSET, ZIPF_WEIGHT = 20, 1 << 40  # the r-th word has ZIPF_WEIGHT // (r + ZIPF_OFFSET)
+
+Span = tuple[int, int]  # a share of an interval, from the first to the second number out of ONE
 
 
 class SpellingTables(NamedTuple):
-    """What is in arrays of the words that a vocabulary lacks.
+    """The spelling of words in arrays.
 
     Attributes:
         letters: n-grams.
@@ -64,7 +65,7 @@ class UnknownWords:
 
     @cached_property
     def _listed(self) -> list[str]:
-        """The lexicon's words that the vocabulary lacks, the commonest first; none if it is another language's."""
+        """Return the lexicon's words that the vocabulary lacks, the commonest first; none if it is another language's."""
         lexicon, known = Lexicon.load(), set(self.known)
         if len(known & lexicon.places.keys()) < MIN_KNOWN_SHARE * len(known):
             return []
@@ -76,24 +77,24 @@ class UnknownWords:
 
     @cached_property
     def _edges(self) -> list[int]:
-        """The distribution function of listed words."""
-        sums = [0, *accumulate(WEIGHT // (rank + FLAT) for rank in range(len(self._listed)))]
+        """Return the distribution function of listed words."""
+        sums = [0, *accumulate(ZIPF_WEIGHT // (rank + ZIPF_OFFSET) for rank in range(len(self._listed)))]
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
-        """The shares of a word's symbols, one after the other; None if it cannot be spelled."""
+        """Return the shares of a word's symbols, one after the other; None if it cannot be spelled."""
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
     def word(self, letters: Sequence[int]) -> str:
-        """The word that ``adept.models.language_model.point_reading`` read: a listed one, or its letters up to an end."""
+        """Return the word that ``adept.models.language_model.coder`` read: a listed one, or its letters up to an end."""
         if letters[0] < 0:
             return self._listed[-1 - letters[0]]
         return "".join(self.alphabet[letter - 1] for letter in takewhile(bool, letters))
 
     @cached_property
-    def tables(self) -> "SpellingTables":
-        """All of it in arrays; made when it is first asked for."""
+    def tables(self) -> SpellingTables:
+        """Return all of it in arrays; made when it is first asked for."""
         return SpellingTables(self.letters.tables, np.array(self._edges if self._listed else [0])[:, None])
 
     def _as_listed(self, word: str) -> list[Span]:
@@ -104,7 +105,7 @@ class UnknownWords:
         numbers = [self._numbers.get(letter, 0) for letter in word]
         if not 0 < len(numbers) <= MAX_LETTERS or 0 in numbers:
             return []
-        from adept.models.language_model.point_reading import spell  # machine code, slow to import
+        from adept.models.language_model.coder import spell  # machine code, slow to import
 
         shares = spell(self.letters.tables, np.array([*numbers, 0][:MAX_LETTERS]))  # the longest word needs no end
         return [*([(LISTED, ONE)] if self._listed else []), *((low, high) for low, high in shares.tolist())]

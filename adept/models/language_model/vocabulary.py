@@ -1,4 +1,8 @@
-"""The vocabulary of a language model, numbered class by class: words with the same neighbours share a class."""
+"""The vocabulary of a language model, numbered class by class: words with the same neighbours share a class.
+
+So a city that was never seen after "to" is likely there. Each word is the unit vector of its positive pointwise mutual information
+with its left and right neighbours, reduced to a few dimensions; classes are found by k-means.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,12 +12,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 END, UNKNOWN = "", "\x00"  # no word is empty, and no text holds a zero byte: normalising takes it out
 END_NUMBER, UNKNOWN_NUMBER = 0, 1
 MAX_WORDS = 40  # of a text that is read or written
-WORDS_PER_CLASS, LARGEST_CLASSES = 5, 200
+WORDS_PER_CLASS, MAX_CLASSES = 5, 200
 LEAST_SEEN = 2  # times that a word must occur to be in the vocabulary
+NEIGHBOURS, CONTEXT_DIMS = 300, 40  # words that have a column each as neighbours; dimensions of a word's vector
 
 
 @dataclass(frozen=True)
@@ -48,34 +54,30 @@ class Vocabulary:
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Word to number."""
+        """Return the number of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
     def first(self) -> list[int]:
-        """The first word of each class, and the number of words."""
+        """Return the first word of each class, and the number of words."""
         starts = [i for i, (a, b) in enumerate(pairwise([-1, *self.classes])) if a != b]
         return [*starts, len(self.words)]
 
     def encode(self, text: Iterable[str]) -> list[int]:
-        """The numbers of a text's words, closed by END."""
+        """Return the numbers of a text's words, closed by END."""
         unknown = self.numbers[UNKNOWN]
         return [*(self.numbers.get(word, unknown) for word in text), self.numbers[END]]
 
 
 def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
-    """The words in at least so many different texts; a text that occurs often counts once."""
+    """Return the words in at least so many different texts; a text that occurs often counts once."""
     holders = Counter(word for text in dict.fromkeys(map(tuple, texts)) for word in set(text))
     return [word for word, count in holders.items() if count >= least]
 
 
 def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int], *, seed: int) -> dict[str, int]:
-    """The class of each known word: one of a class for every few words, by its neighbours in the texts."""
-    from adept.models.language_model.word_classes import (
-        word_classes,  # learning alone needs scikit-learn, slow to import
-    )
-
-    count = min(LARGEST_CLASSES, len(known) // WORDS_PER_CLASS)
+    """Return the class of each known word: one of a class for every few words, by its neighbours in the texts."""
+    count = min(MAX_CLASSES, len(known) // WORDS_PER_CLASS)
     if count < 2:
         return dict.fromkeys(known, 0)
     kept = set(known)
@@ -83,3 +85,48 @@ def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int]
     weights = np.sqrt([*counts, 1])
     found = word_classes(rows, [*known, UNKNOWN], weights=weights, count=count, seed=seed)
     return {word: found[word] for word in known}
+
+
+def word_classes(
+    rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
+) -> dict[str, int]:
+    """Return each word's class, one of at most ``count``.
+
+    Args:
+        rows: texts as words, all of them in the vocabulary.
+        vocabulary: the words, the commonest first.
+        weights: how much each word counts.
+        count: the number of classes.
+        seed: of k-means.
+    """
+    from sklearn.cluster import KMeans  # slow to import
+
+    vectors = _context_vectors(rows, vocabulary)
+    distinct = len(np.unique(vectors.round(6), axis=0))
+    classes = KMeans(min(count, distinct), n_init=1, random_state=seed).fit(vectors, sample_weight=weights)
+    return dict(zip(vocabulary, classes.labels_.tolist(), strict=True))
+
+
+def _context_vectors(rows: Sequence[list[str]], vocabulary: list[str]) -> NDArray[np.float64]:
+    """Return a unit vector for each word: positive pointwise mutual information with its left and right neighbours, reduced."""
+    from scipy.sparse import csr_matrix  # slow to import
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.preprocessing import normalize
+
+    row_of = {word: row for row, word in enumerate(vocabulary)}
+    contexts = {word: column for column, word in enumerate(["", *vocabulary[:NEIGHBOURS]])}  # "" ends a text
+    cells: Counter[tuple[int, int]] = Counter()
+    for row in rows:
+        words = ["", *row, ""]
+        for left, word, right in zip(words, words[1:], words[2:], strict=False):
+            cells[row_of[word], contexts.get(left, -1)] += 1
+            cells[row_of[word], len(contexts) + contexts.get(right, -1 - len(contexts))] += 1
+    known = [(row, column, n) for (row, column), n in cells.items() if column >= 0]
+    places, columns, numbers = (np.array(part) for part in zip(*known, strict=True))
+    matrix = csr_matrix((numbers.astype(float), (places, columns)), shape=(len(vocabulary), 2 * len(contexts)))
+    of_row = np.asarray(matrix.sum(axis=1)).ravel()
+    of_column = np.asarray(matrix.sum(axis=0)).ravel() ** 0.75  # Levy and Goldberg 2015: context distribution smoothing
+    information = np.log(numbers / (of_row[places] * of_column[columns] / of_column.sum()))
+    positive = csr_matrix((np.maximum(information, 0), (places, columns)), shape=matrix.shape)
+    reduced = TruncatedSVD(min(CONTEXT_DIMS, *(size - 1 for size in matrix.shape)), random_state=0)
+    return np.asarray(normalize(reduced.fit_transform(positive)), dtype=np.float64)

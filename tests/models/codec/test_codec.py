@@ -21,9 +21,9 @@ from adept.models.codec import arithmetic_code as text_code
 from adept.models.codec import codec as codec_module
 from adept.models.codec.arithmetic_code import ArithmeticCode, Band
 from adept.models.codec.beam_search import ANYWHERE, UNIT, BeamSearch
-from adept.models.codec.codec import SEAM, Codec, text_of, words_of
+from adept.models.codec.codec import SEAM_COST, Codec, text_of, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
-from adept.models.language_model.mixture import LanguageModel
+from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.next_word import find, span
 from adept.models.language_model.unknown_words import UnknownWords
 from adept.models.language_model.vocabulary import END, UNKNOWN
@@ -47,7 +47,7 @@ STRANGE = [
 def small_pool() -> Iterator[None]:
     """A pool of thousands of texts for each size would take most of the tests' time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codec_module, "POOL", 200)
+        patch.setattr(codec_module, "POOL_SIZE", 200)
         yield
 
 
@@ -177,9 +177,9 @@ def test_texts_of_some_more_bits_than_the_numbers_have_one(codec: Codec, texts: 
     rows = [words_of(text) for text in travel.texts(600, start=1000) if text not in texts]
     found = {}
     for name, attribute, value in (
-        ("bands", "SPAN", 64),
+        ("bands", "BAND_RATIO", 64),
         ("one attempt", "ATTEMPTS", 1),
-        ("points", "PLAIN", 1 << 200),
+        ("points", "PLAIN_SIZE", 1 << 200),
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(text_code, attribute, value)
@@ -277,7 +277,7 @@ def test_a_search_keeps_what_is_near_and_within_its_bits(codec: Codec) -> None:
 def test_behind_a_gap_or_an_inserted_word_counts_what_the_next_one_costs_more_than_in_the_record(codec: Codec) -> None:
     """By definition; an inserted word counts as a part of what follows it. Texts are in another order than without seams."""
     record, sized = words_of("show flights from boston denver on friday"), codec._sized(2**41)
-    model, weigh = sized.model.without_network(), sized.search.weigh
+    model, weigh = sized.model, sized.search.weigh
 
     def added(word: str) -> int:
         return ANYWHERE if word in record else 7  # so that a text shows which of its words were inserted
@@ -291,32 +291,20 @@ def test_behind_a_gap_or_an_inserted_word_counts_what_the_next_one_costs_more_th
                 continue
             own = len(record) if word == END else record.index(word)
             if own > place or before:
-                seams += SEAM * max(before + cost - usual[own], 0) // UNIT
+                seams += SEAM_COST * max(before + cost - usual[own], 0) // UNIT
             between += own == place and before > 0 and before + cost > usual[own]
             place, before = own + 1, 0
         put_in = len([word for word in words if word not in record])
         return sum(weigh(word) for word in record if word not in words) + 7 * put_in, seams, between
 
     with_seams, without = (
-        [*BeamSearch(model, weigh=weigh, weigh_added=added, seam=seam).near(record, bits=40)] for seam in (SEAM, 0)
+        [*BeamSearch(model, weigh=weigh, weigh_added=added, seam=seam).near(record, bits=40)] for seam in (SEAM_COST, 0)
     )
     assert [found.distance for found in with_seams] == [sum(weighed(found.words)[:2]) for found in with_seams]
     assert [found.seams for found in with_seams] == [weighed(found.words)[1] for found in with_seams]
     assert [found.distance for found in without] == [weighed(found.words)[0] for found in without]
     assert sum(weighed(found.words)[2] > 0 for found in with_seams) > 0
     assert sum(a.words != b.words for a, b in zip(with_seams, without, strict=False)) > 5
-
-
-def test_a_search_reads_ngrams_alone(codec: Codec, others: list[str]) -> None:
-    """A network needs all words from the first on, of which a search keeps the last ones."""
-    model, rows = codec.model.without_network(), [*map(words_of, others)]
-    with_network = model.with_network(rows[:40])
-    found = [
-        [*BeamSearch(one, weigh=len, weigh_added=len).near(record, bits=40)]
-        for one in (model, with_network, with_network)
-        for record in rows[:5]
-    ]
-    assert found[:5] == found[5:10] == found[10:]
 
 
 def costs(model: LanguageModel, words: Sequence[str]) -> list[int]:
@@ -340,8 +328,7 @@ def test_machine_code_holds_no_table_afterwards(codec: Codec, others: list[str])
     size = 2**41
     codec.write(codec.describe(others[:1], size=size), size=size)
     sized = codec._sized(size)
-    models, common = (sized.model.tables, sized.search.model.tables), sized.model.prefixes
-    tables = [*common.after, common.keys, *(table for model in models for table in (*model.words, *model.classes))]
+    tables = [*sized.model.tables.words, *sized.model.tables.classes]
     before = [*map(sys.getrefcount, tables)]
     codec.write(codec.describe(others, size=size), size=size)
     assert [*map(sys.getrefcount, tables)] == before
@@ -359,15 +346,6 @@ def test_threads_share_nothing_that_a_record_changes(codec: Codec, others: list[
     before = held()
     codec.write(codec.describe(others, size=2**41), size=2**41)
     assert held() == before
-
-
-def test_shares_are_those_that_a_point_finds(codec: Codec) -> None:
-    """Both directions of the code read one distribution function; a shift by one would break it."""
-    first = after(codec.model, [])
-    for point in range(0, 2**30, 2**30 // 97):
-        symbol, low, high = find(codec.model.tables, first, point)
-        assert low <= point < high
-        assert span(codec.model.tables, first, symbol) == (low, high)
 
 
 def test_a_shifted_point_is_noticed(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:

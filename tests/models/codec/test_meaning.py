@@ -41,8 +41,8 @@ def meanings(rows: list[Words]) -> Meanings:
 @pytest.fixture(scope="module")
 def codec(texts: list[str]) -> Codec:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codecs, "FIRST", 200)
-        return Codec.of_sentences(texts, lexicon=Lexicon.load(), read=1000)
+        patch.setattr(codecs, "MAX_UTTERANCES", 200)
+        return Codec.of_sentences(texts, lexicon=Lexicon.load())
 
 
 def as_listed(rows: Sequence[Words]) -> ListedTexts:
@@ -153,12 +153,13 @@ def test_a_record_has_as_many_descriptions_as_are_asked_for(codec: Codec, texts:
 
 
 @pytest.mark.parametrize(
-    ("size", "joint", "used"), [(2, False, 0), (codecs.FEW + 1, False, 1), (codecs.FEW + 1, True, 0)]
+    ("size", "joint", "used"),
+    [(2, False, 0), (codecs.MAX_PART_SIZE + 1, False, 1), (codecs.MAX_PART_SIZE + 1, True, 0)],
 )
 def test_all_sentences_are_used_where_the_budget_pays_for_few_of_them(
     codec: Codec, monkeypatch: pytest.MonkeyPatch, size: int, joint: bool, used: int
 ) -> None:
-    monkeypatch.setattr(codecs, "MANY", 100)
+    monkeypatch.setattr(codecs, "MIN_SEARCH_RATIO", 100)
     assert codec.used(size, joint=joint) == (codec.sentences if used or (joint and size > codec.sentences) else size)
 
 
@@ -253,7 +254,7 @@ def test_what_a_search_found_is_tried_nearest_first(meanings: Meanings, rows: li
 
 
 def test_what_reads_badly_is_further_away_in_broad_text_alone(codec: Codec, texts: list[str]) -> None:
-    assert codec._sized(2**40).search.seam == codecs.SEAM > 0
+    assert codec._sized(2**40).search.seam == codecs.SEAM_COST > 0
     assert Codec.of(texts[:50], public=False)._sized(2**40).search.seam == 0
 
 
@@ -275,7 +276,7 @@ def test_all_words_of_a_sentence_stand_in_several(codec: Codec, rows: list[Words
     assert len(set(kept)) == len(kept)
     assert set(kept) <= set(rows)
     for word in {word for row in kept for word in row}:
-        assert sum(word in row for row in kept) >= codecs.HOLDERS
+        assert sum(word in row for row in kept) >= codecs.MIN_HOLDERS
 
 
 def test_a_description_by_meaning_depends_on_its_own_record_alone(codec: Codec, texts: list[str]) -> None:

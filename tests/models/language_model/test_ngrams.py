@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from adept.models.language_model import ngrams as rooms
-from adept.models.language_model.ngram_reading import ALL, CONTEXT, below, know_ends
-from adept.models.language_model.ngrams import LIKELIEST, MOST_BITS, ONE, REST, SUM, Ngrams
+from adept.models.language_model.next_word import COLUMNS, CONTEXT, below, find_contexts
+from adept.models.language_model.ngrams import LIKELIEST, MAX_SUM_BITS, ONE, REST, SUM, Ngrams
 
 SENTENCES = [[1, 2, 3, 0], [1, 2, 4, 0], [1, 5, 3, 0], [1, 2, 3, 0], [2, 3, 0]]
 
@@ -29,8 +29,8 @@ def shares(ngrams: Ngrams, context: tuple[int, ...]) -> list[int]:
 
 def known_ends(ngrams: Ngrams, context: tuple[int, ...]) -> NDArray[np.int64]:
     """A context's known ends, and how many there are."""
-    known = np.zeros((len(ngrams.tables.levels), ALL + 1), dtype=np.int64)
-    know_ends(ngrams.tables, np.array(context, dtype=np.int64), known)
+    known = np.zeros((len(ngrams.tables.levels), COLUMNS), dtype=np.int64)
+    find_contexts(ngrams.tables, np.array(context, dtype=np.int64), known)
     return known
 
 
@@ -68,7 +68,7 @@ def test_tables_do_not_depend_on_how_many_columns_are_sorted_as_one(
     ngrams: Ngrams, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many symbols as fit: of large alphabets fewer do."""
-    monkeypatch.setattr(rooms, "PACKED", bits)
+    monkeypatch.setattr(rooms, "SORT_KEY_BITS", bits)
     again = Ngrams(ngrams.rows[::-1], ngrams.counts[::-1], size=ngrams.size)
     for one, other in zip(ngrams.tables, again.tables, strict=True):
         assert np.array_equal(one, other)
@@ -97,4 +97,4 @@ def test_counts_of_any_size_have_a_distribution_function() -> None:
     large = Ngrams(plain.rows, plain.counts.astype(np.int32) + 2**30, size=6)
     for context in ((6, 6), (6, 1), (1, 2), (4, 0)):
         assert min(shares(large, context)) >= 0
-    assert int(large.tables.followers[-1, SUM]).bit_length() <= MOST_BITS
+    assert int(large.tables.followers[-1, SUM]).bit_length() <= MAX_SUM_BITS

@@ -7,9 +7,10 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from adept.models.language_model.intervals import BITS, WIDTH, Span
-from adept.models.language_model.point_reading import beginning, read_spelled
-from adept.models.language_model.unknown_words import MAX_LETTERS, UnknownWords
+from adept.models.language_model.coder import decode_spelling, decoder
+from adept.models.language_model.intervals import WIDTH
+from adept.models.language_model.ngrams import BITS
+from adept.models.language_model.unknown_words import MAX_LETTERS, Span, UnknownWords
 
 KNOWN = ["", "\x00", "show", "me", "flights", "to", "boston", "please"]
 LEARNED = ["show", "flights", "boston", "kyzburg", "wegotov", "kyzbotov"]
@@ -41,7 +42,7 @@ def read(spelling: UnknownWords, interval: tuple[int, int, int], rng: random.Ran
     bits = np.frombuffer(place.to_bytes(BYTES, "big"), dtype=np.uint8)
     letters = np.zeros(MAX_LETTERS, dtype=np.int64)
     deepest = 8 * BYTES - 4 * WIDTH
-    read_spelled(spelling.tables, beginning(bits, np.array([1, deepest, 1, 0]), deepest), letters)
+    decode_spelling(spelling.tables, decoder(bits, np.array([1, deepest, 1, 0]), deepest), letters)
     return spelling.word(letters.tolist())
 
 

@@ -13,10 +13,10 @@ from distributions import after
 
 from adept.models.codec.arithmetic_code import ArithmeticCode, Band
 from adept.models.codec.codec import words_of
-from adept.models.language_model.bands import edge_below, end_share, goes_on, whole_line
-from adept.models.language_model.intervals import ONE
-from adept.models.language_model.mixture import LanguageModel
+from adept.models.language_model.intervals import edge_among_others, edge_below, end_share, whole_line
+from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.next_word import span
+from adept.models.language_model.ngrams import ONE
 
 Rows = list[tuple[str, ...]]
 
@@ -38,7 +38,7 @@ def code(model: LanguageModel) -> ArithmeticCode:
 
 
 def at_point(code: ArithmeticCode, band: Band, point: int) -> tuple[bool, list[str]]:
-    """Whether the text at a point is of the band, and that text."""
+    """Return whether the text at a point is of the band, and that text."""
     found, words = code._read([point], code._limits(band))
     return not found, words
 
@@ -96,12 +96,12 @@ def test_going_on_leaves_every_word_a_share_and_is_undone() -> None:
     rng = random.Random(0)
     for own in (1, ONE // 1000, ONE // 3, ONE - 100):
         edges = sorted({own, ONE, *(rng.randrange(own, ONE + 1) for _ in range(50))})
-        shares = [goes_on(own, edge) for edge in edges]
+        shares = [edge_among_others(own, edge) for edge in edges]
         assert (shares[0], shares[-1]) == (0, ONE)
         assert all(low < high for low, high in pairwise(shares))
         for place in (0, 1, ONE - 1, *(rng.randrange(ONE) for _ in range(50))):
             below = edge_below(own, place)
-            assert goes_on(own, below) <= place < goes_on(own, below + 1)
+            assert edge_among_others(own, below) <= place < edge_among_others(own, below + 1)
 
 
 def test_a_text_whose_end_is_dearer_than_allowed_has_no_number_and_is_not_written(

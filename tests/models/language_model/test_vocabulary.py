@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adept.models.language_model.word_classes import word_classes
+from adept.models.language_model.vocabulary import word_classes
 
 CITIES = ["boston", "dallas", "denver", "omaha", "tampa", "tulsa"]
 FLIGHTS = [["fly", "from", a, "to", b] for a in CITIES for b in CITIES]
