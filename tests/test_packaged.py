@@ -170,9 +170,9 @@ def test_an_audit_of_the_model_and_of_a_comparison_judges_the_descriptions_that_
         judged.append(mechanism)
         return found
 
-    found = audit.run_description(released, trials=400)
+    found = audit.run(released, trials=400)
     assert not found.violated
-    monkeypatch.setattr(audit, "run_description", run)
+    monkeypatch.setattr(audit, "run", run)
     config = AuditConfig(
         mechanism=MechanismChoice(Description), target="rewriter", model_dir="utterances", epsilon=10.0
     )

@@ -14,8 +14,6 @@ import pandas as pd
 import pytest
 
 from adept.attacks import attribute, reconstruction, search
-from adept.audit.auditor import guessing_game, replay
-from adept.audit.subject.text import TextTarget
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, lstm, metrics
@@ -71,10 +69,6 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "attacks.attribute.TextReader.confidence": lambda given, bad: READER.confidence(bad, ["music"]),
     "attacks.reconstruction.gather_candidates": lambda given, bad: reconstruction.gather_candidates(bad),
     "attacks.reconstruction.view": lambda given, bad: reconstruction.view(given.rewriter, bad),
-    "audit.auditor.guessing_game": lambda given, bad: guessing_game(given.rewriter, bad, None),  # type: ignore[arg-type]
-    "audit.auditor.replay": lambda given, bad: replay(given.rewriter, bad),
-    "audit.subject.text.TextTarget.rewrite": lambda given, bad: TextTarget(given.rewriter).rewrite(bad),
-    "audit.subject.text.TextTarget.release": lambda given, bad: TextTarget(given.rewriter).release(bad),
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
     "evaluation.lstm.predict_lstm": lambda given, bad: lstm.predict_lstm(TRAIN, bad, seed=0),
@@ -117,7 +111,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
 WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.search.name_from_text": "reads what play has written",
-    "audit.checks.text.Texts.__init__": "made by guessing_game and replay",
+    "audit.subject.claim.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.codec.codec.Codec.of": "learns from a Corpus",
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
     "models.lexicon.Lexicon.distilled": "makes the packaged lexicon of public texts",
@@ -165,7 +159,6 @@ def takes_texts(package: str) -> Iterator[str]:
 def test_every_public_callable_that_takes_texts_is_tried_here() -> None:
     found = {name for package in [*PACKAGES, *MODULES] for name in takes_texts(package)}
     named = {
-        "audit.auditor.guessing_game",
         "release.pipelines.DatasetRewriter.check",
     }  # whose parameters have other names
     assert found == {*CALLS, *WITHOUT} - named

@@ -1,10 +1,9 @@
 """Audits of a claim of local differential privacy: certified violations, and what each check can and cannot see."""
 
-from adept.audit.auditor import guessing_game, replay, run, run_description
+from adept.audit.auditor import run
 from adept.audit.result import AuditResult, Check, NotJudged, Verdict
 from adept.audit.stats.bounds import GameCounts, clopper_pearson, epsilon_lower_bound
-from adept.audit.subject.claim import Claim
-from adept.audit.subject.reports import JointReports
+from adept.audit.subject.claim import Claim, JointReports
 
 __all__ = [
     "AuditResult",
@@ -16,8 +15,5 @@ __all__ = [
     "Verdict",
     "clopper_pearson",
     "epsilon_lower_bound",
-    "guessing_game",
-    "replay",
     "run",
-    "run_description",
 ]

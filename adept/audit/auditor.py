@@ -3,42 +3,42 @@
 All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the questions
 (`adept.audit.questions`), so a violation of a sound mechanism is reported with probability at most alpha (union bound).
 
-A mechanism on a finite alphabet or on texts is audited as one on values: it has an ``alphabet`` (or an integer ``size``, or
-``labels``), or ``pairs`` are of strings or other values. What an object does not say itself, its caller can: ``Claim(mechanism,
-epsilon=..., alphabet=..., memoised=True)``. A mechanism that answers a record with the release that it gave before has to be
-declared ``memoised``: else a violation is found, since its releases do not vary.
-
-A mechanism that takes latents of any dimension makes its claim at every dimension, so it is tried at 1, 2 and 8 too, where a
-leak shows that 64 coordinates of noise would hide, and at 1,024, where one place of many says most; unless it has a ``dim``.
+A mechanism that takes latents of any dimension makes its claim at every dimension. So it is tried at 1, 2 and 8 too, where a leak
+shows that 64 coordinates of noise would hide, and at 1,024, where one place of many says most; unless it has a ``dim``.
 """
 
+import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import torch
 
 from adept.audit import questions
-from adept.audit.checks.discrete_distribution import Response
-from adept.audit.checks.text import LATENTS, Texts
-from adept.audit.distinguisher.experiment import Experiment, Patience, Progress
-from adept.audit.distinguisher.pairs import Pair, adversarial_pairs, given_pairs, given_values, value_pairs
+from adept.audit.distinguisher.choice import MAX_DISTINGUISHERS
+from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment, Progress
+from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, given_pairs, given_values, value_pairs
 from adept.audit.distinguisher.search import every_pair
-from adept.audit.limits import not_looked_at
 from adept.audit.questions import Question
-from adept.audit.result import AuditResult, Check, MechanismFailure, NotJudged, Verdict, judge
-from adept.audit.subject.arguments import FEWEST_TRIALS, check_arguments, check_mechanism, check_whole
+from adept.audit.result import AuditResult, Check, MechanismFailure, Verdict, judge, judged
+from adept.audit.stats.bounds import rounds_needed
+from adept.audit.subject.claim import Rewriting
 from adept.audit.subject.sandbox import fresh_copy
-from adept.audit.subject.text import TextTarget
 from adept.audit.subject.value import ValueTarget, alphabet_of
-from adept.audit.subject.vector import VectorTarget
-from adept.data.texts import text_list
+from adept.audit.subject.vector import SOURCES, VectorTarget
 from adept.errors import ConfigurationError
 
-SMALL_TIMES, LARGE_NUMBERS = 8, 8  # times the trials at a small dimension; times the numbers of an input at a large one
-LARGE_PAIRS = ("diagonal", "zero and random", "first and last axis")
+MAX_SMALL_DIM = 8
+SMALL_DIM_TRIALS, LARGE_DIM_NUMBERS = (
+    8,
+    8,
+)  # times the trials at a small dimension, times the numbers of an input at a large one
+LARGE_DIM_PAIRS = ("diagonal", "zero and random", "first and last axis")
+CERTIFYING_SHARE = 0.85  # of the trials, about: the others choose
+NAMED_FAILURE = 1e-3  # the probability of a total failure whose price is named
 
 
 def run(
@@ -55,13 +55,19 @@ def run(
 ) -> AuditResult:
     """Audit a mechanism's claim of (epsilon, delta)-local differential privacy for any two records.
 
+    What an object does not say itself, its caller can: ``Claim(mechanism, epsilon=..., alphabet=..., memoised=True)``. A mechanism
+    that answers a record with its earlier release has to be declared ``memoised``: else its releases do not vary, a violation.
+
     Args:
-        mechanism: anything with ``epsilon``, ``privatize`` (latents (B, n) -> one row each: tensors or NumPy arrays, float64 or
-            float32, rows of any dimension) and, if it has one, ``delta``. What else it declares is tested too: ``clip``
-            (default "l2"), ``clip_norm`` (1), ``project``, ``guarantee(dim)`` with ``exact`` and ``scale``, and ``noise``, the
-            distribution of additive noise: "laplace", "gaussian", "l2_norm" or "cap".
+        mechanism: one of three kinds. On *vectors*: anything with ``epsilon``, ``privatize`` (latents (B, n) -> one row each:
+            tensors or NumPy arrays, float64 or float32, rows of any dimension) and, if it has one, ``delta``. What else it
+            declares is tested too: ``clip`` (default "l2"), ``clip_norm`` (1), ``project``, ``guarantee(dim)`` with ``exact`` and
+            ``scale``, and ``noise``, the distribution of additive noise: "laplace", "gaussian", "l2_norm" or "cap". On *values*:
+            the same with an ``alphabet`` (or an integer ``size``, or ``labels``), or with ``pairs`` of strings or other values. Of
+            *texts*: a rewriter, with ``rewrite(texts)``, ``release(texts)`` and ``mechanism``, and ``pairs`` of texts.
         dim: n, the number of coordinates.
-        trials: releases of each of two inputs, at least 100; about a seventh choose the events, the others certify them.
+        trials: releases of each of two inputs, at least 100; about a seventh choose the events, the others certify them. Of a
+            rewriter: rewrites in all.
         confidence: strictly between 0 and 1.
         source: "release" audits ``privatize``; "simulate" audits ``simulate`` instead, which is faster and judges the
             formula, not the program.
@@ -74,88 +80,31 @@ def run(
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon`` or ``privatize``.
         NotJudged: the mechanism's releases could not be looked at, and nothing else refutes its claim.
     """
-    given = _copy_of(mechanism)  # before anything is asked
-    check_mechanism(mechanism)
-    check_arguments(dim=dim, trials=trials, confidence=confidence, source=source, time_limit=time_limit, seed=seed)
-    progress = progress or (lambda done, total: None)
-    if (found := _value_pairs(mechanism, pairs)) is not None:
-        values = list(dict.fromkeys(value for pair in found for value in (pair.first, pair.second)))
-        of_values = ValueTarget(mechanism, time_limit, values, given=given)
-        experiment = Experiment(of_values, lambda _: found, trials, progress=progress)
-        posed = [(question, experiment) for question in questions.OF_VALUES]
-        return _answered(of_values, posed, trials=trials, confidence=confidence, patience=experiment.patience)
+    _check_arguments(dim=dim, trials=trials, confidence=confidence, source=source, time_limit=time_limit, seed=seed)
+    experiment: Experiment[Any]
+    if callable(getattr(mechanism, "rewrite", None)) and not hasattr(mechanism, "privatize"):
+        experiment, table, source = _of_texts(mechanism, trials // 2, pairs), questions.OF_TEXTS, "rewriter"
+    else:
+        given = _copy_of(mechanism)  # before anything is asked
+        _check_mechanism(mechanism)
+        claimed = {"time_limit": time_limit, "given": given, "memoised": bool(getattr(mechanism, "memoised", False))}
+        if (tried := _value_pairs(mechanism, pairs)) is not None:
+            of_values = ValueTarget(mechanism, _values_of(tried), **claimed)
+            experiment, table, source = Experiment(of_values, lambda _: tried, trials), questions.OF_VALUES, "release"
+        else:
+            target = VectorTarget(mechanism, dim, source, generator=_generator(seed), **claimed)
+            experiment, table = (
+                Experiment(target, every_pair, trials, given_pairs(pairs, dim=dim)),
+                questions.OF_VECTORS,
+            )
+    experiment.progress = progress or experiment.progress
+    return _answer(experiment, table, trials=trials, confidence=confidence, source=source)
+
+
+def _generator(seed: int | None) -> torch.Generator:
     generator = torch.Generator()
     generator.manual_seed(seed) if seed is not None else generator.seed()
-    memoised = bool(getattr(mechanism, "memoised", False))
-    target = VectorTarget(mechanism, dim, source, time_limit, generator, memoised, given)
-    return _of_vectors(
-        Experiment(target, every_pair, trials, given_pairs(pairs, dim=dim), progress=progress), confidence
-    )
-
-
-def run_description(mechanism: Any, *, trials: int = 10_000, confidence: float = 0.999) -> AuditResult:
-    """Audit subset selection on {0, .., K-1}, for any K: each record has t of the numbers, mostly one.
-
-    Args:
-        mechanism: anything with ``epsilon``, ``count`` (K), ``odds`` (A, B) and ``privatize`` (list[int] -> list[int]; with
-            ``heavy`` (t) above one list[list[int]] -> list[int]).
-        trials: releases of each of two records, at least 100.
-        confidence: strictly between 0 and 1.
-
-    Raises:
-        ConfigurationError: an argument is out of range.
-        NotJudged: nothing could be released, and the declared odds keep the claim.
-    """
-    check_arguments(trials=trials, confidence=confidence)
-    response = Response(ValueTarget(mechanism), trials)
-    posed = [(question, response) for question in questions.OF_RESPONSES]
-    return _answered(response.target, posed, trials=trials, confidence=confidence)
-
-
-def guessing_game(
-    rewriter: Any, first: str, second: str, *, trials: int = 10_000, confidence: float = 0.999, seed: int | None = None
-) -> AuditResult:
-    """Guess from a rewrite which of two texts was rewritten (`checks.text.guessing_game`).
-
-    Args:
-        rewriter: an object with ``rewrite(texts)`` and ``mechanism``.
-        first: a text; choose two that should be hard to hide, say of very different length.
-        second: the other text.
-        trials: number of rewrites in all, at least 100.
-        confidence: confidence of the verdict.
-        seed: seed of the coin.
-
-    Raises:
-        DataError: a text is no string.
-        ConfigurationError: an argument is out of range.
-        NotJudged: nothing could be rewritten.
-    """
-    check_whole("trials", trials, least=FEWEST_TRIALS)
-    game = Texts(TextTarget(rewriter), text_list([first, second], "first and second"), trials)
-    game.generator.manual_seed(seed) if seed is not None else game.generator.seed()
-    posed = [(question, game) for question in questions.GUESSING_GAME]
-    return _answered(game.target, posed, trials=trials, confidence=confidence, source="rewriter")
-
-
-def replay(rewriter: Any, texts: Sequence[str], *, latents: int = LATENTS) -> AuditResult:
-    """Freeze a release and change the record: the decoded text must not change (`checks.text.replay`).
-
-    Args:
-        rewriter: ``rewrite``, ``release`` and ``mechanism`` are used; it is copied, not changed.
-        texts: at least two, the more different in length and words the better.
-        latents: how many releases are frozen, one after the other.
-
-    Raises:
-        DataError: ``texts`` is not a list of strings.
-        ConfigurationError: there are fewer than two texts.
-        NotJudged: nothing could be rewritten, or decoding samples.
-    """
-    texts = text_list(texts)
-    if len(texts) < 2:
-        raise ConfigurationError(f"texts must be at least two, got {len(texts)}")
-    game = Texts(TextTarget(rewriter), texts, latents)
-    posed = [(question, game) for question in questions.REPLAY]
-    return _answered(game.target, posed, trials=latents, confidence=1.0, source="rewriter")
+    return generator
 
 
 def _copy_of(mechanism: Any) -> Any:
@@ -165,101 +114,161 @@ def _copy_of(mechanism: Any) -> Any:
         return None
 
 
-def _value_pairs(mechanism: Any, pairs: Sequence[tuple[Any, Any]] | None) -> list[Pair] | None:
+def _value_pairs(mechanism: Any, pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
     """Return the pairs of values to audit, or None if the mechanism is one on latents."""
     given, values = given_values(pairs), alphabet_of(mechanism)
     return [*(given or ()), *value_pairs(values)] if values else given
 
 
-def _of_vectors(experiment: Experiment[VectorTarget], confidence: float) -> AuditResult:
-    target, posed = experiment.target, []
-    asked: dict[int | None, Experiment[VectorTarget]] = {None: experiment}
-    for question in questions.OF_VECTORS:
-        if question.of_programs and target.source != "release":
-            continue
-        if question.dim not in asked and (other := _at(experiment, question.dim or 1)) is not None:
-            asked[question.dim] = other
-        if question.dim in asked:
-            posed.append((question, asked[question.dim]))
-    return _answered(
-        target,
-        posed,
-        trials=experiment.trials,
-        confidence=confidence,
-        source=target.source,
-        dim=target.dim,
-        patience=experiment.patience,
-    )
+def _values_of(pairs: Sequence[InputPair]) -> list[Any]:
+    return list(dict.fromkeys(value for pair in pairs for value in (pair.first, pair.second)))
+
+
+def _of_texts(rewriter: Any, trials: int, pairs: Sequence[tuple[Any, Any]] | None) -> Experiment[ValueTarget]:
+    tried = given_values(pairs)
+    if tried is None or not all(isinstance(text, str) for text in _values_of(tried)):
+        raise ConfigurationError("pairs must hold the texts that a rewriter is tried on: add pairs=[(text, another)]")
+    return Experiment(ValueTarget(Rewriting(rewriter), _values_of(tried)), lambda _: tried, trials)
 
 
 def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarget] | None:
     """Return the experiment at a dimension that is smaller, or that is large; None for a mechanism that knows one only."""
-    target, large = experiment.target, dim > SMALL_TIMES
-    if not target.any_dimension or (target.dim >= dim if large else target.dim <= dim):
+    target, is_large = experiment.target, dim > MAX_SMALL_DIM
+    if not target.any_dimension or (target.dim >= dim if is_large else target.dim <= dim):
         return None
-    if not large:
-        return Experiment(target.at(dim), every_pair, SMALL_TIMES * experiment.trials, patience=experiment.patience)
-    trials = LARGE_NUMBERS * target.dim * experiment.trials // dim
-    return Experiment(target.at(dim), _large_pairs, trials, patience=experiment.patience)
+    if not is_large:
+        return Experiment(target.at(dim), every_pair, SMALL_DIM_TRIALS * experiment.trials)
+    trials = LARGE_DIM_NUMBERS * target.dim * experiment.trials // dim
+    return Experiment(target.at(dim), _large_dim_pairs, trials)
 
 
-def _large_pairs(target: VectorTarget) -> list[Pair]:
-    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in LARGE_PAIRS]
+def _large_dim_pairs(target: VectorTarget) -> list[InputPair]:
+    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in LARGE_DIM_PAIRS]
 
 
-class _Claimed(Protocol):
-    """What a result says of its target."""
+def _posed(experiment: Experiment[Any], table: Iterable[Question], source: str) -> Iterator[tuple[Question, Any]]:
+    """Yield the questions that can be put to a target, each with the experiment at its dimension."""
+    at: dict[int | None, Experiment[Any] | None] = {None: experiment}
+    for question in table:
+        if (question.of_programs and source == "simulate") or not question.concerns(experiment.target):
+            continue
+        if question.dim is not None and question.dim not in at:
+            at[question.dim] = _at(experiment, question.dim)
+        if (asked := at[question.dim]) is not None:
+            yield question, asked
 
-    @property
-    def name(self) -> str: ...
 
-    @property
-    def epsilon(self) -> float: ...
-
-    @property
-    def delta(self) -> float: ...
-
-
-def _answered(
-    target: _Claimed,
-    posed: Iterable[tuple[Question[Any], Any]],
-    *,
-    trials: int,
-    confidence: float,
-    source: str = "release",
-    dim: int | None = None,
-    patience: Patience | None = None,
+def _answer(
+    experiment: Experiment[Any], table: Sequence[Question], *, trials: int, confidence: float, source: str
 ) -> AuditResult:
-    """Put every question to what it is asked of, and return what was answered.
+    """Put every question of a table to an experiment, and return what was answered.
 
     Raises:
         NotJudged: that says nothing of the claim.
     """
-    started, alpha, patience = time.monotonic(), 1 - confidence, patience or Patience()
-    checks: list[Check] = []
-    looked, event_share = False, 1.0
-    for question, asked in posed:
+    started, alpha, target = time.monotonic(), 1 - confidence, experiment.target
+    checks: dict[Question, Check] = {}
+    for question, asked in _posed(experiment, table, source):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # lengths of huge latents are infinite
-            check = judge(question.name, partial(question.check, asked, question.share * alpha), sees=question.sees)
-        patience.refuted |= check.verdict is Verdict.FAILED
-        looked |= question.of_releases and check.verdict is not Verdict.UNJUDGED
-        event_share = question.share if question.of_releases else event_share
-        checks.append(check)
+            share = question.share * alpha
+            checks[question] = judge(question.name, partial(question.check, asked, share), sees=question.sees)
+    decisive = {question: check for question, check in checks.items() if question.of_releases}
+    event_alpha = max((question.share for question in decisive), default=1.0) * alpha
     result = AuditResult(
         mechanism=target.name,
         claimed_epsilon=target.epsilon,
         delta=target.delta,
-        dim=dim,
+        dim=getattr(target, "dim", None),
         trials=trials,
         confidence=confidence,
         source=source,
         seconds=time.monotonic() - started,
-        releases_judged=looked,
-        checks=tuple(checks),
-        not_looked_at=()
-        if source == "rewriter"
-        else not_looked_at(checks, trials=trials, claimed=target.epsilon, alpha=event_share * alpha),
+        releases_judged=any(check.verdict is not Verdict.UNJUDGED for check in decisive.values()),
+        checks=tuple(checks.values()),
+        not_looked_at=not_looked_at(checks.values(), trials=trials, claimed=target.epsilon, alpha=event_alpha),
     )
-    if not result.judged:
-        raise NotJudged(result)
-    return result
+    return judged(result)
+
+
+def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
+    """Return in sentences what an audit cannot have seen: by its size, by its nature, and by what could not be judged.
+
+    Args:
+        checks: those that were made.
+        trials: releases of each input.
+        claimed: the epsilon that was to be refuted.
+        alpha: chance of error of the event.
+    """
+    return (
+        _name_rare_failures(trials, claimed, alpha),
+        "inputs other than those tried: a record that triggers something else must be given in `pairs`",
+        f"seed spaces much larger than {trials**2 / 750:.0e}, whose repetitions so few releases do not show",
+        "batches of other sizes than those tried: 1 to 66, and about powers of two",
+        "timing, memory, logs, and what a mechanism does after its release",
+        "what several reports of one record reveal together: audit `JointReports` of the mechanism, or reports=m",
+        "what changes over days or after many more calls",
+        *(f"{check.name}: {check.evidence}" for check in checks if check.verdict is Verdict.UNJUDGED),
+    )
+
+
+def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
+    """Return the number of trials that certify a total failure of some probability, choosing the event included.
+
+    Claim: of a rule that is right where the failure shows and never wrong, m right guesses refute the claim if
+    (1 + e^-epsilon)^-m is below its share of alpha (`stats.bounds.rounds_needed`), and one of 2 * CERTIFYING_SHARE * trials rounds
+    is right with that probability.
+    """
+    needed = rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS)
+    return needed / (2 * CERTIFYING_SHARE * probability)
+
+
+def _name_rare_failures(trials: int, claimed: float, alpha: float) -> str:
+    needed = failure_trials(NAMED_FAILURE, claimed=claimed, alpha=alpha)
+    rarest = NAMED_FAILURE * needed / trials
+    if math.isinf(needed):
+        return "rare failures: the claim is too large for any number of trials"
+    shown = (
+        f"these {trials:,} show none rarer than one release in {1 / rarest:,.0f}" if rarest < 1 else "so few show none"
+    )
+    return (
+        f"rare total failures, such as releases without noise, where they do not name their record by themselves: with probability "
+        f"{NAMED_FAILURE:g} one would take about {needed:,.0f} trials to certify; {shown}"
+    )
+
+
+def _check_mechanism(mechanism: Any) -> None:
+    """Raise ConfigurationError unless this is a mechanism: it claims an ``epsilon``, and can ``privatize``."""
+    for name, least in (("epsilon", 0.0), ("delta", 0.0), ("clip_norm", 5e-324)):
+        value = getattr(mechanism, name, None if name == "epsilon" else least)
+        if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= least:
+            raise ConfigurationError(f"{name} of the mechanism must be a number of at least {least:g}, got {value!r}")
+    if not callable(getattr(mechanism, "privatize", None)):
+        raise ConfigurationError(
+            "privatize must be a method of the mechanism: a batch of records -> a release for each"
+        )
+
+
+def _check_arguments(
+    *, trials: object, confidence: object, dim: object, source: object, time_limit: object, seed: object
+) -> None:
+    _check_whole("dim", dim, least=1)
+    _check_whole("trials", trials, least=MIN_TRIALS)
+    if not (_is_number(confidence) and 0 < confidence < 1):  # type: ignore[operator]
+        raise ConfigurationError(f"confidence must be a number between 0 and 1, got {confidence!r}")
+    if source not in SOURCES:
+        raise ConfigurationError(f"source must be one of {', '.join(SOURCES)}, got {source}")
+    if not (_is_number(time_limit) and time_limit > 0):  # type: ignore[operator]
+        raise ConfigurationError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
+    if seed is not None:
+        _check_whole("seed", seed, least=0)
+
+
+def _check_whole(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ConfigurationError(f"{name} must be an integer, got {value!r}")
+    if int(value) < least:
+        raise ConfigurationError(f"{name} must be at least {least}, got {value}")
+
+
+def _is_number(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)

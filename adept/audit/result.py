@@ -1,13 +1,15 @@
-"""What an audit found: one `Check` per question asked, and the verdict that follows from them."""
+"""The result of an audit: one `Check` per question asked, and the verdict that follows from them."""
 
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from adept.errors import AdeptError
 from adept.mechanisms.guarantee import json_number
+
+CheckT = TypeVar("CheckT", bound=Callable[..., Any])
 
 
 class Verdict(StrEnum):
@@ -24,7 +26,7 @@ class MechanismFailure(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What a check measured, before it is a verdict."""
+    """A measurement of a check, before it is a verdict."""
 
     failed: bool
     evidence: str
@@ -55,7 +57,7 @@ class AuditResult:
     Attributes:
         certified_epsilon: with probability ``confidence``, the mechanism is not (e, delta)-LDP for any e below this number. It
             rests on counted releases alone, never on what the mechanism declares.
-        releases_judged: could the mechanism's releases be looked at; if not, passing the other checks means nothing.
+        releases_judged: True if the mechanism's releases could be looked at; if not, passing the other checks means nothing.
     """
 
     mechanism: str
@@ -72,12 +74,12 @@ class AuditResult:
 
     @property
     def violated(self) -> bool:
-        """Was a check failed, so that the claim or a declaration it rests on is refuted."""
+        """True if a check failed, so that the claim or a declaration it rests on is refuted."""
         return any(check.verdict is Verdict.FAILED for check in self.checks)
 
     @property
     def outcome(self) -> str:
-        """One of three: "violated", "not refuted" (which is no proof), or "not judged" (which `NotJudged` raises)."""
+        """The outcome: "violated", "not refuted" (which is no proof), or "not judged" (which `NotJudged` raises)."""
         return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
 
     @property
@@ -103,7 +105,7 @@ class AuditResult:
 
     @property
     def judged(self) -> bool:
-        """Does the audit mean anything: the releases could be looked at, or the claim is refuted without."""
+        """True if the releases could be looked at, or the claim is refuted without."""
         return self.violated or self.releases_judged
 
     @property
@@ -171,6 +173,16 @@ def judge(name: str, question: Callable[[], Finding], *, sees: str) -> Check:
         return Check(name=name, verdict=Verdict.UNJUDGED, evidence=str(failure), sees=sees)
     measured = {field.name: getattr(finding, field.name) for field in fields(finding) if field.name != "failed"}
     return Check(name=name, verdict=Verdict.FAILED if finding.failed else Verdict.PASSED, sees=sees, **measured)
+
+
+def sees(limits: str) -> Callable[[CheckT], CheckT]:
+    """Write beside a check what it sees, and what it is blind to."""
+
+    def mark(check: CheckT) -> CheckT:
+        vars(check)["sees"] = limits
+        return check
+
+    return mark
 
 
 def _short(value: float | None) -> str:

@@ -93,13 +93,11 @@ def _audit_mechanism(
 ) -> AuditResult:
     if config.reports != 1:
         mechanism = JointReports(mechanism, reports=config.reports)
-    elif isinstance(mechanism, Description):
-        return audit.run_description(mechanism, trials=config.trials, confidence=config.confidence)
     texts = config.target == "rewriter" and config.foreign is not None
     return audit.run(
         mechanism,
         dim=dim or config.dim,
-        pairs=[_hard(config.texts)] if texts else None,
+        pairs=_pairs(config.texts) if texts else None,
         trials=config.trials,
         confidence=config.confidence,
         source=config.source,
@@ -108,24 +106,25 @@ def _audit_mechanism(
     )
 
 
-def _hard(texts: list[str]) -> tuple[str, str]:
-    """Return the two texts that are hardest to hide from each other."""
-    return max(texts, key=len), min(texts, key=len)
+def _pairs(texts: list[str]) -> list[tuple[str, str]]:
+    """Return the longest text with each of the others, the shortest first: length is hard to hide."""
+    longest = max(texts, key=len)
+    return [(longest, text) for text in sorted(set(texts) - {longest}, key=len)]
 
 
 def _audits_of_rewriter(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
-    """Three audits of one pipeline: of its mechanism, of text to text by guessing, and of the path past the latent by replay."""
+    """Return two audits of one pipeline: of its mechanism, and of text to text by guessing and by replay."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism)
-    first, second = _hard(config.texts)
     # with the model's descriptions, of which a record may have several; several reports are those of one number
     fitted = rewriter.mechanism if isinstance(mechanism, Description) and config.reports == 1 else mechanism
     return [
         lambda: _audit_mechanism(fitted, config, advance, dim=sizes.latent_dim),
-        lambda: audit.guessing_game(rewriter, first, second, trials=config.trials, confidence=config.confidence),
-        lambda: audit.replay(rewriter, config.texts),
+        lambda: audit.run(
+            rewriter, pairs=_pairs(config.texts), trials=config.trials, confidence=config.confidence, progress=advance
+        ),
     ]
 
 

@@ -173,8 +173,8 @@ class AuditConfig:
         if self.target == "rewriter" and self.model_dir is None and self.foreign is None:
             raise ConfigurationError("model_dir must be given for target=rewriter, got none")
         check_choice(NEIGHBOURS, neighbours=self.neighbours)
-        if len(self.texts) < 2:
-            raise ConfigurationError(f"texts must be at least two, got {len(self.texts)}")
+        if len(set(self.texts)) < 2:
+            raise ConfigurationError(f"texts must be at least two different ones, got {len(set(self.texts))}")
 
 
 @dataclass

@@ -56,7 +56,7 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
         return audit.run(JointResponse.of(mechanism, STAND_INS), trials=AUDIT_TRIALS), guarantee
     if mechanism.randomises == "description":
         fitted = trial.rewriter(cell).mechanism  # with the model's descriptions
-        return audit.run_description(fitted, trials=AUDIT_TRIALS), guarantee
+        return audit.run(fitted, trials=AUDIT_TRIALS), guarantee
     return audit.run(mechanism, dim=dim, trials=AUDIT_TRIALS), guarantee
 
 

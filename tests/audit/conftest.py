@@ -1,11 +1,9 @@
 """What an audit certifies must not depend on how busy the machine is; and one that is asked everything must be cheap."""
 
-import math
-
 import pytest
 from audit.asking import make_cheap
 
-from adept.audit.checks import batch_neighbours, batch_size, discrete_distribution, independence, repeated_outputs
+from adept.audit.checks import calls, discrete_distribution, independence, repeated_outputs
 from adept.audit.distinguisher import experiment
 
 PLENTY = 1e4  # seconds
@@ -13,11 +11,11 @@ PLENTY = 1e4  # seconds
 
 @pytest.fixture(autouse=True)
 def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "PATIENCE", math.inf)
-    for name in ("SCREENING_SECONDS", "CHOOSING_SECONDS"):
+    for name in ("SCREENING_SECONDS", "CHOOSING_SECONDS", "ELSEWHERE_SECONDS"):
         monkeypatch.setattr(experiment, name, PLENTY)
-    for module in (experiment, independence, batch_neighbours, repeated_outputs, batch_size, discrete_distribution):
-        monkeypatch.setattr(module, "SECONDS", PLENTY)
+    monkeypatch.setattr(calls, "GAME_SECONDS", PLENTY)
+    for module in (independence, repeated_outputs, discrete_distribution):
+        monkeypatch.setattr(module, "CHECK_SECONDS", PLENTY)
 
 
 @pytest.fixture

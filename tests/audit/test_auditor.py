@@ -342,7 +342,7 @@ def test_progress_ends_where_it_said_it_would() -> None:
 
 
 def test_more_trials_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "CHOOSING_ELEMENTS", 2**18)
+    monkeypatch.setattr(choice, "MAX_CHOOSING_ELEMENTS", 2**18)
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=20_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=200_000)

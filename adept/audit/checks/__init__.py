@@ -1,1 +1,1 @@
-"""What an audit looks at, one question a module; `adept.audit.questions` is the table of them."""
+"""Checks: one subject a module; `adept.audit.questions` is the table of them."""

@@ -1,4 +1,4 @@
-"""Declared noise: is it as declared, and do the declared set and noise together give the claim.
+"""Declared noise: it is as declared, and the declared set and noise together give the claim.
 
 The proof of a claim reads: "inputs are in this set, noise of this distribution and scale is added, therefore (epsilon, delta)".
 `norm` tests the first part, `scale`, `shape` and `coordinates` the second, `sensitivity` the third. Each p-value holds for
@@ -17,19 +17,20 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import PairSample, additive_samples
-from adept.audit.result import Finding, MechanismFailure
+from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import gaussian_delta
 from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.stats.noise import NOISES, Noise, cap_p_value, chi_square_lower, kolmogorov, smallest_ratio
-from adept.audit.subject.interface import Floats
+from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
 
-SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
-GAUSSIAN_NUMBERS, NOT_GAUSSIAN = 1000, 0.01  # of noise, at least; the p-value below which it is not Gaussian
+MAX_SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
+MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below which it is not Gaussian
 
 
+@sees("Sees inputs farther apart than the declared noise covers. Blind to noise that is not as declared.")
 def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Do the declared noise and the distance of projected inputs give the claim.
+    """Compute from the declared noise and the distance of projected inputs the epsilon that is needed.
 
     Claim: two inputs at distance d need epsilon (or delta) at least f(d), f exact for the declared noise. The distances
     are measured through the mechanism's own projection, so one pair beyond the claim refutes it: arithmetic, no
@@ -46,8 +47,9 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return Finding(failed=not holds, evidence=evidence, statistic=distance / scale)
 
 
+@sees("Sees projected latents outside the declared set, to the last bit, on 34 latents of every size.")
 def norm(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Does every projected latent meet the declared norm bound: sums of the floats as exact rational numbers.
+    """Test that every projected latent meets the declared norm bound: sums of the floats as exact rational numbers.
 
     Claim: a float is a rational number, so its norm is computed here without rounding; one row above C refutes that the
     proof's premise covers the program. Mechanisms that say ``exact`` have to meet C itself, others C (1 + 1e-6); on the
@@ -69,8 +71,9 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return Finding(failed=outside > 0, evidence=evidence, statistic=largest)
 
 
+@sees("Sees noise smaller than declared, by fractions of a percent. Blind to what is not additive noise.")
 def scale(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Is the noise at least as large as declared: the lower tail of an exact chi-square pivot.
+    """Test that the noise is at least as large as declared: the lower tail of an exact chi-square pivot.
 
     Claim: under the declared distribution the pivot is chi-square distributed (`Noise.size`), so its lower tail is a p-value. More
     noise than declared takes no privacy and is no violation.
@@ -82,8 +85,9 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return combined([chi_square_lower(*size) for size in sizes], evidence, alpha=alpha, statistic=ratio)
 
 
+@sees("Sees noise of another distribution than declared, also where it depends on the input. Blind to dependence.")
 def shape(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Does the noise have the declared distribution: Kolmogorov-Smirnov with Massart's bound, valid for every sample size."""
+    """Test that the noise has the declared distribution: Kolmogorov-Smirnov with Massart's bound, valid for every sample size."""
     target, samples = experiment.target, experiment.samples
     if target.noise_name == "cap":
         sides = [side for side in _sides(samples) if side[1].any()]
@@ -91,13 +95,14 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
         values = [cap_p_value(releases, centre, **claim) for releases, centre in sides]
     else:
         declared, scale = target.noise()
-        rows = max(1, SHAPE_VALUES // target.dim)
+        rows = max(1, MAX_SHAPE_VALUES // target.dim)
         values = [p for noise in _noises(samples) for p in declared.shape(noise[:rows], scale)]
     return combined(values, f"{len(values)} tests against the declared distribution", alpha=alpha)
 
 
+@sees("Sees noise shared by coordinates or rows in sign or size, at several distances. Blind to other distances.")
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Is the noise independent between coordinates and between the rows of a batch, adjacent and at a distance.
+    """Test that the noise is independent between coordinates and between the rows of a batch, adjacent and at a distance.
 
     Claim: under the declared distribution the signs of the noise are independent fair coins, and so are the bits "|noise| is above
     its median" where coordinates are independent. Whether two coins at a distance agree is then a sequence of independent
@@ -118,8 +123,9 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return combined(values, f"coins agree in {far:.2%} of cases at the worst", alpha=alpha, statistic=far)
 
 
+@sees("Sees noise that looks Gaussian under a claim without delta, and reports no violation: so few trials cannot.")
 def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Is the noise under a pure claim Gaussian, which keeps no pure claim, and too seldom breaks it for any count to show.
+    """Look whether the noise under a pure claim may be Gaussian: it keeps none, and breaks it too seldom for any count to show.
 
     Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is at least
     f(d / s, epsilon) > 0 (Balle and Wang 2018). So it keeps no claim of delta = 0; but a mechanism that does keep it may differ
@@ -140,11 +146,11 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> F
         [releases - centre for releases, centre in zip(sample.releases, sample.centres, strict=True)]
     )
     sigma = float(np.sqrt(np.square(noise).mean()))
-    if noise.size < GAUSSIAN_NUMBERS or sigma == 0:
+    if noise.size < MIN_GAUSSIAN_NUMBERS or sigma == 0:
         raise MechanismFailure("there is too little noise to see whether it is Gaussian")
     lengths = kolmogorov(np.square(noise / sigma).sum(axis=1), chi2(noise.shape[1]).cdf)
     p = min(*NOISES["gaussian"].shape(noise, sigma), lengths)
-    if p < NOT_GAUSSIAN:
+    if p < NOT_GAUSSIAN_P:
         return Finding(failed=False, evidence=f"the noise is not Gaussian (p = {p:.2g})", p_value=p)
     distance = float(np.linalg.norm(np.subtract(*sample.centres)))
     needed = gaussian_delta(distance, sigma=sigma, epsilon=target.epsilon)

@@ -1,4 +1,4 @@
-"""Discrete distribution: does the stated distribution of outcomes keep the claim, and does the program have it.
+"""Discrete distribution: the stated distribution of outcomes keeps the claim, and the program has it.
 
 Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum over
 outcomes of max(0, P - e^epsilon P') is at most delta, which for delta = 0 says that no ratio exceeds e^epsilon. That is arithmetic.
@@ -7,38 +7,35 @@ Whether the program has the distribution that it states, `frequencies` tests, ou
 k-ary randomised response on {0..K-1} (``adept.mechanisms.description``) needs no table, and K may be astronomical. Its claim is one
 sentence: each of a record's t own numbers, mostly one, comes out with probability A / W, every other one with B / W, and A <= e^eps
 B. The odds are compared with e^eps as rationals; how often an own number comes out is a binomial count, where the others fall a
-uniform one; and the best guess between two records, "whose number came out", certifies an epsilon by its counts, whatever the
-mechanism declares.
+uniform one.
 """
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from adept.audit.checks.independence import seeded
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.result import Finding, MechanismFailure
-from adept.audit.stats.bounds import GameCounts
+from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.exact_tests import binomial_p_value, combined
-from adept.audit.subject.value import ValueTarget, outcome_key
+from adept.audit.subject.value import ValueTarget, outcome_key, response_of
 from adept.mechanisms.noise import exact_odds
 
-SECONDS = 2.0  # that a slow mechanism may take in one check
-BINS = 16  # of the numbers other than the true one
+CHECK_SECONDS = 2.0  # that a slow mechanism may take in one check
+MAX_BINS, MIN_BIN_COUNT = 16, 5  # of the numbers other than the true one
 SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach may be missed
-NEARLY_ALL = 40  # others than the true number, at least, for two equal runs to mean anything
 
 
+@sees(
+    "Sees a claim that the stated distribution does not keep, exactly. Blind to a program that has another distribution."
+)
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Does the distribution that the mechanism states keep its claim, between all values that are tried."""
+    """Compare the distribution that the mechanism states with its claim, between all values that are tried."""
     target = experiment.target
     distributions = [_distribution(target, value) for value in target.values]
     worst, mass = 0.0, 0.0
@@ -55,10 +52,11 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     return Finding(failed=failed, evidence=evidence, statistic=worst, certified_epsilon=exact)
 
 
+@sees("Sees a program whose outcomes are not distributed as stated. Blind to differences of a few standard deviations.")
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Do outcomes come as often as stated: exact binomial tails, with Bonferroni's factor over values and outcomes."""
+    """Test that outcomes come as often as stated: exact binomial tails, with Bonferroni's factor over values and outcomes."""
     target = experiment.target
-    rows = target.affordable(experiment.trials, seconds=SECONDS)
+    rows = target.affordable(experiment.trials, seconds=CHECK_SECONDS)
     tests: list[tuple[float, str]] = []
     for value in target.values:
         expected = _distribution(target, value)
@@ -95,114 +93,46 @@ def _log_ratio(p: Any, q: Any) -> float:
     return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
-@dataclass
-class Response:
-    """Releases of the smallest and of the largest numbers by k-ary randomised response.
-
-    Attributes:
-        target: a mechanism with ``count`` (K), ``odds`` (A, B) and ``privatize`` (list[int] -> list[int]; with ``heavy`` (t) above
-            one, list[list[int]] -> list[int]).
-        trials: releases of each of two records.
-    """
-
-    target: ValueTarget
-    trials: int
-
-    @property
-    def size(self) -> int:
-        """K, how many numbers there are."""
-        return int(self.target.mechanism.count)
-
-    @property
-    def odds(self) -> tuple[int, int]:
-        """A and B, the weights of each own number and of each other one."""
-        heavy, light = self.target.mechanism.odds
-        return heavy, light
-
-    @property
-    def top(self) -> int:
-        """t, how many numbers a record has."""
-        return int(getattr(self.target.mechanism, "heavy", 1))
-
-    @property
-    def firsts(self) -> list[int]:
-        """The first own number of each record: those of the second are the last ones."""
-        return [0] * self.trials + [self.size - self.top] * self.trials
-
-    @property
-    def inputs(self) -> list[Any]:
-        if self.top == 1:
-            return self.firsts
-        return [list(range(first, first + self.top)) for first in self.firsts]
-
-    def ask(self) -> Sequence[Any]:
-        """Release the inputs once more."""
-        return list(self.target.call("privatize", lambda: self.target.mechanism.privatize(self.inputs)))
-
-    @cached_property
-    def answers(self) -> Sequence[Any]:
-        return self.ask()
-
-    @property
-    def released(self) -> Sequence[int]:
-        """The releases.
-
-        Raises:
-            MechanismFailure: they are no numbers below K.
-        """
-        if len(self.answers) != len(self.inputs) or self.out_of_range:
-            raise MechanismFailure("the releases are no numbers below K")
-        return self.answers
-
-    @property
-    def out_of_range(self) -> int:
-        return sum(not (type(out) is int and 0 <= out < self.size) for out in self.answers)
-
-    @property
-    def ranks(self) -> list[int]:
-        """How far round the circle of numbers each release lies from the first own one; own ones are below t."""
-        return [(out - first) % self.size for out, first in zip(self.released, self.firsts, strict=True)]
-
-    @property
-    def owned(self) -> int:
-        """How many releases are own numbers."""
-        return sum(rank < self.top for rank in self.ranks)
+@sees("Sees releases that are no whole numbers below K.")
+def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Check that the releases of k-ary response are numbers below K."""
+    (size, _), answers = _response(experiment.target), _answers(experiment)
+    outside = sum(not _is_below(out, size) for out in answers)
+    return Finding(failed=outside > 0, evidence=f"{outside} of {len(answers)} releases out of range")
 
 
-def in_range(response: Response, alpha: float) -> Finding:
-    """Are the releases numbers below K, one for each input."""
-    missing = len(response.inputs) - len(response.answers)
-    evidence = f"{response.out_of_range} of {len(response.answers)} releases out of range"
-    return Finding(failed=bool(missing or response.out_of_range), evidence=evidence)
-
-
-def odds(response: Response, alpha: float) -> Finding:
-    """Are the declared odds at most e^epsilon, as rationals."""
-    heavy, light = response.odds
-    most, unit = exact_odds(Fraction(response.target.mechanism.epsilon))
+@sees("Sees declared odds above e^eps, exactly. Blind to a release that does not follow them.")
+def odds(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Compare the declared odds with e^epsilon, as rationals."""
+    heavy, light = experiment.target.mechanism.odds
+    most, unit = exact_odds(Fraction(experiment.target.epsilon))
     failed = Fraction(heavy, light) > Fraction(most, unit) * (1 + SLACK)
     return Finding(failed=failed, evidence=f"A / B is {float(Fraction(heavy * unit, light * most)):.17g} of e^eps")
 
 
-def kept(response: Response, alpha: float) -> Finding:
-    """Are own numbers kept as often as declared, and each of them as often."""
-    (heavy, light), top = response.odds, response.top
-    keep = top * heavy / (top * heavy + (response.size - top) * light)
-    count, rows = response.owned, len(response.inputs)
-    evidence = f"an own number in {count} of {rows} releases, {keep * rows:.1f} expected"
-    p_values = [float(stats.binomtest(count, rows, keep).pvalue)]
-    if top > 1 and count >= 5 * top:
-        own = np.bincount([rank for rank in response.ranks if rank < top], minlength=top)
-        p_values.append(float(stats.chisquare(own).pvalue))
+@sees("Sees own numbers that come out more or less often than declared.")
+def kept(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Test that own numbers are kept as often as declared, and each of them as often."""
+    (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
+    ranks = _ranks(experiment)
+    own = [rank for rank in ranks if rank < top]
+    keep = top * heavy / (top * heavy + (size - top) * light)
+    evidence = f"an own number in {len(own)} of {len(ranks)} releases, {keep * len(ranks):.1f} expected"
+    p_values = [binomial_p_value(len(own), len(ranks), keep)]
+    if top > 1 and len(own) >= MIN_BIN_COUNT * top:
+        p_values.append(float(stats.chisquare(np.bincount(own, minlength=top)).pvalue))
     return combined(p_values, evidence, alpha=alpha)
 
 
-def replaced(response: Response, alpha: float) -> Finding:
-    """Are the other numbers equally likely."""
-    others = [rank - response.top for rank in response.ranks if rank >= response.top]
-    size = response.size - response.top
-    bins = min(BINS, size)
-    if bins < 2 or len(others) < 5 * bins:
+@sees(
+    "Sees replaced numbers that favour numbers near the true one, or itself. Blind to patterns finer than a sixteenth."
+)
+def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Test that the other numbers are equally likely."""
+    size, top = _response(experiment.target)
+    others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top
+    bins = min(MAX_BINS, size)
+    if bins < 2 or len(others) < MIN_BIN_COUNT * bins:
         raise MechanismFailure(f"only {len(others)} numbers were replaced: too few to test")
     edges = [-(-place * size // bins) for place in range(bins + 1)]
     counts = np.bincount([other * bins // size for other in others], minlength=bins)
@@ -211,22 +141,32 @@ def replaced(response: Response, alpha: float) -> Finding:
     return combined([p_value], f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
 
 
-def guessed(response: Response, alpha: float) -> Finding:
-    """Which of the two records was released, by whose number came out; certifies a bound on epsilon, whatever is declared."""
-    right, half, top = response.owned, response.trials, response.top
-    wrong = sum(out >= response.size - top for out in response.released[:half])
-    wrong += sum(out < top for out in response.released[half:])
-    counts = GameCounts(right=right, wrong=wrong, rounds=2 * half)
-    certified = counts.certified_epsilon(delta=0.0, alpha=alpha)
-    evidence = f"the number that came out was an own one {right} times, one of the other record {wrong} times"
-    return Finding(failed=certified > response.target.epsilon, evidence=evidence, certified_epsilon=certified)
+def _response(target: ValueTarget) -> tuple[int, int]:
+    response = response_of(target.mechanism)
+    if response is None:
+        raise MechanismFailure("the mechanism declares no k-ary response")
+    return response
 
 
-def repeated_by_a_seed(response: Response, alpha: float) -> Finding:
-    """Do seeds of torch, NumPy or random repeat the releases."""
-    first, second = seeded(response.ask)
-    if first == second and len(response.inputs) - response.owned < NEARLY_ALL:
-        raise MechanismFailure("nearly every release is an own number: two equal runs mean nothing")
-    return Finding(
-        failed=first == second, evidence=f"two runs from one seed are {'equal' if first == second else 'different'}"
-    )
+def _answers(experiment: Experiment[ValueTarget]) -> list[Any]:
+    """Release the smallest own numbers and then the largest, in one call, as often each."""
+    target, (size, top) = experiment.target, _response(experiment.target)
+    rows = target.affordable(experiment.trials, seconds=CHECK_SECONDS)
+    first, last = (list(range(start, start + top)) if top > 1 else start for start in (0, size - top))
+    answers = list(target.call("privatize", lambda: target.mechanism.privatize([first] * rows + [last] * rows)))
+    if len(answers) != 2 * rows:
+        raise MechanismFailure(f"privatize returned {len(answers)} numbers for {2 * rows}")
+    return answers
+
+
+def _ranks(experiment: Experiment[ValueTarget]) -> list[int]:
+    """Return for releases how far round the circle they lie from the first own number; own ones are below t."""
+    (size, top), answers = _response(experiment.target), _answers(experiment)
+    if not all(_is_below(out, size) for out in answers):
+        raise MechanismFailure("the releases are no numbers below K")
+    starts = np.repeat([0, 1], len(answers) // 2).tolist()
+    return [(out - start * (size - top)) % size for out, start in zip(answers, starts, strict=True)]
+
+
+def _is_below(out: Any, size: int) -> bool:
+    return type(out) is int and 0 <= out < size

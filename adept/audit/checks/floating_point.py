@@ -1,4 +1,4 @@
-"""Floating point: does noise that says it is exact have the bits of floats, and do NaN and Inf come through.
+"""Floating point: the bits of noise that says it is exact, sums in float32, and NaN and Inf.
 
 A mechanism can be private on paper and leak through the low bits of its floats: which numbers x + noise can reach depends
 on x (Mironov 2012). These checks look at nothing else, and are kept apart from the event, which rounds such traces away.
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 from scipy.stats import fisher_exact
 
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment
 from adept.audit.distinguisher.pairs import PairSample, additive_samples
-from adept.audit.result import Finding, MechanismFailure
+from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import GameCounts
-from adept.audit.stats.exact_tests import combined
-from adept.audit.subject.arguments import FEWEST_TRIALS
-from adept.audit.subject.interface import Floats
+from adept.audit.stats.exact_tests import certified, combined
+from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.grid import NORM_ORDER
 
 MANTISSA_BITS = 53
-ODD_SHARE = 0.4  # of exact noise whose scale is at least STEPS steps of its grid
-STEPS = 4.0
-COARSE = 1e-6  # of the largest value: the finest step that is no power of two which shows
+MIN_ODD_SHARE = 0.4  # of exact noise whose scale is at least MIN_SCALE_STEPS steps of its grid
+MIN_SCALE_STEPS = 4.0
+MIN_STEP = 1e-6  # of the largest value: the finest step that is no power of two which shows
 EUCLID_VALUES = 64
-SECONDS = 1.5  # that a slow mechanism may take for float32 sums
+FLOAT32_SECONDS = 1.5  # that a slow mechanism may take for float32 sums
 
 
+@sees("Sees NaN or Inf that come through. What a constant put in their place reveals, the event sees.")
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Is a latent with NaN or Inf released as an ordinary one.
+    """Test that a latent with NaN or Inf is released as an ordinary one.
 
     Claim: the guarantee covers any two records. An output that is NaN or infinite only for such a latent separates it
     from every other with certainty, whatever the budget. One such output is proof, no statistics.
@@ -49,8 +49,9 @@ def _not_finite(dim: int) -> torch.Tensor:
     return rows
 
 
+@sees("Sees floating-point noise that says it is exact. Blind to floats that were rounded to a grid afterwards.")
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Are all releases multiples of one step, small enough integers for a float64 to hold exactly.
+    """Test that all releases are multiples of one step, small enough integers for a float64 to hold exactly.
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the floats could not hold the
     integers). Floating-point noise keeps 53 bits at every magnitude, so its small outputs have bits below any such grid:
@@ -67,8 +68,9 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return Finding(failed=bits > MANTISSA_BITS, evidence=evidence, statistic=float(bits))
 
 
+@sees("Sees low bits that separate one input from another. Blind to traces in which numbers are likely.")
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Can every release of x also be reached from x': does x' + (z - x') give z back, to the last bit.
+    """Test that every release of x can also be reached from x': that x' + (z - x') gives z back, to the last bit.
 
     Claim: on a public grid that holds both inputs the sum is exact, always. So how often it gives z back must not depend on
     the input that z was released from; Fisher's exact test compares the two, with Bonferroni's factor over the pairs.
@@ -93,8 +95,12 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Find
     return combined(chances, evidence, alpha=alpha, statistic=abs(first - second) / rows)
 
 
+@sees(
+    "Sees noise that was added in float32, whatever the mechanism declares: certifies a bound on epsilon. Blind to "
+    "sums in float64 of a mechanism that does not say it is exact, and to sums that were rounded afterwards."
+)
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Is an input distinguishable by whether a release can be the float32 sum of it and of some noise.
+    """Guess the input by which float32 sums with some noise can give the release.
 
     Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can reach depends on the low bits of
     x (Mironov 2012). The rule says the input from which more numbers of a release can be reached, and nothing where both are equal.
@@ -104,9 +110,9 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """
     target = experiment.target
     first, second = _float32_records(target)
-    trials = target.affordable(2 * experiment.trials, seconds=SECONDS) // 2
-    if trials < FEWEST_TRIALS:
-        raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} releases of each input")
+    trials = target.affordable(2 * experiment.trials, seconds=FLOAT32_SECONDS) // 2
+    if trials < MIN_TRIALS:
+        raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
     heads = int(np.random.default_rng().binomial(2 * trials, 0.5))
     right = wrong = 0
     for side, rows in enumerate((heads, 2 * trials - heads)):
@@ -117,16 +123,9 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
             lead = _reached(sums, first).sum(axis=1) - _reached(sums, second).sum(axis=1)
             lead = lead if side == 0 else -lead
             right, wrong = right + int((lead > 0).sum()), wrong + int((lead < 0).sum())
+    evidence = f"guessed the input by which float32 sums can be reached from it, {right} right and {wrong} wrong of {2 * trials}"
     counts = GameCounts(right=right, wrong=wrong, rounds=2 * trials)
-    bound = counts.certified_epsilon(delta=target.delta, alpha=alpha)
-    return Finding(
-        failed=bound > target.epsilon * (1 + 1e-9),
-        evidence=f"guessed the input by which float32 sums can be reached from it, {right} right and {wrong} wrong of {2 * trials}",
-        statistic=right / (2 * trials),
-        p_value=counts.p_value(epsilon=target.epsilon, delta=target.delta),
-        threshold=alpha,
-        certified_epsilon=bound,
-    )
+    return certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=alpha)
 
 
 def _float32_records(target: VectorTarget) -> torch.Tensor:
@@ -146,8 +145,9 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
     return reached
 
 
+@sees("Sees floating-point noise of any precision that says it is exact. Blind to floats rounded to a grid afterwards.")
 def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Are releases odd multiples of their grid's step as often as exact noise is.
+    """Test that releases are odd multiples of their grid's step as often as exact noise is.
 
     Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with probability
     .4 to .6, whatever c. Let s be the finest step seen in the first half of the releases. If the noise lives on a grid, its true
@@ -160,13 +160,15 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     values = values[np.random.default_rng().permutation(len(values))]
     learn, count = np.array_split(values, 2)
     step = coarse_step(learn) or 2.0 ** _bit_span(learn)[1]
-    if experiment.target.noise()[1] < STEPS * step:
-        raise MechanismFailure(f"the declared noise is not wider than {STEPS:g} steps of the grid that it shows")
+    if experiment.target.noise()[1] < MIN_SCALE_STEPS * step:
+        raise MechanismFailure(
+            f"the declared noise is not wider than {MIN_SCALE_STEPS:g} steps of the grid that it shows"
+        )
     odd = int((np.fmod(np.round(count / step), 2) != 0).sum())
     evidence = (
         f"{odd} of {len(count)} numbers are odd multiples of the finest step seen, {step:.3g}; exact noise has half"
     )
-    return combined([float(bdtr(odd, len(count), ODD_SHARE))], evidence, alpha=alpha, statistic=odd / len(count))
+    return combined([float(bdtr(odd, len(count), MIN_ODD_SHARE))], evidence, alpha=alpha, statistic=odd / len(count))
 
 
 def _releases(samples: list[PairSample]) -> list[Floats]:
@@ -195,7 +197,7 @@ def coarse_step(values: Floats) -> float | None:
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
-    finest, step = COARSE * largest, 0.0
+    finest, step = MIN_STEP * largest, 0.0
     for value in np.abs(distinct[:: max(1, len(distinct) // EUCLID_VALUES)]).tolist():
         a, step = max(value, step), min(value, step)
         while step > finest:

@@ -1,4 +1,4 @@
-"""Independence: are the releases of one record independent, in one batch, after one seed, in two forked processes.
+"""Independence: of the other records of a batch, of their noise, of a seed, and of the noise of a forked process.
 
 Claim: if all releases of one record are independent, then pairs of releases have one distribution wherever the two come from, and
 so has every function of a pair: whether the two are equal, how they point, how their lengths differ. Pairs from two sources, no
@@ -6,6 +6,9 @@ release in two of them, are compared by exact two-sample tests (`stats.exact_tes
 thresholds and distances in the batch. That is valid for continuous and for discrete outputs, and powerful where noise is shared, in
 whole or in part. Releases that are always equal are no evidence here: a constant says nothing of its record, and what a
 deterministic release says of it, the event finds.
+
+A local guarantee is given record by record: the release of a record is a function of that record and of fresh coins. What else
+reaches it, reaches it from other records, whose own releases have already spent their budgets (`of_neighbours`).
 """
 
 import math
@@ -13,6 +16,7 @@ import multiprocessing
 import random
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -24,41 +28,43 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.result import Finding, MechanismFailure
+from adept.audit.distinguisher.pairs import FAR_FACTOR
+from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.subject.interface import Floats
 from adept.audit.subject.sandbox import Caller
+from adept.audit.subject.target import Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
-Pairs = tuple[Floats, Floats]
-AnyTarget = TypeVar("AnyTarget", VectorTarget, ValueTarget)
+ReleasePairs = tuple[Floats, Floats]
 Released = TypeVar("Released")
 
-ROWS = 128  # pairs that are compared after a seed and a fork
-CALL_ROWS = 3 * ROWS
-BATCH_ROWS = 2**13  # of each of two batches, where there is time
-SECONDS = 1.5  # for either batch
+SEEDED_PAIRS = 128  # that are compared after a seed and a fork
+CALL_ROWS = 3 * SEEDED_PAIRS
+MAX_BATCH_ROWS = 2**13
+CHECK_SECONDS = 1.5  # that the batches of a slow mechanism may take
 LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
-VALUE_ROWS, VALUE_CALLS, SEEDED_VALUES = 4096, 16, 512
+NEIGHBOUR_BATCHES, SMALL_BATCH_ROWS, SMALL_BATCHES = 16, 16, 1000
+VALUE_ROWS, VALUE_CALLS, SEEDED_VALUES, MAX_OUTCOMES = 4096, 16, 512, 20
 # A fork beside a thread that is just ending inherits its locks (OpenDP's too), and nobody opens them: let it end first.
 SETTLE_SECONDS = 0.05
-FORK_SECONDS = 10.0  # after so long without an answer, it is tried once more
+FORK_SECONDS = 10.0  # without an answer, after which it is tried once more
 
 
 class _ForkTimeout(MechanismFailure):
     """A forked worker did not answer in time."""
 
 
+@sees("Sees noise that records of one batch share, in whole or in part. Blind to correlations below a few percent.")
 def in_batch(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Are two releases in one batch independent: pairs within a call against pairs between calls.
+    """Compare pairs of releases within a batch with pairs of two batches.
 
     Pairs within are rows (i, i + lag) of the first half of one call, each row in one pair, for several lags up to a quarter of the
     call; pairs between are row i of the second half of either call. Half of the call is a lag too, with rows of the last quarter
     between.
     """
-    target = without_memory(experiment)
-    rows = max(CALL_ROWS, target.affordable(BATCH_ROWS, seconds=SECONDS) // 4 * 4)
+    target = experiment.target.without_memory()
+    rows = max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
     first, second = (target.release(_repeat(experiment, rows)) for _ in range(2))
     half = rows // 2
     between = first[half:], second[half:]
@@ -74,19 +80,23 @@ def in_batch(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return least_probable(found, f"{rows} rows in each of two batches", alpha=alpha)
 
 
+@sees("Sees noise that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own.")
 def after_one_seed(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Are releases independent of the global seeds: two calls after the same seeds, against pairs within a call."""
-    target = without_memory(experiment)
+    """Compare two calls after the same global seeds with pairs within a call."""
+    target = experiment.target.without_memory()
     latents = _repeat(experiment, CALL_ROWS)
     target.release(latents)  # what a first call alone draws would shift the seeded numbers
     first, second = seeded(lambda: target.release(latents))
     found = _compared(_between(first, second), _within(first), "after the same seed")
-    return least_probable(found, f"{ROWS} pairs after the same seed, {ROWS} within one call", alpha=alpha)
+    return least_probable(
+        found, f"{SEEDED_PAIRS} pairs after the same seed, {SEEDED_PAIRS} within one call", alpha=alpha
+    )
 
 
+@sees("Sees noise that forked workers share. Blind to processes started in other ways.")
 def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Are the releases of two forked processes independent, as data loaders and servers start them."""
-    target = without_memory(experiment)
+    """Compare the releases of two forked processes, as data loaders and servers start them, with pairs within one."""
+    target = experiment.target.without_memory()
     if "fork" not in multiprocessing.get_all_start_methods():
         raise MechanismFailure("this platform has no fork")
     latents = _repeat(experiment, CALL_ROWS)
@@ -95,15 +105,16 @@ def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     except _ForkTimeout:
         first, second = _forked_releases(target, latents)
     found = _compared(_between(first, second), _within(first), "in two forked workers")
-    return least_probable(found, f"{ROWS} pairs of two forked workers, {ROWS} within one", alpha=alpha)
+    return least_probable(found, f"{SEEDED_PAIRS} pairs of two forked workers, {SEEDED_PAIRS} within one", alpha=alpha)
 
 
+@sees("Sees randomness that values of one batch share. Blind to correlations below a few percent.")
 def values_in_batch(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Are two outcomes in one batch independent: equal ones among pairs within a call, against pairs between calls.
+    """Count equal outcomes among pairs within a call, and among pairs between calls.
 
     The first half of each call is paired within it, for several lags, the second half with the next call's.
     """
-    target, value = without_memory(experiment), experiment.target.values[0]
+    target, value = experiment.target.without_memory(), experiment.target.values[0]
     calls = [target.codes([value] * (_value_rows(target) // VALUE_CALLS)) for _ in range(VALUE_CALLS)]
     half, found = len(calls[0]) // 2, []
     between = np.concatenate([a[half:] == b[half:] for a, b in zip(calls[::2], calls[1::2], strict=True)])
@@ -115,9 +126,10 @@ def values_in_batch(experiment: Experiment[ValueTarget], alpha: float) -> Findin
     return least_probable(found, "pairs within batches and between batches", alpha=alpha)
 
 
+@sees("Sees randomness that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own.")
 def values_after_one_seed(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Are outcomes independent of the global seeds: equal pairs of two calls after the same seeds, against pairs within a call."""
-    target, value = without_memory(experiment), experiment.target.values[0]
+    """Count equal outcomes of two calls after the same global seeds, and of pairs within a call."""
+    target, value = experiment.target.without_memory(), experiment.target.values[0]
     rows = min(_value_rows(target), SEEDED_VALUES)
     first, second = seeded(lambda: target.codes([value] * rows))
     half = rows // 2
@@ -125,15 +137,49 @@ def values_after_one_seed(experiment: Experiment[ValueTarget], alpha: float) -> 
     return least_probable(found, "pairs after the same seed and in a call", alpha=alpha)
 
 
-def without_memory(experiment: Experiment[AnyTarget]) -> AnyTarget:
-    """Return the target.
+@sees("Sees releases that depend on the other records of a batch. Blind to dependence below a few percent.")
+def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Compare the releases of one record beside different neighbours in its batch.
 
-    Raises:
-        MechanismFailure: it has a memory, so that its releases depend on each other by declaration.
+    Every second record of a batch is always the same, those between are one record in some batches and another in others.
+    Claim: if rows are released independently, each from its own record, then the releases of the constant rows are independent
+    and of one distribution in all batches, so every function of them is; exact two-sample tests compare how far they lie along the
+    difference of the neighbours and along their own record, and how long they are (Bonferroni over functions, thresholds, records).
     """
-    if experiment.target.memoised:
-        raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
-    return experiment.target
+    target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
+    seconds = CHECK_SECONDS / (1 + len(cases := _cases(target.dim, target.clip_norm)))
+    rows = min(target.affordable(4 * experiment.trials, seconds=seconds) // 2, NEIGHBOUR_BATCHES * MAX_BATCH_ROWS)
+    many = max(32, rows // (batches := max(2, min(NEIGHBOUR_BATCHES, rows // 64)))), batches // 2
+    few = (
+        SMALL_BATCH_ROWS,
+        target.affordable(min(rows // SMALL_BATCH_ROWS, SMALL_BATCHES), seconds=seconds, alone=True) // 2 + 1,
+    )
+    sizes = [many] * len(cases) + [few]
+    for size, (name, constant, first, second) in zip(sizes, [*cases, cases[1]], strict=True):
+        try:
+            sides = [_beside(target, constant, x, *size) for x in (first, second)]
+        except MechanismFailure as failure:  # a record that it refuses, such as NaN
+            failures.append(failure)
+            continue
+        direction, own = (second.nan_to_num() - first.nan_to_num()).numpy(), constant.nan_to_num().numpy()
+        found += _compared_beside(sides[0], sides[1], direction, own, what=f"{size[0]} {name}")
+    if not found:
+        raise failures[0]
+    return least_probable(found, "releases of one record among others", alpha=alpha)
+
+
+@sees("Sees outcomes that depend on the other values of a batch. Blind to dependence below a few percent.")
+def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Compare the frequencies of a value's outcomes beside one value and beside another."""
+    target, found = experiment.target.without_memory(), list[Difference]()
+    constant, second, *_, last = [*target.values, target.values[-1]]
+    rows = max(256, target.affordable(VALUE_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
+    for other in (second, last):
+        sides = [target.codes([constant, neighbour] * (rows // 2))[::2] for neighbour in (constant, other)]
+        for outcome, _ in Counter(np.concatenate(sides).tolist()).most_common(MAX_OUTCOMES):
+            (a, m), (b, k) = ((int((side == outcome).sum()), len(side)) for side in sides)
+            found.append(Difference(fisher(a, m, b, k), "one outcome", a, m, b, k))
+    return least_probable(found, "releases of one value among others", alpha=alpha)
 
 
 def _repeat(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
@@ -141,16 +187,16 @@ def _repeat(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
     return record.expand(rows, -1).clone()
 
 
-def _within(call: Floats) -> Pairs:
+def _within(call: Floats) -> ReleasePairs:
     """Pair rows within one call, others than `_between` pairs, so that the two are independent."""
-    return call[: 2 * ROWS : 2], call[1 : 2 * ROWS : 2]
+    return call[: 2 * SEEDED_PAIRS : 2], call[1 : 2 * SEEDED_PAIRS : 2]
 
 
-def _between(first: Floats, second: Floats) -> Pairs:
-    return first[2 * ROWS :], second[2 * ROWS :]
+def _between(first: Floats, second: Floats) -> ReleasePairs:
+    return first[2 * SEEDED_PAIRS :], second[2 * SEEDED_PAIRS :]
 
 
-def _compared(suspect: Pairs, reference: Pairs, where: str) -> list[Difference]:
+def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> list[Difference]:
     """Compare functions of pairs from two sources: the share of equal numbers, the angle, the difference of lengths.
 
     They are centred at the mean of all releases, which does not depend on how releases are paired off between the sources.
@@ -247,9 +293,45 @@ def _received(receiver: Connection, seconds: float) -> Floats:
 
 
 def _value_rows(target: ValueTarget) -> int:
-    return max(256, target.affordable(VALUE_ROWS, seconds=SECONDS) // 4 * 4)
+    return max(256, target.affordable(VALUE_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
 
 
 def _equal(suspect: NDArray[np.bool_], reference: NDArray[np.bool_], what: str) -> Difference:
     counts = int(suspect.sum()), len(suspect), int(reference.sum()), len(reference)
     return Difference(fisher(*counts), what, *counts)
+
+
+def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor]]:
+    """Return the constant record and two neighbours, by name."""
+    random = torch.randn(dim, dtype=torch.float64, generator=torch.Generator().manual_seed(2022))
+    random *= clip_norm / torch.linalg.vector_norm(random)
+    zero, other, nan = torch.zeros_like(random), 0.3 * random.flip(0), torch.full_like(random, torch.nan)
+    return [
+        ("neighbours opposite", other, -FAR_FACTOR * random, FAR_FACTOR * random),
+        ("neighbours small and large", other, zero, FAR_FACTOR * random),
+        ("neighbours small and large, of zero", zero, 0.01 * random, random),
+        ("neighbours opposite, of NaN", nan, -FAR_FACTOR * random, FAR_FACTOR * random),
+    ]
+
+
+def _beside(target: VectorTarget, constant: Tensor, neighbour: Tensor, rows: int, batches: int) -> Floats:
+    batch = constant.expand(2 * min(rows, MAX_BATCH_ROWS // 2), -1).clone()
+    batch[1::2] = neighbour
+    return np.concatenate([np.nan_to_num(target.release(batch.clone()))[::2] for _ in range(batches)])
+
+
+def _compared_beside(first: Floats, second: Floats, direction: Floats, own: Floats, *, what: str) -> list[Difference]:
+    found = [
+        *differences(_length(first), _length(second), what=f"{what}, length"),
+        *differences(first[:, 0], second[:, 0], what=f"{what}, first number"),
+        *differences(first.sum(axis=1), second.sum(axis=1), what=f"{what}, sum"),
+    ]
+    if first.shape[1] == len(direction):
+        for name, along in (("the neighbours", direction), ("itself", own)):
+            found += differences(first @ along, second @ along, what=f"{what}, along {name}") if along.any() else []
+    return found
+
+
+def _length(releases: Floats) -> Floats:
+    lengths: Floats = np.round(np.linalg.norm(releases, axis=1), 12)
+    return lengths

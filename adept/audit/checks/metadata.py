@@ -1,11 +1,12 @@
-"""Metadata: is a record distinguishable by what its release says beside its numbers, or by whether there is one at all.
+"""Metadata: what a release says beside its numbers, and whether there is one at all, distinguishes records.
 
-What a release says beside its numbers is its type, dtype, shape, layout and what is attached to it (`subject.metadata`), and an
+What a release says beside its numbers is its type, dtype, shape, layout and what is attached to it (`metadata_of`), and an
 error message is an answer too. Where two records differ in one of these, they are released again, in the order of a fair coin, and
 guessed by it: `stats.bounds.GameCounts` says what that certifies. So what varies by itself, such as noise left in a buffer, refutes
 no claim, and hides nothing else.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,36 +15,43 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.search import searched_records
-from adept.audit.result import Finding, MechanismFailure
+from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import GameCounts
-from adept.audit.subject.interface import Target
-from adept.audit.subject.metadata import Metadata, metadata_of
+from adept.audit.stats.exact_tests import certified
+from adept.audit.subject.target import Target
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.grid import NORM_ORDER
 
-SECONDS = 0.75  # for records of the search
+SEARCH_SECONDS = 0.75  # for records of the search
 SAME_NORM = 1e-9  # how far from the sphere a record of the sphere may lie, in units of its radius
-ROUNDS = 1200  # for each difference between records
-REFUSED = "answer"
+GAME_ROUNDS = 1200  # for each difference between records
+ANSWER = "answer"
+Metadata = dict[str, str]
 
 
+@sees(
+    "Sees records that come back as another type, dtype, shape or layout, with something attached or behind a view, "
+    "or refused within the set that the mechanism names. Blind to what a type says of two records of one dtype."
+)
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Ask for the records of all pairs, alone and beside a copy, and for those of the search either way, where there is time."""
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
     records = {record.numpy().tobytes(): record for record in every if record.dtype == torch.float64}.values()
     searched = list(searched_records(target.dim, clip_norm=target.clip_norm))
-    searched = searched[: target.affordable(len(searched), seconds=SECONDS, alone=True)]
+    searched = searched[: target.affordable(len(searched), seconds=SEARCH_SECONDS, alone=True)]
     asked = [one for record in records for one in _asked(target, record)]
     asked += [list(_asked(target, record))[place % 2] for place, record in enumerate(searched)]
     return distinguishable(asked, target, alpha=alpha)
 
 
+@sees("Sees values that come back as another type, or that an alphabet names and the mechanism refuses.")
 def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     """Ask for every value by itself; one of an alphabet has to be answered."""
     target = experiment.target
@@ -68,8 +76,8 @@ class Asked:
     """A record as it is asked for, and what comes back; ``ask`` returns the release itself, or raises MechanismFailure.
 
     Attributes:
-        must: whether the claim covers the record, so that refusing it is an answer like any other.
-        how: in what batch it is asked for, which its metadata is named after.
+        must: True if the claim covers the record, so that refusing it is an answer like any other.
+        how: the batch in which it is asked for, which its metadata is named after.
     """
 
     ask: Callable[[], Any]
@@ -81,12 +89,12 @@ class Asked:
         try:
             released = self.ask()
         except MechanismFailure as failure:
-            return {self.how + REFUSED: f"refused ({failure})"} if self.must else {}
-        return {self.how + name: found for name, found in {REFUSED: "a release", **metadata_of(released)}.items()}
+            return {self.how + ANSWER: f"refused ({failure})"} if self.must else {}
+        return {self.how + name: found for name, found in {ANSWER: "a release", **metadata_of(released)}.items()}
 
 
 def distinguishable(asked: Sequence[Asked], target: Target, *, alpha: float) -> Finding:
-    """Do two records differ in the metadata of their releases, always or more often than the claim allows.
+    """Test that no two records differ in the metadata of their releases more often than the claim allows.
 
     The two records are the first that differ; the rule is fixed before the rounds that count, and alpha is split over what differs.
     """
@@ -112,15 +120,67 @@ def _differing(seen: Sequence[tuple[Asked, Metadata]], name: str) -> tuple[Asked
 
 def _played(name: str, first: Asked, second: Asked, value: str, other: str, target: Target, *, alpha: float) -> Finding:
     tally: Counter[bool] = Counter()
-    for side in np.random.default_rng().integers(2, size=ROUNDS):
+    for side in np.random.default_rng().integers(2, size=GAME_ROUNDS):
         tally[((first, second)[side].metadata().get(name) == value) == (side == 0)] += 1
-    counts = GameCounts(right=tally[True], wrong=tally[False], rounds=ROUNDS)
-    bound = counts.certified_epsilon(delta=target.delta, alpha=alpha)
-    return Finding(
-        failed=bound > target.epsilon * (1 + 1e-9),
-        evidence=f"records come back with {name} {value} or {other}: guessed by it {tally[True]} right, {tally[False]} wrong",
-        statistic=tally[True] / ROUNDS,
-        p_value=counts.p_value(epsilon=target.epsilon, delta=target.delta),
-        threshold=alpha,
-        certified_epsilon=bound,
+    evidence = (
+        f"records come back with {name} {value} or {other}: guessed by it {tally[True]} right, {tally[False]} wrong"
     )
+    counts = GameCounts(right=tally[True], wrong=tally[False], rounds=GAME_ROUNDS)
+    return certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=alpha)
+
+
+def metadata_of(value: Any) -> Metadata:
+    """Return everything that a release says beside its numbers, by name.
+
+    An object that leaves a program is more than its numbers: saving a tensor that is a view saves what lies behind the view, and
+    attributes are pickled.
+    """
+    kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
+    found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
+    if isinstance(value, Tensor):
+        found["kind"] += f" on {value.device}" + " with gradient" * value.requires_grad
+        found["layout"] = f"strides {value.stride()}" if value.layout == torch.strided else str(value.layout)
+    elif isinstance(value, np.ndarray):
+        found["layout"] = f"strides {value.strides}"
+    elif isinstance(value, list | tuple):
+        found["elements"] = ", ".join(sorted({type(element).__name__ for element in value}))
+    found["behind"] = _digest(_behind(value))
+    attached = getattr(value, "__dict__", None) or {}
+    found["attached"] = ", ".join(f"{name} = {_plain(thing)}" for name, thing in sorted(attached.items())) or "nothing"
+    return found
+
+
+def _behind(value: Any) -> bytes | None:
+    """Return what is stored beside the numbers of a view, which saving it saves too; None where the view is all there is."""
+    if isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray) and value.base.nbytes > value.nbytes:
+        return _unseen(value.base.view(), value)
+    if not isinstance(value, Tensor) or value.layout != torch.strided:
+        return None
+    storage = value.detach().untyped_storage()
+    if storage.nbytes() <= value.nbytes:
+        return None
+    whole = torch.empty(0, dtype=value.dtype, device=value.device).set_(storage)
+    seen = torch.arange(len(whole)).as_strided(value.shape, value.stride(), value.storage_offset())
+    unseen = torch.ones(len(whole), dtype=torch.bool).index_fill_(0, seen.flatten(), False)
+    return whole.cpu()[unseen].view(torch.uint8).numpy().tobytes()
+
+
+def _unseen(whole: NDArray[Any], view: NDArray[Any]) -> bytes:
+    """Return the bytes of an array that are not those of a view of it: marked in a copy, through a view of the same shape."""
+    start = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    marks = np.zeros(whole.nbytes, dtype=np.uint8)
+    each = np.lib.stride_tricks.as_strided(marks[start:], (*view.shape, view.itemsize), (*view.strides, 1))
+    each[...] = 1
+    return whole.tobytes() if not whole.flags.c_contiguous else whole.ravel().view(np.uint8)[marks == 0].tobytes()
+
+
+def _digest(content: bytes | None) -> str:
+    return (
+        "nothing" if content is None else f"{len(content)} bytes, {hashlib.blake2b(content, digest_size=8).hexdigest()}"
+    )
+
+
+def _plain(thing: Any) -> str:
+    """Return an attached thing in short: what it is, and a digest of what it holds."""
+    content = thing.detach().cpu().numpy().tobytes() if isinstance(thing, Tensor) else repr(thing).encode()
+    return f"{type(thing).__name__} {_digest(content)}"

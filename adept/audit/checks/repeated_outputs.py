@@ -1,4 +1,4 @@
-"""Repeated outputs: do releases name their record, since they came before, or lie far nearer to it than to any other.
+"""Repeated outputs: releases that name their record, since they came before, or lie far nearer to it than to any other.
 
 Releases of many records are drawn, and a rule is made of them that names a record for some releases and for most none. *Seen* is
 the rule that a release which was drawn before, for one record alone, is that record's: a mechanism whose randomness is small
@@ -25,33 +25,39 @@ from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.vector_statistics import RESOLUTION
-from adept.audit.result import Finding, MechanismFailure
+from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import clopper_pearson
-from adept.audit.subject.interface import Floats
+from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
 
 Integers = NDArray[np.int64]
 
 RECORDS = 96
 NOBODY = -1
-FEWEST, CAUTION = 3, 1e-6  # rightly named releases that choose a rule; the chance of error of the bound that chooses it
-SMALLEST = 1e-300
-SECONDS = 4.0  # for either, where a mechanism is slow
-PATIENT = 2.0  # times that for calls, in an audit of many trials
+MIN_RIGHT, CHOOSING_ALPHA = (
+    3,
+    1e-6,
+)  # rightly named releases that choose a rule; chance of error of the bound that chooses it
+MIN_SQUARE = 1e-300
+CHECK_SECONDS = 4.0  # for either, where a mechanism is slow; up to twice that for calls, in an audit of many trials
 CHUNK_CALLS, CHUNK_ROWS = 500, 4096
-CALLS, ROWS = 30_000, 120_000  # releases in calls of their own; releases of many rows a call
+MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in calls of their own; releases of many rows a call
 
 
+@sees(
+    "Sees releases that come back, from pools of noise or small spaces of seeds, and noise that is small now and "
+    "then. Blind to spaces beyond trials^2 / 10^3."
+)
 def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Name fresh releases by earlier ones: in calls of one row, where each call may be seeded, and in calls of many."""
     target, trials = experiment.target, experiment.trials
     if target.delta > 0:
         raise MechanismFailure("a claim with delta forgives repetitions")
     records = _records(target)
-    patient = SECONDS * max(1.0, min(PATIENT, trials / 10_000))
+    call_seconds = CHECK_SECONDS * max(1.0, min(2.0, trials / 10_000))
     found = [
         counts
-        for alone, most, seconds in ((True, CALLS, patient), (False, ROWS, SECONDS))
+        for alone, most, seconds in ((True, MAX_CALLS, call_seconds), (False, MAX_ROWS, CHECK_SECONDS))
         for counts in _named(target, records, min(most, 3 * trials), seconds, alone=alone)
     ]
     bounds = [_bound(counts.right, counts.wrong, alpha=alpha / len(found)) for counts in found]
@@ -69,7 +75,7 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
 
 @dataclass
 class _Counts:
-    """How many fresh releases a rule named rightly and wrongly, of how many."""
+    """Counts of the fresh releases that a rule named rightly and wrongly, of ``rows``."""
 
     how: str
     right: int = 0
@@ -165,7 +171,7 @@ class _Nearest:
         z, places = releases, self.places
         squares = np.square(z).sum(axis=1)[:, None] + np.square(places).sum(axis=1) - 2 * z @ places.T
         order = np.argpartition(squares, 1, axis=1)[:, :2]
-        first, second = np.maximum(np.take_along_axis(squares, order, axis=1), SMALLEST).T
+        first, second = np.maximum(np.take_along_axis(squares, order, axis=1), MIN_SQUARE).T
         return order[:, 0], np.log(second / first) / 2
 
 
@@ -174,8 +180,8 @@ def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: floa
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right
-    promise = np.where(right >= FEWEST, np.log((RECORDS - 1) * np.maximum(right, 1) / (wrong + 1)), -math.inf)
-    lower = clopper_pearson(right, right + wrong, alpha=CAUTION)[0]
+    promise = np.where(right >= MIN_RIGHT, np.log((RECORDS - 1) * np.maximum(right, 1) / (wrong + 1)), -math.inf)
+    lower = clopper_pearson(right, right + wrong, alpha=CHOOSING_ALPHA)[0]
     with np.errstate(divide="ignore"):
         sure = np.where(promise > epsilon, np.log(lower / (1 - lower)), -math.inf)
     best = int(sure.argmax())

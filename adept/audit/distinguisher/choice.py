@@ -25,18 +25,18 @@ from adept.audit.distinguisher.decision_rules import (
     promising,
     rare_rule,
 )
-from adept.audit.distinguisher.pairs import Pair, PairSample, Sampler
+from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample, Sampler
 from adept.audit.distinguisher.value_statistics import outcome_statistics
 from adept.audit.distinguisher.vector_statistics import RESOLUTION, WITHOUT_NOISE, statistics
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.interface import Floats, Statistic, Target
+from adept.audit.subject.target import Floats, Statistic
 
-CHOOSING_ELEMENTS = 2**23  # numbers held at a time for choosing: 64 MiB
-CHOOSING_ROWS = 2**16  # more would find hardly better rules
-FEWEST_ROWS = 60  # releases of an input that screen a pair, whatever they cost
-MOST_DISTINGUISHERS = 5  # four of the best pair, one of another
+MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time for choosing: 64 MiB
+MAX_CHOOSING_ROWS = 2**16  # more would find hardly better rules
+MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
+MAX_DISTINGUISHERS = 5  # four of the best pair, one of another
 FINALISTS = 3  # pairs of which more releases are drawn before one is chosen
-FEWEST_WRONG = 36  # added to the wrong guesses: no game wins by the curve that is worse than the best by more than 0.5
+EXTRA_WRONG = 36  # added to the wrong guesses: no game wins by the curve that is worse than the best by more than 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +52,11 @@ class Distinguisher:
 class Game:
     """Everything that is fixed before distinguishers are scored."""
 
-    pair: Pair
+    pair: InputPair
     distinguishers: tuple[Distinguisher, ...]
 
 
-def statistics_of(target: Target, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
+def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     """Yield the statistics that separate one pair, of vectors or of values, each with a name."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
@@ -65,15 +65,15 @@ def statistics_of(target: Target, sample: PairSample) -> Iterator[tuple[str, Sta
 
 def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
     """Return the releases of each input that screen: a fortieth of the trials, and bounded in memory."""
-    return max(FEWEST_ROWS, min(trials // 40, CHOOSING_ELEMENTS // (dim * inputs)))
+    return max(MIN_ROWS, min(trials // 40, MAX_CHOOSING_ELEMENTS // (dim * inputs)))
 
 
 def choosing_rows(trials: int, *, dim: int) -> int:
     """Return the releases of each input of a finalist: an eighth of the trials, and bounded in memory."""
-    return max(FEWEST_ROWS, min(trials // 8, CHOOSING_ROWS, CHOOSING_ELEMENTS // (4 * dim)))
+    return max(MIN_ROWS, min(trials // 8, MAX_CHOOSING_ROWS, MAX_CHOOSING_ELEMENTS // (4 * dim)))
 
 
-def choose(target: Target, samples: list[PairSample], *, trials: int, certifying: int, alpha: float) -> list[Game]:
+def choose(target: AnyTarget, samples: list[PairSample], *, trials: int, certifying: int, alpha: float) -> list[Game]:
     """Return the games to certify on ``certifying`` releases per input, from the screening releases and others, drawn here.
 
     Rules are compared at the chance of error ``alpha`` that they are certified at, or at `THRESHOLD_ALPHA` if that is stricter.
@@ -85,19 +85,19 @@ def choose(target: Target, samples: list[PairSample], *, trials: int, certifying
     Where releases without noise were seen, a fourth distinguisher waits for them. Counts alone would not choose it: a sound rule is
     never wrong in a hundred rounds by luck, but no sound mechanism on vectors often releases the record itself.
     """
-    sampler = Sampler(target, choosing_rows(trials, dim=target.numbers(samples[0].pair.first)))
+    sampler = Sampler(target, choosing_rows(trials, dim=target.count_numbers(samples[0].pair.first)))
     candidates = _candidates(
         target, [sampler(pair) for pair in screen(target, samples, certifying=certifying)], certifying
     )
     best = _best(candidates)
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta, "alpha": min(alpha, THRESHOLD_ALPHA)}
-    counted = counted_rule(best.first, best.second, **options)[1]
-    fitted = fitted_rule(best.first, best.second, rounds=2 * certifying, **options)[1]
+    counted = counted_rule(best.first, best.second, **options)
+    fitted = fitted_rule(best.first, best.second, rounds=2 * certifying, **options)
     distinguishers = [Distinguisher(name=best.name, statistic=best.statistic, rule=rule) for rule in (counted, fitted)]
 
     def seldom(candidates: list[_Candidate]) -> Game:
         rare = max(candidates, key=lambda tried: tried.hope)
-        _, rule = rare_rule(rare.first, rare.second, rounds=2 * certifying, gap=options["gap"], delta=target.delta)
+        rule = rare_rule(rare.first, rare.second, rounds=2 * certifying, gap=options["gap"], delta=target.delta)
         return Game(
             pair=rare.pair, distinguishers=(Distinguisher(name=rare.name, statistic=rare.statistic, rule=rule),)
         )
@@ -117,12 +117,12 @@ def _without_noise(candidates: list["_Candidate"]) -> list[Distinguisher]:
     ]
 
 
-def screen(target: Target, samples: list[PairSample], *, certifying: int) -> list[Pair]:
+def screen(target: AnyTarget, samples: list[PairSample], *, certifying: int) -> list[InputPair]:
     """Return the most promising pairs, the best first: learned on half of the screening releases, scored on the rest.
 
     One more is the pair on which a guess was hardly ever wrong.
     """
-    rest, chosen = _candidates(target, samples, certifying), list[Pair]()
+    rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < FINALISTS:
         chosen.append(_best(rest).pair)
         rest = [tried for tried in rest if tried.pair is not chosen[-1]]
@@ -133,7 +133,7 @@ def screen(target: Target, samples: list[PairSample], *, certifying: int) -> lis
 class _Candidate:
     """A pair with a statistic, and its values under both inputs."""
 
-    pair: Pair
+    pair: InputPair
     name: str
     statistic: Statistic
     first: Floats
@@ -150,7 +150,7 @@ class _Candidate:
         return float(promising(values[None], chance_of_first(self.first, self.second), **self.options)[0][0])
 
 
-def _candidates(target: Target, samples: list[PairSample], certifying: int) -> list[_Candidate]:
+def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
     """Try each pair with each statistic, learned on half of its releases, on the other half."""
     options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
@@ -178,11 +178,11 @@ def _best(candidates: list[_Candidate]) -> _Candidate:
     fitted curve decides, so that a lucky pair of inputs does not win over the one that leaks most.
     """
     best = max(candidates, key=lambda tried: tried.score)
-    least = best.score - 3 / math.sqrt(best.wrong + FEWEST_WRONG)
+    least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)
 
 
-def samples_of(target: Target, pairs: list[Pair], *, rows: int) -> tuple[list[PairSample], list[str]]:
+def samples_of(target: AnyTarget, pairs: list[InputPair], *, rows: int) -> tuple[list[PairSample], list[str]]:
     """Return the screening releases of all pairs that can be released, and the reasons why others cannot.
 
     Raises:
@@ -194,7 +194,7 @@ def samples_of(target: Target, pairs: list[Pair], *, rows: int) -> tuple[list[Pa
             samples.append(sampler(pair))
         except MechanismFailure as failure:
             failures.append(f"pair {pair.name}: {failure}")
-    loud = [sample for sample in samples if not all(map(target.silent, sample.releases))]
+    loud = [sample for sample in samples if not all(map(target.is_silent, sample.releases))]
     if not loud:
         raise MechanismFailure(failures[0].split(": ", 1)[1] if failures else "every release is NaN")
     return loud, failures

@@ -23,11 +23,11 @@ from adept.audit.stats.bounds import GameCounts, game_lower_bound
 
 Floats = NDArray[np.float64]
 
-THRESHOLDS = 400
+MAX_THRESHOLDS = 400
 SCREENING_THRESHOLDS = 80
 # Bounds are compared at a strict alpha: the best rule at a lax one would speak seldom, and what it certifies would scatter.
 THRESHOLD_ALPHA = 1e-3  # some thousand rules, most of them nearly the same
-SMOOTHING = 15  # thresholds on either side over which a score is averaged
+SMOOTHING_THRESHOLDS = 15  # on either side, over which a score is averaged
 LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
 NEWTON_STEPS = 12
 RARE_SDS = 2.0
@@ -62,36 +62,35 @@ class Rule:
         )
 
 
-def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> tuple[float, Rule]:
-    """Return the rule with the largest bound, at ``alpha``, on a statistic's values under two inputs, and that bound."""
-    values = np.concatenate([first, second])
-    own = np.concatenate([np.ones(len(first)), np.zeros(len(second))])
+def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alpha: float) -> Rule:
+    """Return the rule with the largest bound, at ``alpha``, on a statistic's values under two inputs."""
+    values, own = _pooled(first, second)
     return _best_rule(values, own, rounds=len(values), gap=gap, delta=delta, alpha=alpha)
 
 
-def fitted_rule(
-    first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float
-) -> tuple[float, Rule]:
-    """Return the rule that should certify most in ``rounds`` rounds by the odds that a logistic curve gives, and that bound."""
-    chance = chance_of_first(first, second)
-    values = np.concatenate([first, second])
-    return _best_rule(values, chance, rounds=rounds, gap=gap, delta=delta, alpha=alpha)
+def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
+    """Return the rule that should certify most in ``rounds`` rounds by the odds that a logistic curve gives."""
+    values, _ = _pooled(first, second)
+    return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)
 
 
-def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> tuple[float, Rule]:
+def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
     """Return the rule with the best bound in ``rounds`` rounds if it errs no more often than here, half a time where it never did.
 
     Its promise is optimistic: a rule that was right forty times and never wrong may deserve to be tried on a hundred times as much.
     """
-    values = np.concatenate([first, second])
-    own = np.concatenate([np.ones(len(first)), np.zeros(len(second))])
-    weight = rounds / len(values)
-    best = (-math.inf, Rule(high=np.inf, low=-np.inf, flipped=False))
+    values, own = _pooled(first, second)
+    weight, best_score, best = rounds / len(values), -math.inf, Rule(high=np.inf, low=-np.inf, flipped=False)
     for high, low, answers, flipped, right, wrong in _candidates(values, own, 1 - own, gap, SCREENING_THRESHOLDS):
         score, _, i = _quick(right, wrong, weight, delta * answers / 2 * rounds, sds=RARE_SDS)
-        if score > best[0]:
-            best = float(score), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
+        if score > best_score:
+            best_score, best = float(score), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
     return best
+
+
+def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the values of both inputs, and for each 1 if it is the first's, else 0."""
+    return np.concatenate([first, second]), np.repeat([1.0, 0.0], [len(first), len(second)])
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
@@ -99,8 +98,7 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 
     Logistic regression with an intercept, by Newton's method.
     """
-    values = np.concatenate([first, second])
-    label = np.concatenate([np.ones(len(first)), np.zeros(len(second))])
+    values, label = _pooled(first, second)
     unit = (values - values.mean()) / max(float(values.std()), 1e-300)
     design = np.stack([unit, np.ones_like(unit)])
     ridge = RIDGE * len(values) * np.eye(2)
@@ -187,19 +185,16 @@ def _ranks(count: int, most: int = SCREENING_THRESHOLDS) -> NDArray[np.int64]:
     return np.unique(np.geomspace(1, count, most).astype(int)) - 1
 
 
-def _best_rule(
-    values: Floats, chance: Floats, *, rounds: int, gap: float, delta: float, alpha: float
-) -> tuple[float, Rule]:
+def _best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
     """Return the rule with the best bound in ``rounds`` rounds if each value is the first input's with its ``chance``."""
-    weight = rounds / len(values)
-    best = (-np.inf, Rule(high=np.inf, low=-np.inf, flipped=False))
+    weight, best_score, best = rounds / len(values), -math.inf, Rule(high=np.inf, low=-np.inf, flipped=False)
     for high, low, answers, flipped, right, wrong in _candidates(
-        values, chance * weight, (1 - chance) * weight, gap, THRESHOLDS
+        values, chance * weight, (1 - chance) * weight, gap, MAX_THRESHOLDS
     ):
         scores = game_lower_bound(right, wrong, rounds, delta=delta * answers / 2, alpha=alpha)
         i = _best_on_average(scores)
-        if scores[i] > best[0]:
-            best = float(scores[i]), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
+        if scores[i] > best_score:
+            best_score, best = float(scores[i]), Rule(high=float(high[i]), low=float(low[i]), flipped=flipped)
     return best
 
 
@@ -242,10 +237,10 @@ def _best_on_average(scores: Floats) -> int:
 
     The scores of few thresholds (a discrete statistic) differ for good reasons and are taken as they are.
     """
-    if len(scores) < 8 * SMOOTHING:
+    if len(scores) < 8 * SMOOTHING_THRESHOLDS:
         return int(np.argmax(scores))
-    padded = np.pad(np.maximum(scores, LOWEST_SCORE), SMOOTHING, mode="edge")
-    return int(np.argmax(np.convolve(padded, np.ones(2 * SMOOTHING + 1), "valid")))
+    padded = np.pad(np.maximum(scores, LOWEST_SCORE), SMOOTHING_THRESHOLDS, mode="edge")
+    return int(np.argmax(np.convolve(padded, np.ones(2 * SMOOTHING_THRESHOLDS + 1), "valid")))
 
 
 def _thresholds(values: Floats, gap: float, most: int) -> tuple[Floats, Floats]:

@@ -2,8 +2,8 @@ r"""The experiment: a fair coin picks one of two inputs, the target releases it,
 
 Epsilon-delta privacy bounds the probability of every event by that under every other input: P <= exp(eps) Q + delta. So each event,
 and each rule that guesses the input from a release or abstains, certifies a lower bound on epsilon (`stats.bounds.GameCounts`).
-Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones, at three looks: after few of them,
-after more, and after all.
+Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where only a refutation is wanted at
+three looks, so that a game without hope ends early.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
 and with them all distinguishers; the certifying releases are independent of them, so right and wrong rounds of any rule are
@@ -14,7 +14,6 @@ It would be false if a certifying release had been looked at before.
 """
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,41 +30,34 @@ from adept.audit.distinguisher.choice import (
     samples_of,
     screening_rows,
 )
-from adept.audit.distinguisher.pairs import Pair, PairSample, Sampler
-from adept.audit.result import Finding, MechanismFailure
+from adept.audit.distinguisher.pairs import AnyTarget, InputPair, PairSample
+from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import GameCounts, game_lower_bound
-from adept.audit.subject.arguments import FEWEST_TRIALS
-from adept.audit.subject.interface import Floats, Target
+from adept.audit.stats.exact_tests import certified
+from adept.audit.subject.target import Floats
+from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.vector import VectorTarget
 
 # Seconds that a slow mechanism may take to screen all pairs, and to choose a game: where they bind, fewer releases choose.
 SCREENING_SECONDS, CHOOSING_SECONDS = 5.0, 8.0
-SECONDS = 3.0  # that a slow mechanism may take at another dimension
-PATIENCE = 45.0  # seconds that an audit of a refuted claim may take
-LUCK = 2.0  # standard deviations of a count
+ELSEWHERE_SECONDS = 3.0  # that a slow mechanism may take at another dimension
+MIN_TRIALS = 100
+LUCK_SDS = 2.0  # standard deviations of a count
 LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # share of the certifying releases, share of alpha
 
-TargetT = TypeVar("TargetT", bound=Target)
+TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """What a game certified."""
+    """The counts of a distinguisher and the bound that they certify."""
 
-    pair: Pair
+    pair: InputPair
     distinguisher: Distinguisher
     counts: GameCounts
     bound: float  # on epsilon
     alpha: float  # the share of this distinguisher at this look
-
-
-@dataclass
-class Patience:
-    """What is known while an audit runs: is the claim refuted already, so that an expensive game may be cut short."""
-
-    seconds: float = field(default_factory=lambda: PATIENCE)  # that an audit of a refuted claim may take
-    refuted: bool = False
-    started: float = field(default_factory=time.monotonic)
 
 
 @dataclass
@@ -80,15 +72,14 @@ class Experiment(Generic[TargetT]):
     """
 
     target: TargetT
-    find_pairs: Callable[[TargetT], Sequence[Pair]]
+    find_pairs: Callable[[TargetT], Sequence[InputPair]]
     trials: int
-    given: Sequence[Pair] = ()
-    patience: Patience = field(default_factory=Patience)
+    given: Sequence[InputPair] = ()
     progress: Progress = lambda done, total: None
     _failures: list[str] = field(default_factory=list)
 
     @cached_property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> list[InputPair]:
         """The input pairs, the caller's own first."""
         return [*self.given, *self.find_pairs(self.target)]
 
@@ -105,41 +96,28 @@ class Experiment(Generic[TargetT]):
         samples, self._failures = samples_of(self.target, self.pairs, rows=min(rows, max(30, affordable)))
         return samples
 
-    @cached_property
-    def batches(self) -> Sampler:
-        """Releases of records in batches of themselves, those drawn for `samples` among them."""
-        sampler = Sampler(self.target, len(self.samples[0].releases[0]))
-        for sample in self.samples:
-            sampler.remember(sample)
-        return sampler
-
     @property
     def _alone(self) -> bool:
         return self.pairs[0].alone or getattr(self.pairs[0].first, "ndim", 1) > 1
 
     @property
     def _numbers(self) -> int:
-        return self.target.numbers(self.pairs[0].first)
+        return self.target.count_numbers(self.pairs[0].first)
 
     @property
     def certifying(self) -> int:
-        """How many of the trials certify: what neither screened nor chose."""
+        """Number of trials that certify: those that neither screened nor chose."""
         screened = len(self.samples[0].releases[0])
         chosen = choosing_rows(self.trials, dim=self._numbers)
-        return max(FEWEST_TRIALS // 4, self.trials - screened - chosen)
+        return max(MIN_TRIALS // 4, self.trials - screened - chosen)
 
-    def with_pairs(self, pairs: Sequence[Pair], trials: int, target: TargetT | None = None) -> "Experiment[TargetT]":
+    def with_pairs(
+        self, pairs: Sequence[InputPair], trials: int, target: TargetT | None = None
+    ) -> "Experiment[TargetT]":
         """Return an experiment on other pairs, or of another target with the same claim."""
-        return Experiment(target or self.target, lambda _: pairs, trials, patience=self.patience)
+        return Experiment(target or self.target, lambda _: pairs, trials)
 
-    def play(
-        self,
-        *,
-        alpha: float,
-        advance: Callable[[int], None] = lambda rows: None,
-        enough: Callable[[Score, float], bool] = lambda score, share: False,
-        claim: float = -math.inf,
-    ) -> Finding:
+    def play(self, *, alpha: float, claim: float = -math.inf) -> Finding:
         """Choose a game and certify a lower bound on epsilon, wrong with probability at most ``alpha``; see `certify`."""
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, seconds=CHOOSING_SECONDS, alone=self._alone)
@@ -147,106 +125,92 @@ class Experiment(Generic[TargetT]):
         game, *others = choose(target, samples, trials=trials, certifying=certifying, alpha=alpha)
         tests = sum(len(each.distinguishers) for each in (game, *others))
         options: dict[str, Any] = {"trials": certifying, "alpha": alpha / tests}
-        score = certify(target, game, **options, advance=advance, enough=enough, claim=claim)
+        score = certify(target, game, **options, claim=claim, progress=self.progress)
         if score.bound <= target.epsilon and not self._alone:  # releases in calls of their own are expensive
-            further = [certify(target, other, **options, enough=enough, claim=target.epsilon) for other in others]
+            further = [certify(target, other, **options, claim=target.epsilon) for other in others]
             score = max(score, *further, key=lambda each: each.bound) if further else score
         return self._finding(score, tests)
 
+    def refute(self, *, alpha: float) -> Finding:
+        """Play to refute the claim, and no further than there is hope.
+
+        Raises:
+            MechanismFailure: the mechanism is too slow for `MIN_TRIALS`.
+        """
+        if self.trials < MIN_TRIALS:
+            raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
+        return self.play(alpha=alpha, claim=self.target.epsilon)
+
     def _finding(self, score: Score, tests: int) -> Finding:
-        counts, epsilon, delta = score.counts, self.target.epsilon, self.target.delta
+        counts, alpha = score.counts, score.alpha * tests
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
         evidence = (
             f"guessed the input from the {score.distinguisher.name}, pair {score.pair.name}: {counts.right} right and "
             f"{counts.wrong} wrong of {counts.rounds}; so many certify {ceiling:.3g} at most"
         )
-        return Finding(
-            failed=score.bound > epsilon * (1 + 1e-9),
-            evidence="; ".join([evidence, *self._failures]),
-            statistic=counts.right / counts.rounds,
-            p_value=min(1.0, tests * counts.p_value(epsilon=epsilon, delta=delta)),
-            threshold=score.alpha * tests,
-            certified_epsilon=score.bound,
-        )
-
-    def refute(self, *, alpha: float) -> Finding:
-        """Play to refute the claim: no further than there is hope, and for a first look only where it is refuted already.
-
-        Raises:
-            MechanismFailure: the mechanism is too slow for `FEWEST_TRIALS`.
-        """
-        if self.trials < FEWEST_TRIALS:
-            raise MechanismFailure(f"the mechanism is too slow for {FEWEST_TRIALS} releases of each input")
-        refuted = self.patience.refuted
-        return self.play(alpha=alpha, claim=self.target.epsilon, enough=lambda score, share: refuted)
+        evidence = "; ".join([evidence, *self._failures])
+        claim = {"epsilon": self.target.epsilon, "delta": self.target.delta}
+        return certified(counts, evidence, **claim, alpha=alpha, tests=tests)
 
 
+@sees(
+    "Sees any leak by which a rule guesses the input, whatever the mechanism declares: certifies a bound on epsilon. "
+    "It cannot exceed about ln(trials), and a leak spread over many coordinates shows only in part."
+)
 def event(experiment: Experiment[Any], alpha: float) -> Finding:
-    """Does any distinguisher guess the input from its release better than the claim allows; certifies a bound on epsilon."""
-    patience, target, done = experiment.patience, experiment.target, 0
-    total = 2 * experiment.certifying
-    begun = time.monotonic()
-
-    def advance(rows: int) -> None:
-        nonlocal done
-        done += rows
-        experiment.progress(done, total)
-
-    def enough(score: Score, share: float) -> bool:
-        """Is the claim refuted, and would the rest take too long."""
-        now = time.monotonic()
-        rest = (now - begun) * (1 / share - 1)
-        late = now - patience.started + rest > patience.seconds
-        return late and (patience.refuted or score.bound > target.epsilon)
-
-    return experiment.play(alpha=alpha, advance=advance, enough=enough)
+    """Guess the input from its release better than the claim allows, by any distinguisher; certifies a bound on epsilon."""
+    return experiment.play(alpha=alpha)
 
 
+@sees(
+    "Sees what the event sees, at a small dimension, where less noise hides it, or at a large one, by one place of "
+    "many. Blind to other dimensions."
+)
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Finding:
-    """The same at another dimension, with as many trials as a slow mechanism has time for."""
-    trials = experiment.target.affordable(2 * max(FEWEST_TRIALS, experiment.trials), seconds=SECONDS) // 2
+    """Play the same at another dimension, with as many trials as a slow mechanism has time for."""
+    trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials), seconds=ELSEWHERE_SECONDS) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)
 
 
 def certify(
-    target: Target,
+    target: AnyTarget,
     game: Game,
     *,
     trials: int,
     alpha: float,
-    advance: Callable[[int], None] = lambda rows: None,
-    enough: Callable[[Score, float], bool] = lambda score, share: False,
     claim: float = -math.inf,
+    progress: Progress = lambda done, total: None,
 ) -> Score:
     """Play the distinguishers of a game on the same 2 * ``trials`` fresh releases, in constant memory; a coin chooses each input.
 
     Args:
         alpha: chance of error of each distinguisher.
-        advance: is given the releases counted.
-        enough: is given the score of a look and the share of releases drawn; if it says yes, the rest is not drawn.
         claim: the epsilon that is to be refuted: the rest is not drawn once no rule can be expected to refute it. Without one,
-            the bound itself is what is wanted.
+            the bound itself is what is wanted, and there is one look.
+        progress: is given the releases counted so far and in all.
     """
-    rounds, done, best = 2 * trials, 0, None
+    rounds, done, scores = 2 * trials, 0, list[Score]()
     right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))
-    for share, part in LOOKS:
+    for share, part in LOOKS if claim > -math.inf else ((1.0, 1.0),):
         more = max(1, round(rounds * share)) - done
-        done += more
-        tally = _play(target, game, more, advance)
-        right, wrong = right + tally[0], wrong + tally[1]
-        last = LOOKS[-1][1] * alpha
-        hopes = _hoped(right, wrong, done, rounds, delta=target.delta / 2, alpha=last)
-        for r, w, distinguisher in zip(right.tolist(), wrong.tolist(), game.distinguishers, strict=True):
-            counts = GameCounts(right=r, wrong=w, rounds=done, answers=distinguisher.rule.answers)
-            each = part * alpha
-            bound = counts.certified_epsilon(delta=target.delta, alpha=each)
-            score = Score(pair=game.pair, distinguisher=distinguisher, counts=counts, bound=bound, alpha=each)
-            best = score if best is None or (bound, done) >= (best.bound, best.counts.rounds) else best
-        if best is not None and share < 1 and (enough(best, share) or hopes.max() < claim):
+        tally = _play(target, game, more, lambda rows, before=done: progress(before + rows, rounds))  # type: ignore[misc]
+        done, right, wrong = done + more, right + tally[0], wrong + tally[1]
+        scores += _scored(target, game, right, wrong, done, alpha=part * alpha)
+        hopes = _hoped(right, wrong, done, rounds, delta=target.delta / 2, alpha=LOOKS[-1][1] * alpha)
+        if hopes.max() < claim:
             break
-    if best is None:
-        raise MechanismFailure("there are no rules to score")
-    return best
+    return max(scores, key=lambda score: (score.bound, score.counts.rounds))
+
+
+def _scored(
+    target: AnyTarget, game: Game, right: NDArray[np.int64], wrong: NDArray[np.int64], rounds: int, *, alpha: float
+) -> list[Score]:
+    found = []
+    for r, w, distinguisher in zip(right.tolist(), wrong.tolist(), game.distinguishers, strict=True):
+        counts = GameCounts(right=r, wrong=w, rounds=rounds, answers=distinguisher.rule.answers)
+        bound = counts.certified_epsilon(delta=target.delta, alpha=alpha)
+        found.append(Score(pair=game.pair, distinguisher=distinguisher, counts=counts, bound=bound, alpha=alpha))
+    return found
 
 
 def _hoped(
@@ -256,20 +220,21 @@ def _hoped(
 
     Two standard deviations: of a rule that would refute the claim in half of all games, one in forty is given up.
     """
-    less = np.maximum(wrong - LUCK * np.sqrt(wrong + 1), 0) * rounds / done
-    more = np.minimum((right + LUCK * np.sqrt(right)) * rounds / done, rounds - less)
+    less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
+    more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)
     return game_lower_bound(more, less, rounds, delta=delta, alpha=alpha)
 
 
 def _play(
-    target: Target, game: Game, rounds: int, advance: Callable[[int], None]
+    target: AnyTarget, game: Game, rounds: int, advance: Callable[[int], None]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    heads = int(np.random.default_rng().binomial(rounds, 0.5))
+    heads, done = int(np.random.default_rng().binomial(rounds, 0.5)), 0
     right, wrong = (np.zeros(len(game.distinguishers), np.int64) for _ in range(2))
     for side, (record, rows) in enumerate(((game.pair.first, heads), (game.pair.second, rounds - heads))):
         for releases in target.draw(record, rows, alone=game.pair.alone):
             values = {id(each.statistic): each.statistic(releases) for each in game.distinguishers}
             right += [each.rule.says(values[id(each.statistic)], side) for each in game.distinguishers]
             wrong += [each.rule.says(values[id(each.statistic)], 1 - side) for each in game.distinguishers]
-            advance(len(releases))
+            done += len(releases)
+            advance(done)
     return right, wrong

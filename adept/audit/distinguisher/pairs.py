@@ -5,8 +5,9 @@ opposite ends of the set, at two *norms*, outside the set, at zero, where latent
 is released among copies of itself (many releases in a call, which is fast), in a batch of its own, and between others.
 """
 
+import reprlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,20 +15,24 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.interface import Floats, Target
+from adept.audit.subject.target import Floats
+from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.vector import VectorTarget
 from adept.errors import ConfigurationError
 
-FAR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
-BATCH = 3  # records of a batch in which one changes
+AnyTarget = VectorTarget | ValueTarget
+
+FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
+BATCH_ROWS = 3  # records of a batch in which one changes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class InputPair:
     """Two records: latents, raw, as an encoder might return them, before any clip; or values.
 
     Attributes:
         first: (n,); or a batch (B, n), of which ``second`` differs in one row; or a value.
-        alone: whether a record (n,) is released in calls of one row.
+        alone: True if a record (n,) is released in calls of one row.
         hard: worth a try where there is time for few pairs only.
     """
 
@@ -56,7 +61,7 @@ class Pair:
         return isinstance(self.first, Tensor) and bool(torch.equal(self.first, -self.second))
 
 
-def adversarial_pairs(dim: int, *, clip_norm: float) -> list[Pair]:
+def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return the pairs of single records, the hard ones first.
 
     The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1); the axis has the largest distance in the
@@ -69,7 +74,7 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[Pair]:
         *_not_finite(dim, clip_norm),
         *_odd(dim, clip_norm),
     ]
-    different: dict[Any, Pair] = {}  # at small dimensions several are the same
+    different: dict[Any, InputPair] = {}  # at small dimensions several are the same
     for pair in pairs:
         different.setdefault(frozenset((_key(pair.first, False), _key(pair.second, False))), pair)
     return list(different.values())
@@ -83,79 +88,76 @@ def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
     return diagonal, axis, random * (clip_norm / torch.linalg.vector_norm(random))
 
 
-def _opposite(dim: int, clip_norm: float) -> Iterator[Pair]:
+def _opposite(dim: int, clip_norm: float) -> Iterator[InputPair]:
     diagonal, axis, random = _directions(dim, clip_norm)
-    directions = {"diagonal": diagonal, "axis": axis, "random": random, "far": FAR * diagonal}
+    directions = {"diagonal": diagonal, "axis": axis, "random": random, "far": FAR_FACTOR * diagonal}
     directions |= {"random just outside": 1.05 * random, "random a tenth outside": 1.095 * random}
     directions |= {"axis outside": 1.4 * axis, "random outside": 9.0 * random}
     for name, x in directions.items():
-        yield Pair(name=name, first=-x, second=x, hard=name in ("diagonal", "axis", "random", "random just outside"))
-    yield Pair(name="diagonal, float32", first=-diagonal.float(), second=diagonal.float())
+        yield InputPair(
+            name=name, first=-x, second=x, hard=name in ("diagonal", "axis", "random", "random just outside")
+        )
+    yield InputPair(name="diagonal, float32", first=-diagonal.float(), second=diagonal.float())
 
 
-def _two_norms(dim: int, clip_norm: float) -> Iterator[Pair]:
+def _two_norms(dim: int, clip_norm: float) -> Iterator[InputPair]:
     diagonal, axis, random = _directions(dim, clip_norm)
     zero = torch.zeros(dim, dtype=torch.float64)
-    yield Pair(name="zero and axis", first=zero, second=axis, hard=True)
-    yield Pair(name="zero and random", first=zero, second=random, hard=True)
-    yield Pair(name="zero and far", first=zero, second=FAR * diagonal)
-    yield Pair(name="small and random", first=0.01 * random, second=random, hard=True)
-    yield Pair(name="half and whole axis", first=0.5 * axis, second=axis)
-    yield Pair(name="inside and far outside", first=0.3 * random, second=FAR * random)
-    yield Pair(name="axis and diagonal", first=axis, second=diagonal)
+    yield InputPair(name="zero and axis", first=zero, second=axis, hard=True)
+    yield InputPair(name="zero and random", first=zero, second=random, hard=True)
+    yield InputPair(name="zero and far", first=zero, second=FAR_FACTOR * diagonal)
+    yield InputPair(name="small and random", first=0.01 * random, second=random, hard=True)
+    yield InputPair(name="half and whole axis", first=0.5 * axis, second=axis)
+    yield InputPair(name="inside and far outside", first=0.3 * random, second=FAR_FACTOR * random)
+    yield InputPair(name="axis and diagonal", first=axis, second=diagonal)
 
 
-def _not_finite(dim: int, clip_norm: float) -> Iterator[Pair]:
+def _not_finite(dim: int, clip_norm: float) -> Iterator[InputPair]:
     _, _, random = _directions(dim, clip_norm)
     first, last, infinite, every = (random.clone() for _ in range(4))
     first[0], last[-1], infinite[0], every[:] = torch.nan, torch.nan, torch.inf, torch.nan
-    yield Pair(name="NaN and a number", first=first, second=random)
-    yield Pair(name="NaN and zero", first=first, second=torch.zeros_like(random))
+    yield InputPair(name="NaN and a number", first=first, second=random)
+    yield InputPair(name="NaN and zero", first=first, second=torch.zeros_like(random))
     if dim > 1:
-        yield Pair(name="NaN first and NaN last", first=first, second=last)
-    yield Pair(name="NaN and infinity", first=first, second=infinite)
-    yield Pair(name="infinity and minus infinity", first=infinite, second=-infinite)
-    yield Pair(name="NaN everywhere and zero", first=every, second=torch.zeros_like(random))
+        yield InputPair(name="NaN first and NaN last", first=first, second=last)
+    yield InputPair(name="NaN and infinity", first=first, second=infinite)
+    yield InputPair(name="infinity and minus infinity", first=infinite, second=-infinite)
+    yield InputPair(name="NaN everywhere and zero", first=every, second=torch.zeros_like(random))
 
 
-def _odd(dim: int, clip_norm: float) -> Iterator[Pair]:
+def _odd(dim: int, clip_norm: float) -> Iterator[InputPair]:
     _, axis, random = _directions(dim, clip_norm)
     ones = torch.ones(dim, dtype=torch.float64)
-    yield Pair(name="overflowing", first=-1e300 * ones, second=1e300 * ones)
-    yield Pair(name="zero and minus zero", first=0 * ones, second=-0.0 * ones)
-    yield Pair(name="zero and subnormal", first=0 * ones, second=1e-310 * ones)
+    yield InputPair(name="overflowing", first=-1e300 * ones, second=1e300 * ones)
+    yield InputPair(name="zero and minus zero", first=0 * ones, second=-0.0 * ones)
+    yield InputPair(name="zero and subnormal", first=0 * ones, second=1e-310 * ones)
     if dim > 1:
-        yield Pair(name="first and last axis", first=axis, second=axis.roll(1))
+        yield InputPair(name="first and last axis", first=axis, second=axis.roll(1))
         signs = torch.where(torch.arange(dim) % 2 == 0, 1.0, -1.0).to(torch.float64)
-        yield Pair(name="equal and alternating", first=0.5 * ones, second=0.5 * signs)
-        yield Pair(name="sorted and reversed", first=random.sort().values, second=random.sort(descending=True).values)
+        yield InputPair(name="equal and alternating", first=0.5 * ones, second=0.5 * signs)
+        yield InputPair(
+            name="sorted and reversed", first=random.sort().values, second=random.sort(descending=True).values
+        )
 
 
-def pairs_in_batches_of_one(given: Sequence[Pair], *, dim: int, clip_norm: float) -> list[Pair]:
-    """Return the pairs whose records are released in calls of their own: the caller's, and the hard ones."""
-    return [
-        replace(pair, name=f"{pair.name}, alone", alone=True)
-        for pair in [*given, *adversarial_pairs(dim, clip_norm=clip_norm)]
-        if pair.hard
-    ]
-
-
-def pairs_of_batches(given: Sequence[Pair], *, dim: int, clip_norm: float) -> list[Pair]:
+def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
     """Return pairs of batches that differ in one record: first, in the middle and last, small and as large as can be."""
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
-    records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR * random)}
+    records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
     records |= {pair.name: (pair.first, pair.second) for pair in given[:1]}
     pairs = []
-    for place in range(BATCH):
+    for place in range(BATCH_ROWS):
         for name, (first, second) in records.items():
             batches = [others.clone(), others.clone()]
             batches[0][place], batches[1][place] = first, second
-            pairs.append(Pair(name=f"{name}, row {place + 1} of {BATCH}", first=batches[0], second=batches[1]))
+            pairs.append(
+                InputPair(name=f"{name}, row {place + 1} of {BATCH_ROWS}", first=batches[0], second=batches[1])
+            )
     return pairs
 
 
-def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[Pair]:
+def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[InputPair]:
     """Return the caller's pairs, numbered from 1.
 
     Raises:
@@ -166,7 +168,7 @@ def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[Pa
     return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
 
 
-def _given(number: int, pair: Any, dim: int) -> Pair:
+def _given(number: int, pair: Any, dim: int) -> InputPair:
     try:
         first, second = (torch.as_tensor(latent).detach().to("cpu", torch.float64) for latent in pair)
     except (TypeError, ValueError, RuntimeError):
@@ -179,7 +181,7 @@ def _given(number: int, pair: Any, dim: int) -> Pair:
                 f"pairs must hold latents of shape ({dim},), got {tuple(latent.shape)} in pair {number}"
             )
         _check_finite(latent, number)
-    return Pair(name=f"given {number}", first=first, second=second, hard=True)
+    return InputPair(name=f"given {number}", first=first, second=second, hard=True)
 
 
 def _check_finite(latent: Tensor, number: int) -> None:
@@ -187,7 +189,7 @@ def _check_finite(latent: Tensor, number: int) -> None:
         raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")
 
 
-def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[Pair] | None:
+def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
     """Return the caller's pairs of values, numbered from 1, or None if there are none, or they are pairs of latents.
 
     Raises:
@@ -201,29 +203,29 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[Pair] | None:
             return None
         if pair[0] == pair[1]:
             raise ConfigurationError(f"pairs must hold two different values, got the same twice in pair {number}")
-        found.append(Pair(name=f"given {number}", first=pair[0], second=pair[1], hard=True))
+        found.append(InputPair(name=f"given {number}", first=pair[0], second=pair[1], hard=True))
     return found or None
 
 
-def value_pairs(values: Sequence[Any]) -> list[Pair]:
+def value_pairs(values: Sequence[Any]) -> list[InputPair]:
     """Return pairs of values: each with the next and with the first, around the circle."""
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
-    return [Pair(name=f"{a!r} and {b!r}", first=a, second=b, hard=True) for a, b in unique]
+    return [InputPair(name=f"{reprlib.repr(a)} and {reprlib.repr(b)}", first=a, second=b, hard=True) for a, b in unique]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairSample:
     """Releases of both inputs of a pair, for choosing and for the tests of the noise; and the projected inputs."""
 
-    pair: Pair
+    pair: InputPair
     centres: tuple[Floats, Floats]  # (B * n,) each; empty for values
     releases: tuple[Any, Any]  # (rows, m) each; for values perhaps (rows,) of objects
 
     @property
     def additive(self) -> bool:
-        """Can a release be read as its input plus noise: it has as many numbers."""
+        """True if a release has as many numbers as its input, so that it can be read as the input plus noise."""
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
 
 
@@ -243,18 +245,13 @@ def additive_samples(samples: list[PairSample]) -> list[PairSample]:
 class Sampler:
     """Draws releases for pairs, each input once: pairs that share an input share its sample."""
 
-    target: Target
+    target: AnyTarget
     rows: int
     _drawn: dict[Any, Any] = field(default_factory=dict)
 
-    def __call__(self, pair: Pair) -> PairSample:
+    def __call__(self, pair: InputPair) -> PairSample:
         first, second = (self._sample(record, pair.alone) for record in (pair.first, pair.second))
         return PairSample(pair=pair, centres=self.target.centres(pair.first, pair.second), releases=(first, second))
-
-    def remember(self, sample: PairSample) -> None:
-        """Take what was drawn elsewhere for the inputs of a pair."""
-        for record, releases in zip((sample.pair.first, sample.pair.second), sample.releases, strict=True):
-            self._drawn[_key(record, sample.pair.alone)] = releases
 
     def _sample(self, record: Any, alone: bool) -> Any:
         if (key := _key(record, alone)) not in self._drawn:

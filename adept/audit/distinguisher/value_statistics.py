@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.vector_statistics import statistics
-from adept.audit.subject.interface import Floats, Statistic
+from adept.audit.subject.target import Floats, Statistic
 
 Array = NDArray[Any]
 
-LARGEST_ALPHABET = 4096  # of whole numbers whose presence in an outcome counts as a part of it
-SIGNIFICANT = 4.0  # standard deviations by which a part's frequencies must differ to be counted
-FEW_VALUES = 64  # of a number: a column with more is no part
-FEW_COLUMNS = 3  # of an outcome that are looked at together
+MAX_ALPHABET = 4096  # of whole numbers whose presence in an outcome counts as a part of it
+SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
+MAX_PART_VALUES = 64  # of a number: a column with more is no part
+MAX_COLUMNS = 3  # of an outcome that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
@@ -49,26 +49,26 @@ def _of_numbers(sample: Any) -> Iterator[tuple[str, Statistic]]:
     yield "outcome", _table(ours, theirs, _rows)
     if ours.shape[1] == 1:
         yield "value", _number
-        if all(isinstance(value, int | float) and abs(value) < 2**53 for value in (first, second)):
-            yield "outcome that is an input", lambda z: _equals(z, first) - _equals(z, second)
+        if all(isinstance(number, int | float) for value in (first, second) for number in _members(value)):
+            yield "outcome that is an input", lambda z: _is_of(z, first) - _is_of(z, second)
         return
     yield "numbers in their places", _columns(ours, theirs)
     whole = np.concatenate([ours, theirs])
-    if (whole == np.round(whole)).all() and whole.min() >= 0 and 1 < whole.max() < LARGEST_ALPHABET:
+    if (whole == np.round(whole)).all() and whole.min() >= 0 and 1 < whole.max() < MAX_ALPHABET:
         size = int(whole.max()) + 2
         present = _columns(_presence(ours, size), _presence(theirs, size))
         yield "numbers anywhere", lambda z: present(_presence(z, size))
     yield "sum", lambda z: np.round(z.sum(axis=1), 9)
     yield "numbers that repeat", lambda z: (np.diff(np.sort(z, axis=1), axis=1) == 0).sum(axis=1) * 1.0
-    if ours.shape[1] <= FEW_VALUES:
+    if ours.shape[1] <= MAX_PART_VALUES:
         yield "which numbers are equal", _table(ours, theirs, lambda z: _rows(_firsts(z)))
-    if len(np.unique(whole)) > FEW_VALUES * whole.shape[1]:
+    if len(np.unique(whole)) > MAX_PART_VALUES * whole.shape[1]:
         yield from statistics(sample, clip_norm=1.0)
 
 
 def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator[tuple[str, Statistic]]:
     yield "outcome", _table(ours, theirs, lambda z: z)
-    yield "outcome that is an input", lambda z: np.array([(o == first) * 1.0 - (o == second) for o in z])
+    yield "outcome that is an input", lambda z: np.array([_is_input(o, first) - _is_input(o, second) for o in z])
     weights = _weights(ours, theirs)
     yield "parts", lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
     strong = max(weights, key=lambda part: abs(weights[part]), default=None)
@@ -134,11 +134,13 @@ def _supporting(
 
 
 def _small_columns(ours: Array, theirs: Array) -> list[int]:
-    """Return up to FEW_COLUMNS columns of numbers that take few values."""
+    """Return up to MAX_COLUMNS columns of numbers that take few values."""
     if ours.dtype == object or theirs.dtype == object:
         return []
     both = np.concatenate([ours, theirs])
-    return [column for column in range(both.shape[1]) if len(np.unique(both[:, column])) <= FEW_VALUES][:FEW_COLUMNS]
+    return [column for column in range(both.shape[1]) if len(np.unique(both[:, column])) <= MAX_PART_VALUES][
+        :MAX_COLUMNS
+    ]
 
 
 def _plain(row: Any) -> Any:
@@ -154,9 +156,18 @@ def _number(z: Floats) -> Floats:
     return rounded
 
 
-def _equals(z: Floats, value: Any) -> Floats:
-    equal: Floats = (z[:, 0] == float(value)).astype(np.float64)
+def _members(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _is_of(z: Floats, value: Any) -> Floats:
+    """Return (B,): 1 where a number is the value, or one of those that it consists of."""
+    equal: Floats = np.isin(z[:, 0], [float(number) for number in _members(value)]).astype(np.float64)
     return equal
+
+
+def _is_input(outcome: Any, value: Any) -> float:
+    return float(outcome == value or (isinstance(value, tuple) and outcome in value))
 
 
 def _rows(z: Floats) -> list[bytes]:
@@ -177,7 +188,7 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
     weights = {}
     for part in counts[0].keys() | counts[1].keys():
         a, b = counts[0][part], counts[1][part]
-        if abs(a - b) > SIGNIFICANT * np.sqrt(a + b):
+        if abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b):
             weights[part] = float(np.log((a + 0.25) / (b + 0.25)))
     return weights
 
@@ -187,10 +198,10 @@ def _columns(ours: Floats, theirs: Floats) -> Statistic:
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):
         values = np.unique(np.concatenate([ours[:, column], theirs[:, column]]))
-        if len(values) > FEW_VALUES:
+        if len(values) > MAX_PART_VALUES:
             continue
         a, b = (np.array([(side[:, column] == v).sum() for v in values]) for side in (ours, theirs))
-        if (np.abs(a - b) > SIGNIFICANT * np.sqrt(a + b)).any():
+        if (np.abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b)).any():
             tables.append((column, values, np.log((a + 0.25) / (b + 0.25))))
 
     def score(z: Floats) -> Floats:

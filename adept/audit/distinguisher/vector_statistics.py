@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.pairs import PairSample
-from adept.audit.subject.interface import Floats, Statistic
+from adept.audit.subject.target import Floats, Statistic
 
 WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm
-BINS = 48
-SMALLEST = 1e-12  # in units of clip_norm: scales and distances below it count as zero
+MAX_BINS = 48
+MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count as zero
 CHANCE_EACH, CHANCE_ALL = 12.0, 3.0  # below these, what is about chi-square in every place is what chance makes of it
-STEPS = (2.0**-10, 2.0**-20)  # of grids, in units of clip_norm, below which a release may depend on its record
+GRID_STEPS = (2.0**-10, 2.0**-20)  # of grids, in units of clip_norm, below which a release may depend on its record
 FINEST_PLACE = 6
 FINEST_BIT = 20  # about a millionth of the unit; sums in float32 end below it
-FEW = 4  # numbers of a release that are looked at first
+FIRST_NUMBERS = 4  # numbers of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
@@ -55,7 +55,7 @@ def _all(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
             yield f"binned {name}", _binned(every[name], first, second)
     if first.shape[1] == 1:
         yield "binned value", _binned(lambda z: z[:, 0], first, second)
-    for step in STEPS:
+    for step in GRID_STEPS:
         if (phases := _phases(first, second, step * unit)) is not None:
             yield f"place below a grid of {step:.0e}", phases
     if sample.pair.antipodal:
@@ -66,7 +66,7 @@ def _all(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
-    """What is known to separate two inputs of additive noise."""
+    """Yield statistics that separate two inputs of additive noise."""
     first, second = sample.centres
     direction = _unit(first - second)
     if direction.any():
@@ -75,7 +75,7 @@ def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic
     yield "l2 privacy loss", lambda z: _length(z - second) - _length(z - first)
     yield (
         "closeness",
-        lambda z: np.log(_length(z - second) + SMALLEST * unit) - np.log(_length(z - first) + SMALLEST * unit),
+        lambda z: np.log(_length(z - second) + MIN_SCALE * unit) - np.log(_length(z - first) + MIN_SCALE * unit),
     )
     for name, centre in (("first", first), ("second", second)):
         yield f"farthest number from the {name}", lambda z, c=centre: np.abs(z - c).max(axis=1)  # type: ignore[misc]
@@ -84,8 +84,8 @@ def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic
 
 
 def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
-    """What a release says of its record's size, without knowing it."""
-    tiny = SMALLEST * unit
+    """Yield statistics of a release that need no knowledge of its record."""
+    tiny = MIN_SCALE * unit
     yield "length", lambda z: np.log(_length(z) + tiny)
     yield "sum of sizes", lambda z: np.log(np.abs(z).sum(axis=1) + tiny)
     yield "largest number", lambda z: np.log(np.abs(z).max(axis=1) + tiny)
@@ -129,7 +129,7 @@ def trailing_bits(z: Floats, unit: float) -> Floats:
     number in a few is finer than all places looks like that of any float64, and is not looked at further.
     """
     places = np.full(len(z), FINEST_BIT + 1.0)
-    scaled = z[:, :FEW] * (2.0**FINEST_BIT / unit)
+    scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
     rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
     scaled = z[rows] * (2.0**FINEST_BIT / unit)
     whole = (scaled == np.rint(scaled)).all(axis=1)
@@ -174,7 +174,7 @@ def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
-        fits.append((centre, np.abs(releases - centre).mean(axis=0) + SMALLEST * unit))
+        fits.append((centre, np.abs(releases - centre).mean(axis=0) + MIN_SCALE * unit))
     (m1, s1), (m2, s2) = fits
     return lambda z: np.clip(np.abs(z - m2) / s2 - np.abs(z - m1) / s1 + np.log(s2 / s1), -50, 50).sum(axis=1)
 
@@ -199,7 +199,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """The same, which is not computed again for the array that it was asked for last: others build on it."""
+    """Return the same, not computed again for the array that it was asked for last: others build on it."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:
@@ -213,7 +213,7 @@ def _remembered(statistic: Statistic) -> Statistic:
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
     """The log ratio of counts in bins of a statistic: rules that a threshold cannot express."""
     values = [statistic(first), statistic(second)]
-    edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, BINS + 1)[1:-1]))
+    edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
     ours, theirs = (np.bincount(np.searchsorted(edges, v), minlength=len(edges) + 1) for v in values)
     ratio = np.log((ours + 0.5) / len(first)) - np.log((theirs + 0.5) / len(second))
     return lambda z: ratio[np.searchsorted(edges, statistic(z))]

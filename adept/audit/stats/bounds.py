@@ -117,6 +117,11 @@ def _forgiven(rounds: int, delta: float, alpha: float) -> float:
     return most if math.isfinite(most) else float(rounds)
 
 
+def rounds_needed(epsilon: float, *, alpha: float) -> float:
+    """Return the number of right guesses, none of them wrong, that refute a claim of ``epsilon``: (1 + e^-epsilon)^-m = alpha."""
+    return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
+
+
 def epsilon_lower_bound(
     first: ArrayLike, second: ArrayLike, first_trials: int, second_trials: int, *, delta: float, alpha: float
 ) -> Floats:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaln
 
 from adept.audit.result import Finding
+from adept.audit.stats.bounds import GameCounts
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +71,21 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
         return 1.0 if count == of * p else 0.0
     lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0
     return min(1.0, 2 * min(lower, upper))
+
+
+def certified(
+    counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
+) -> Finding:
+    """Return what the counts of a game certify at ``alpha``, of which each of so many ``tests`` has an equal share."""
+    bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
+    return Finding(
+        failed=bound > epsilon * (1 + 1e-9),
+        evidence=evidence,
+        statistic=counts.right / counts.rounds,
+        p_value=min(1.0, tests * counts.p_value(epsilon=epsilon, delta=delta)),
+        threshold=alpha,
+        certified_epsilon=bound,
+    )
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Finding:

@@ -1,15 +1,15 @@
 """The distributions of noise that a mechanism may declare, and exact tests of a sample against them.
 
-Each knows what it guarantees at a given distance, and pivots: functions of the noise whose distribution is known
-exactly, without an estimate, if the declared distribution and scale are true. They are stated for continuous noise; noise on the
-public grid of the exact mechanisms differs from it by less than 1e-11 relatively at budgets up to 100 (the grid has 2^20
-steps to the radius), which no sample of a feasible size can see.
+Each has an ``order``, the p of the lp norm in which distances count, and knows what it guarantees at a given distance. `size` and
+`shape` are pivots: functions of the noise whose distribution is known exactly, without an estimate, if the declared distribution
+and scale are true. `magnitude_median` is that of |noise| per coordinate, None where magnitudes of coordinates are not independent.
+
+Pivots are stated for continuous noise; noise on the public grid of the exact mechanisms differs from it by less than 1e-11
+relatively at budgets up to 100 (the grid has 2^20 steps to the radius), which no sample of a feasible size can see.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,34 +23,13 @@ Floats = NDArray[np.float64]
 
 # (1 - g^2) / (n g), about the spread of the cosine inside the cap: at this width the rounding of a release to the public grid
 # of step 2^-20 moves Kolmogorov's distance by less than 1e-3, which no sample that is tested can see.
-NARROWEST_CAP = 3e-4
+MIN_CAP_WIDTH = 3e-4
 
 
-class Noise(Protocol):
-    """A distribution of additive noise."""
-
-    @property
-    def order(self) -> int:
-        """The p of the lp norm in which distances count."""
-
-    def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Does noise of this scale give (epsilon, delta)-LDP for inputs at this distance; and the number that decides."""
-
-    def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return a statistic of noise (m, n) and its degrees of freedom: chi-square distributed if the scale is true."""
-
-    def shape(self, noise: Floats, scale: float) -> list[float]:
-        """Return p-values of Kolmogorov-Smirnov tests of noise (m, n) against the distribution."""
-
-    def magnitude_median(self, scale: float) -> float | None:
-        """Return the median of |noise| per coordinate, or None where magnitudes of coordinates are not independent."""
-
-
-@dataclass(frozen=True)
 class Laplace:
     """Independent Laplace noise of scale b on each coordinate (Habernal 2021, Definition 2.5)."""
 
-    order: ClassVar[int] = 1
+    order = 1
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
         """The privacy loss reaches D/b, D the l1 distance (Habernal 2021, Appendix A)."""
@@ -67,11 +46,10 @@ class Laplace:
         return scale * math.log(2)
 
 
-@dataclass(frozen=True)
 class Gaussian:
     """Independent normal noise of standard deviation s on each coordinate."""
 
-    order: ClassVar[int] = 2
+    order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
         """The exact delta at epsilon (Balle and Wang 2018, Theorem 8) must not exceed the claimed one."""
@@ -89,11 +67,10 @@ class Gaussian:
         return scale * float(norm.ppf(0.75))
 
 
-@dataclass(frozen=True)
 class Radial:
     """The K-norm distribution in l2: density proportional to exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
 
-    order: ClassVar[int] = 2
+    order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
         """The privacy loss reaches D/s, D the l2 distance (triangle inequality, attained on the line through x and x')."""
@@ -117,6 +94,7 @@ class Radial:
         return None
 
 
+Noise = Laplace | Gaussian | Radial
 NOISES: dict[str, Noise] = {"laplace": Laplace(), "gaussian": Gaussian(), "l2_norm": Radial()}
 
 
@@ -133,7 +111,7 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)
     g = min(clip_norm / max(float(np.median(length)), 1e-300), 1.0)
-    if dim < 2 or 1 - g * g < NARROWEST_CAP * dim * g:
+    if dim < 2 or 1 - g * g < MIN_CAP_WIDTH * dim * g:
         raise MechanismFailure("the cap is so narrow that rounding would show in its distribution")
     q = float(_beyond(np.asarray(g), dim))
     p = 1 / (1 + math.exp(-epsilon) * (1 - q) / q)

@@ -1,1 +1,1 @@
-"""What is judged, and how it is called: a mechanism on vectors or on values, a rewriter of texts, anyone's code."""
+"""The subject of an audit, and the ways to call it: a mechanism on vectors or on values, anyone's code."""

@@ -1,7 +1,13 @@
-"""What a caller says of a mechanism that does not say it itself."""
+"""Wrappers of mechanisms: with a claim that they do not state, with many reports as one release, of texts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError
 
 
 class Claim:
@@ -51,3 +57,59 @@ class Claim:
         if name.startswith("__") or name == "mechanism":  # of a copy that is just being made
             raise AttributeError(name)
         return getattr(self.mechanism, name)
+
+
+class JointReports:
+    """A mechanism whose release is several reports of each record.
+
+    Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are (m epsilon, m delta)-LDP together. A mechanism with a
+    memory, such as one with permanent responses, claims that all reports together are as private as it says: its own epsilon.
+
+    Args:
+        mechanism: with ``epsilon`` and ``privatize``, of latents or of values.
+        reports: m, the number of reports of a record that are released together.
+        epsilon: the claim for all of them; null: m times the mechanism's, or the mechanism's own if it is ``memoised``.
+    """
+
+    def __init__(self, mechanism: Any, *, reports: int, epsilon: float | None = None) -> None:
+        if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:
+            raise ConfigurationError(f"reports must be an integer of at least 1, got {reports!r}")
+        self.mechanism, self.reports = mechanism, reports
+        times = 1 if getattr(mechanism, "memoised", False) else reports
+        self.epsilon = times * mechanism.epsilon if epsilon is None else epsilon
+        self.delta = times * (getattr(mechanism, "delta", 0.0) or 0.0)
+        self.name = f"{reports} reports of {getattr(mechanism, 'name', type(mechanism).__name__)}"
+
+    def privatize(self, records: Any) -> Any:
+        """Release a batch as often as there are reports, and return the reports of each record in a row."""
+        answers = [self.mechanism.privatize(records) for _ in range(self.reports)]
+        if isinstance(answers[0], Tensor):
+            return torch.cat([answer.reshape(len(answer), -1) for answer in answers], dim=1)
+        if isinstance(answers[0], np.ndarray):
+            return np.concatenate([answer.reshape(len(answer), -1) for answer in answers], axis=1)
+        return list(zip(*answers, strict=True))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the mechanism's own attribute, but nothing that it says of one release alone."""
+        if name.startswith("__") or name in ("mechanism", "noise", "guarantee", "supports", "distribution", "odds"):
+            raise AttributeError(name)
+        return getattr(self.mechanism, name)
+
+
+class Rewriting:
+    """A rewriter of texts as a mechanism on values, with the claim of its own mechanism.
+
+    Claim: text decoded from an (epsilon, delta)-LDP latent is (epsilon, delta)-LDP (post-processing).
+
+    Args:
+        rewriter: anything with ``rewrite(texts)``, ``release(texts)`` and ``mechanism``.
+    """
+
+    def __init__(self, rewriter: Any) -> None:
+        self.rewriter, mechanism = rewriter, rewriter.mechanism
+        self.name = str(getattr(mechanism, "name", type(mechanism).__name__))
+        self.epsilon, self.delta = float(mechanism.epsilon), float(getattr(mechanism, "delta", 0.0))
+
+    def privatize(self, texts: list[str]) -> list[str]:
+        """Rewrite texts in one call."""
+        return list(self.rewriter.rewrite(texts))

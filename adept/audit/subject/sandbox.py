@@ -21,7 +21,7 @@ from torch import Tensor
 from adept.audit.result import MechanismFailure
 
 Floats = NDArray[np.float64]
-FEWEST_CALLS, MOST_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a call
+MIN_TIMED_CALLS, MAX_TIMED_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a call
 Value = TypeVar("Value")
 _Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
 
@@ -158,7 +158,9 @@ def cost(call: Callable[[], object]) -> float:
 
 def _timed(call: Callable[[], object]) -> float:
     waited, worked, begun = list[float](), time.thread_time(), time.perf_counter()
-    while len(waited) < FEWEST_CALLS or (len(waited) < MOST_CALLS and time.perf_counter() < begun + TIMING_SECONDS):
+    while len(waited) < MIN_TIMED_CALLS or (
+        len(waited) < MAX_TIMED_CALLS and time.perf_counter() < begun + TIMING_SECONDS
+    ):
         started = time.perf_counter()
         call()
         waited.append(time.perf_counter() - started)

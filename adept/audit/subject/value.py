@@ -5,12 +5,9 @@ each: a number, a string, a bit vector, a set, a tuple. The claim is the same, a
 that guess the value from the outcome, certified on fresh outcomes. Only the statistics differ.
 """
 
-import math
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,61 +15,31 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.sandbox import Caller, fresh_copy, scratch_copy
+from adept.audit.subject.sandbox import cost, scratch_copy
+from adept.audit.subject.target import Target
 from adept.errors import ConfigurationError
 
-Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
-LARGEST_CALL = 2**12
+CALL_ROWS = 2**12
 PROBES = 32  # releases of each of two values whose time is taken
-VALUES = 12  # of a large alphabet, that are tried
+MAX_VALUES = 12  # of a large alphabet that are tried
 
 
 @dataclass
-class ValueTarget:
-    """One mechanism on values. Attributes as of `subject.vector.VectorTarget`.
+class ValueTarget(Target):
+    """One mechanism on values.
 
     Attributes:
         values: some that are released before the experiment, to take the time and to see what outcomes are.
     """
 
-    mechanism: Any
-    time_limit: float = math.inf
     values: Sequence[Any] = ()
-    given: Any = None
-    clip_norm: float = 1.0  # the unit of numbers among outcomes
-    call: Caller = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.call = Caller(self.time_limit)
-
-    @property
-    def epsilon(self) -> float:
-        return float(self.mechanism.epsilon)
-
-    @property
-    def delta(self) -> float:
-        return float(getattr(self.mechanism, "delta", 0.0) or 0.0)
-
-    @property
-    def memoised(self) -> bool:
-        return bool(getattr(self.mechanism, "memoised", False))
 
     @property
     def supports(self) -> Callable[[Any, Any], float] | None:
-        found: Callable[[Any, Any], float] | None = getattr(self.mechanism, "supports", None)
-        return found
-
-    @property
-    def name(self) -> str:
-        return str(getattr(self.mechanism, "name", type(self.mechanism).__name__))
-
-    def fresh(self) -> Any:
-        """Return a copy of the mechanism as it was given, which nobody has asked."""
-        if self.given is None:
-            raise MechanismFailure("the mechanism cannot be copied")
-        return fresh_copy(self.given)
+        declared: Callable[[Any, Any], float] | None = getattr(self.mechanism, "supports", None)
+        return declared
 
     def release(self, values: Sequence[Any]) -> Array:
         """Ask for one outcome per value, in one call; returns a numeric (B, m), or (B,) of objects."""
@@ -93,17 +60,9 @@ class ValueTarget:
         return self.call("privatize", lambda: mechanism.privatize(list(values)))
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Array]:
-        """Yield ``rows`` outcomes of one value, in chunks; of a mechanism with a memory each from a fresh copy."""
-        for start in range(0, rows, LARGEST_CALL):
-            count = min(LARGEST_CALL, rows - start)
+        for start in range(0, rows, CALL_ROWS):
+            count = min(CALL_ROWS, rows - start)
             yield self._singly(record, count) if alone or self.memoised else self.release([record] * count)
-
-    def sample(self, record: Any, rows: int, *, alone: bool = False) -> Array:
-        """Return ``rows`` outcomes of one value."""
-        chunks = list(self.draw(record, rows, alone=alone))
-        if len({chunk.shape[1:] for chunk in chunks}) > 1:
-            raise MechanismFailure("privatize returned rows of different lengths")
-        return np.concatenate(chunks)
 
     def _singly(self, record: Any, count: int) -> Array:
         """Return outcomes of one value, each of a call of its own, all in one thread."""
@@ -115,27 +74,17 @@ class ValueTarget:
         outcomes = self.call("privatize", lambda: [one() for _ in range(count)])
         return as_outcomes(outcomes, rows=count, objects=self.objects)
 
-    def centres(self, first: Any, second: Any) -> tuple[Floats, Floats]:
-        return np.zeros(0), np.zeros(0)
-
-    def silent(self, releases: Any) -> bool:
-        return False
-
-    def numbers(self, record: Any) -> int:
-        return 1
-
     def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
-        """Return ``rows``, or as many as the mechanism releases in so many seconds; fixed before any is looked at."""
         return max(0, min(rows, int(seconds / self._probed[0])))
 
     @property
     def objects(self) -> bool:
-        """Are outcomes read as objects, since they are no numbers of one shape."""
+        """True if outcomes are read as objects, since they are no numbers of one shape."""
         return self._probed[1]
 
     @cached_property
     def _probed(self) -> tuple[float, bool]:
-        """How long an outcome takes, and whether outcomes are objects: asked of copies, which are not asked again."""
+        """Seconds of an outcome, and whether outcomes are objects: asked of copies, which are not asked again."""
         batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
         copied = self.mechanism if self.given is None else self.fresh()
 
@@ -145,11 +94,7 @@ class ValueTarget:
             return copied.privatize(list(batch))
 
         outcomes = self.call("privatize", release)
-        times = [time.perf_counter()]
-        for _ in range(3):
-            self.call("privatize", release)
-            times.append(time.perf_counter())
-        each = min(after - before for before, after in pairwise(times)) / len(batch)
+        each = cost(lambda: self.call("privatize", release)) / len(batch)
         return each, as_outcomes(outcomes, rows=len(batch), objects=False).dtype == object
 
 
@@ -212,6 +157,9 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
     An ``alphabet`` (a sequence, or K for 0..K-1), ``labels``, or an integer ``size`` or ``count`` if it releases lists of integers,
     which a copy of it is asked.
     """
+    if (response := response_of(mechanism)) is not None and response[1] > 1:
+        count, top = response
+        return [tuple(range(top)), tuple(range(count - top, count))]
     declared = getattr(mechanism, "alphabet", None)
     if declared is None and not hasattr(mechanism, "project"):
         declared = getattr(mechanism, "labels", None)
@@ -221,15 +169,26 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
     if declared is None:
         return None
     if isinstance(declared, int):
-        spread = (i * (declared - 1) // (VALUES - 1) for i in range(VALUES))
+        spread = (i * (declared - 1) // (MAX_VALUES - 1) for i in range(MAX_VALUES))
         return sorted({0, 1, declared - 1, declared // 2, *spread} - {-1})
     if not isinstance(declared, Sequence) or len(declared) < 2:
         raise ConfigurationError(f"alphabet must be an integer of at least 2 or a list of values, got {declared!r}")
-    return list(declared)[: 4 * VALUES]
+    return list(declared)[: 4 * MAX_VALUES]
+
+
+def response_of(mechanism: Any) -> tuple[int, int] | None:
+    """Return K and t if a mechanism declares k-ary response, None for others.
+
+    It has ``count`` (K), integer ``odds`` (A, B) and, where a record has several own numbers, ``heavy`` (t).
+    """
+    size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
+    if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:
+        return None
+    return size, int(getattr(mechanism, "heavy", 1))
 
 
 def _takes(mechanism: Any, values: list[Any]) -> bool:
-    """Does a mechanism release these values; one with a ``size`` may also be one on latents."""
+    """Return True if a mechanism releases these values; one with a ``size`` may also be one on latents."""
     try:
         as_outcomes(scratch_copy(mechanism).privatize(values), rows=len(values), objects=False)
     except Exception:  # noqa: BLE001 - foreign code: whatever it raises, these are not its records

@@ -1,4 +1,4 @@
-"""A mechanism on vectors under audit: what it claims, what else it declares, and its releases, drawn without trusting it."""
+"""A mechanism on vectors under audit: its declarations, and its releases, drawn without trusting it."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,53 +8,41 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.noise import NOISES, Noise
-from adept.audit.subject.reports import JointReports
-from adept.audit.subject.sandbox import ARRAYS, Caller, as_rows, cost, fitted, fresh_copy
+from adept.audit.subject.claim import JointReports
+from adept.audit.subject.sandbox import ARRAYS, as_rows, cost, fitted
+from adept.audit.subject.target import Floats, Target
 from adept.mechanisms.grid import clip_latents
-
-Floats = NDArray[np.float64]
 
 SOURCES, CLIPS = ("release", "simulate"), ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # numbers asked for in one call: bounds both the memory and the time of a call
 CALLS_SECONDS = 0.5  # of calls that follow each other in one thread
-LARGEST_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, are cut off there: post-processing
-MANY_NUMBERS = 2**12  # of a call of several rows whose time is taken
+MAX_OUTPUT = 1e6  # outputs beyond so many times clip_norm, infinite ones too, are cut off there: post-processing
+TIMED_NUMBERS = 2**12  # of a call of several rows whose time is taken
 JITTER = 1e-7  # in units of clip_norm: by which the records of releases from fresh copies differ
 DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that name the one a mechanism knows
 
 
 @dataclass
-class VectorTarget:
+class VectorTarget(Target):
     """One mechanism on latents of one dimension.
 
+    ``delta``, ``clip``, ``clip_norm``, ``project``, ``guarantee``, ``simulate`` and ``noise`` (the name of a distribution) of the
+    mechanism are used where they exist.
+
     Attributes:
-        mechanism: anything with ``epsilon`` and ``privatize``; ``delta``, ``clip``, ``clip_norm``, ``project``, ``guarantee``,
-            ``simulate`` and ``noise`` (the name of a distribution) are used where they exist.
         source: "release" asks ``privatize``, "simulate" asks ``simulate``.
-        time_limit: seconds that one call may take; infinite: calls run in the caller's own thread.
         generator: for ``simulate`` alone.
-        memoised: the mechanism has a memory: every release is drawn from a copy of ``given``, see `draw`.
-        given: the mechanism as it was given, which is copied and never asked; None if it cannot be copied.
     """
 
-    mechanism: Any
     dim: int
     source: str = "release"
-    time_limit: float = math.inf
-    generator: torch.Generator = field(default_factory=torch.Generator)
-    memoised: bool = False
-    given: Any = None
-    call: Caller = field(init=False, repr=False)
-    _array: str | None = field(default=None, repr=False)
-    _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False)  # of a release, by its record's shape
-
-    def __post_init__(self) -> None:
-        self.call = Caller(self.time_limit)
+    generator: torch.Generator = field(default_factory=torch.Generator, kw_only=True)
+    _array: str | None = field(default=None, repr=False, kw_only=True)
+    _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)  # by a record's shape
 
     def at(self, dim: int) -> "VectorTarget":
         """Return the same mechanism at another dimension."""
@@ -66,17 +54,8 @@ class VectorTarget:
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
     @property
-    def epsilon(self) -> float:
-        """The claim that is judged."""
-        return float(self.mechanism.epsilon)
-
-    @property
-    def delta(self) -> float:
-        return float(getattr(self.mechanism, "delta", 0.0))
-
-    @property
     def clip(self) -> str:
-        """The set that the claim covers; what a foreign mechanism calls ``clip`` may be something else."""
+        """The set that the claim covers; a foreign ``clip`` that names none of ours declares nothing."""
         declared = getattr(self.mechanism, "clip", "l2")
         return declared if isinstance(declared, str) and declared in CLIPS else "l2"
 
@@ -85,32 +64,23 @@ class VectorTarget:
         return float(getattr(self.mechanism, "clip_norm", 1.0))
 
     @property
-    def supports(self) -> None:
-        """Vectors have statistics of their own."""
-        return
-
-    @property
     def any_dimension(self) -> bool:
-        """Does the mechanism take latents of any dimension, since no attribute names one."""
+        """True if the mechanism takes latents of any dimension, since no attribute names one."""
         return not any(isinstance(getattr(self.mechanism, name, None), int) for name in DIMENSIONS)
 
     @property
     def reports(self) -> int:
-        """How many reports of a record a release holds."""
+        """Number of reports of a record in a release."""
         return self.mechanism.reports if isinstance(self.mechanism, JointReports) else 1
 
     @property
     def largest(self) -> float:
-        """Where outputs are cut off; NaN is read as twice as much."""
-        return LARGEST_OUTPUT * self.clip_norm
-
-    @property
-    def name(self) -> str:
-        return str(getattr(self.mechanism, "name", type(self.mechanism).__name__))
+        """Limit at which outputs are cut off; NaN is read as twice as much."""
+        return MAX_OUTPUT * self.clip_norm
 
     @cached_property
     def guarantee(self) -> Any:
-        """What the mechanism declares for this dimension.
+        """Guarantee that the mechanism declares for this dimension.
 
         Raises:
             MechanismFailure: it declares nothing.
@@ -120,7 +90,7 @@ class VectorTarget:
 
     @property
     def says_exact(self) -> bool:
-        """Does the mechanism say that its releases are exact arithmetic."""
+        """True if the mechanism says that its releases are exact arithmetic."""
         return hasattr(self.mechanism, "guarantee") and bool(getattr(self.guarantee, "exact", False))
 
     @property
@@ -161,8 +131,7 @@ class VectorTarget:
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
         return np.tile(flat[0], self.reports), np.tile(flat[1], self.reports)
 
-    def numbers(self, record: Tensor) -> int:
-        """Return how many numbers the release of a record, or of a batch, holds."""
+    def count_numbers(self, record: Tensor) -> int:
         return record.numel() * self.reports
 
     @property
@@ -189,18 +158,8 @@ class VectorTarget:
 
     @property
     def _scratch(self) -> Any:
-        """What may be asked without leaving a trace: a copy of the mechanism as it was given, if there can be one."""
-        return self.mechanism if self.given is None else fresh_copy(self.given)
-
-    def fresh(self) -> Any:
-        """Return a copy of the mechanism as it was given, which nobody has asked.
-
-        Raises:
-            MechanismFailure: there can be none.
-        """
-        if self.given is None:
-            raise MechanismFailure("the mechanism cannot be copied")
-        return fresh_copy(self.given)
+        """A copy of the mechanism as it was given, which may be asked without leaving a trace; itself if there is none."""
+        return self.mechanism if self.given is None else self.fresh()
 
     def release(self, latents: Tensor) -> Floats:
         """Ask for one release per row of latents (B, n), in one call; returns (B, m), as `as_rows` reads it.
@@ -235,8 +194,8 @@ class VectorTarget:
         Args:
             record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), released once for each
                 release, whose outputs are read as one row of B * m numbers.
-            rows: how many releases.
-            alone: whether a latent (n,) is released in calls of one row each.
+            rows: number of releases.
+            alone: True to release a latent (n,) in calls of one row each.
         """
         together = record.ndim == 1 and not alone and not self.memoised
         batch = record[None] if record.ndim == 1 else record
@@ -253,13 +212,8 @@ class VectorTarget:
         limit = self.largest
         return np.nan_to_num(releases, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
 
-    def silent(self, releases: Floats) -> bool:
-        """Is every number of these releases, as `finite` reads them, NaN."""
+    def is_silent(self, releases: Floats) -> bool:
         return bool((releases > self.largest).all())
-
-    def sample(self, record: Tensor, rows: int, *, alone: bool = False) -> Floats:
-        """Return ``rows`` releases (rows, m) of one record, as `draw` reads it."""
-        return np.concatenate(list(self.draw(record, rows, alone=alone)))
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
         """Release batches, each in a call of its own, one after the other in one thread; returns (calls, B * m)."""
@@ -275,18 +229,17 @@ class VectorTarget:
 
     @cached_property
     def seconds_per_call(self) -> float:
-        """How long a call of one row takes, measured once."""
+        """Seconds of a call of one row, measured once."""
         return self._seconds(1)
 
     @cached_property
     def seconds_per_row(self) -> float:
-        """How much longer each further row of a call takes, and no less than its share of the longest call."""
-        rows = max(4, min(64, MANY_NUMBERS // self.dim))
+        """Seconds that each further row of a call takes, and no less than its share of the longest call."""
+        rows = max(4, min(64, TIMED_NUMBERS // self.dim))
         call = self._seconds(rows)
         return max(1e-9, (call - self.seconds_per_call) / (rows - 1), call * self.dim / CALL_ELEMENTS)
 
     def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
-        """Return ``rows``, or as many as are released in so many seconds; fixed before any is looked at."""
         each = self.seconds_per_call if alone or self.memoised else self.seconds_per_row
         return max(0, min(rows, int(seconds / each)))
 

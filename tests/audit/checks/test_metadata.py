@@ -15,10 +15,10 @@ from audit.broken import metadata as broken
 from audit.broken.values import RefusesOne, TypeDepends
 
 from adept.audit.checks import metadata
+from adept.audit.checks.metadata import metadata_of
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.distinguisher.pairs import adversarial_pairs
 from adept.audit.result import Finding
-from adept.audit.subject.metadata import metadata_of
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import L1Laplace, LearnedCodebook
 
@@ -27,7 +27,7 @@ SURE = 1e-9
 
 def asked_for(mechanism: Any, *, alpha: float = 1e-3, searching: float = 0.0) -> Finding:
     experiment = Experiment(VectorTarget(mechanism, dim=4), lambda _: adversarial_pairs(4, clip_norm=1.0), trials=100)
-    with patch("adept.audit.checks.metadata.SECONDS", searching):
+    with patch("adept.audit.checks.metadata.SEARCH_SECONDS", searching):
         return metadata.of_vectors(experiment, alpha)
 
 

@@ -22,7 +22,7 @@ ALPHA = 1e-9
 @pytest.fixture(autouse=True)
 def _few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Releases in calls of their own are what takes time; those of batches show as much here."""
-    monkeypatch.setattr(repetitions, "CALLS", 4 * RECORDS)
+    monkeypatch.setattr(repetitions, "MAX_CALLS", 4 * RECORDS)
 
 
 class RarelyBare:

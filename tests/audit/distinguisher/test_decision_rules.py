@@ -18,7 +18,7 @@ def chosen(
 ) -> tuple[Rule, Rule]:
     options = {"gap": 1e-9, "delta": 0.0, "alpha": alpha}
     rounds = rounds or len(first) + len(second)
-    return counted_rule(first, second, **options)[1], fitted_rule(first, second, rounds=rounds, **options)[1]
+    return counted_rule(first, second, **options), fitted_rule(first, second, rounds=rounds, **options)
 
 
 def bound(rule: Rule, first: Floats, second: Floats, *, alpha: float = 0.05) -> float:

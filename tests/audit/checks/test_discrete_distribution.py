@@ -68,7 +68,7 @@ class Loud(Description):
 
 
 def failed(mechanism: Description) -> set[str]:
-    result = audit.run_description(mechanism, trials=4_000, confidence=CERTAIN)
+    result = audit.run(mechanism, trials=4_000, confidence=CERTAIN)
     return {check.name for check in result.checks if check.verdict is Verdict.FAILED}
 
 
@@ -98,11 +98,11 @@ def test_each_defect_is_found_by_its_check(defect: type[Description], check: str
 
 
 def test_a_large_leak_is_certified_by_counts_alone() -> None:
-    result = audit.run_description(Overstated(epsilon=1.0, size=2), trials=20_000)
+    result = audit.run(Overstated(epsilon=1.0, size=2), trials=20_000)
     assert result.violated
     assert 1.5 < result.certified_epsilon < 2.0
 
 
 def test_arguments_are_checked() -> None:
     with pytest.raises(ConfigurationError, match="trials must be at least 100"):
-        audit.run_description(Description(epsilon=1.0), trials=10)
+        audit.run(Description(epsilon=1.0), trials=10)

@@ -8,7 +8,7 @@ import torch
 from audit.asking import failed_of
 from torch import Tensor
 
-from adept.audit.checks.batch_size import Placed, any_size
+from adept.audit.checks.calls import Placed, any_size
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit

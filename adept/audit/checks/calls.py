@@ -1,0 +1,180 @@
+"""Calls: is a record released with less noise in a call of one row or three, of some other size, by a fresh copy, after a past.
+
+The claim covers a record's release by any call of the mechanism: in a batch of any size, by a copy that was just made (to start a
+worker, say), and after any other call. So each of these is a guessing game like the event (`distinguisher.experiment`), and its
+bound errs with probability at most alpha. Releases in calls of their own are expensive, so such a game has few trials, and ends
+early where there is no hope.
+
+For sizes other than one and three, one record is released a few times in batches of many sizes, and the spread of its first, middle
+and last row is taken. Where one is far smaller than most, a game is played there. Claim: its bound errs with probability at most
+alpha too. Proof: size, place and the rest of the batch are fixed before a counted release is drawn, so the row is the release of a
+record by one mechanism; the rest is that of `distinguisher.experiment`. Nothing is certified where no spread is small.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, pairs_of_batches
+from adept.audit.result import Finding, MechanismFailure, sees
+from adept.audit.stats.bounds import rounds_needed
+from adept.audit.subject.sandbox import as_rows
+from adept.audit.subject.target import Floats
+from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.vector import VectorTarget
+
+BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
+RELEASES, FURTHER_RELEASES = 3, 15  # of a batch that show how much its rows vary; of the few rows that vary least
+FURTHER_ROWS = 4
+SMALL_SPREAD = 0.1  # of the median spread: less is suspicious
+GAME_SECONDS = 3.0  # that a slow mechanism may take for a game
+SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2500, 3000, 800, 10_000
+VALUE_TRIALS, VALUE_PAIRS = 3000, 6
+SIZE_PAIRS, COPY_PAIRS = ("diagonal", "far", "zero and random"), ("diagonal", "zero and random")
+PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
+
+
+@sees(
+    "Sees what a record's release in a batch of its own reveals that others do not. Blind to events rarer than in hundreds."
+)
+def one(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Guess a record from its release in a batch of its own."""
+    target = experiment.target
+    pairs = [*experiment.given, *adversarial_pairs(target.dim, clip_norm=target.clip_norm)]
+    return _play(experiment, [_alone(pair) for pair in pairs if pair.hard], ONE_TRIALS, alpha)
+
+
+@sees(
+    "Sees what all releases of a batch reveal of a record, at any of three places, and a batch of copies does not. "
+    "Blind to larger batches."
+)
+def three(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Guess one record of a batch of three from all three releases."""
+    target = experiment.target.without_memory()
+    pairs = pairs_of_batches(experiment.given, dim=target.dim, clip_norm=target.clip_norm)
+    return _play(experiment, pairs, THREE_TRIALS, alpha)
+
+
+def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Finding:
+    """Play a game whose every release is a call of its own; a large claim takes more of them."""
+    target = experiment.target
+    trials = target.affordable(min(most, experiment.trials), seconds=GAME_SECONDS, alone=True)
+    needed = min(rounds_needed(target.epsilon, alpha=alpha), 4 * most)
+    more = target.affordable(int(needed), seconds=2 * GAME_SECONDS, alone=True)
+    return experiment.with_pairs(pairs, max(trials, more)).refute(alpha=alpha)
+
+
+@sees(
+    "Sees what a value's outcome in a batch of its own reveals that others do not. Blind to events rarer than in hundreds."
+)
+def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
+    """Guess a value from its outcome in a batch of its own."""
+    pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
+    trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), seconds=GAME_SECONDS, alone=True)
+    return experiment.with_pairs(pairs, trials).refute(alpha=alpha)
+
+
+def _alone(pair: InputPair) -> InputPair:
+    return replace(pair, name=f"{pair.name}, alone", alone=True)
+
+
+@sees("Sees what the first release of a fresh copy reveals that others do not, and noise that copies share.")
+def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Guess an input from the first release of a copy of the mechanism as it was given.
+
+    A first call without noise loses this game, and so does a generator that copies share, since the noise of one copy is then known
+    from another's.
+    """
+    experiment.target.fresh()  # raises where there can be no copy
+    copies = experiment.target.asked_as(experiment.target.given, memoised=True)
+    trials = copies.affordable(min(COPY_TRIALS, experiment.trials), seconds=GAME_SECONDS, alone=True)
+    return experiment.with_pairs(_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
+
+
+@sees("Sees what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts.")
+def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Guess an input from the releases of a copy whose first call was of another dimension.
+
+    Claim: a mechanism that takes records of any dimension makes its claim of each, whatever it was asked before; a scale that was
+    kept from another dimension is wrong here.
+    """
+    target = experiment.target
+    if not target.any_dimension or target.dim == 1:
+        raise MechanismFailure("the mechanism knows one dimension only")
+    asked = target.fresh()
+    target.asked_as(asked, memoised=False).at(1).release(torch.zeros(1, 1, dtype=torch.float64))
+    later, trials = target.asked_as(asked), min(experiment.trials, PAST_TRIALS)
+    return experiment.with_pairs(_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
+
+
+@sees(
+    "Sees a first, middle or last row with little noise in batches of some size up to 1,025. Blind to noise that is half."
+)
+def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+    """Look for the size of a batch and the place where a record has the least noise, and play a game there if it is little."""
+    target = experiment.target.without_memory()
+    most = target.affordable(RELEASES * sum(BATCH_SIZES), seconds=GAME_SECONDS) // RELEASES
+    tried = [size for size, total in zip(BATCH_SIZES, np.cumsum(BATCH_SIZES).tolist(), strict=True) if total <= most]
+    if not tried:
+        raise MechanismFailure(f"the mechanism is too slow for batches of {len(BATCH_SIZES)} sizes")
+    spread = {(size, name): each for size in tried for name, each in _spreads(target, size, times=RELEASES).items()}
+    least = sorted(spread, key=spread.__getitem__)[:FURTHER_ROWS]
+    again = {(size, name): _spreads(target, size, times=FURTHER_RELEASES)[name] for size, name in least}
+    size, name = min(again, key=again.__getitem__)
+    if again[size, name] >= SMALL_SPREAD * float(np.median(list(spread.values()))):
+        return Finding(
+            failed=False, evidence=f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
+        )
+    placed = target.asked_as(Placed(target.mechanism, size, PLACES[name](size)))
+    trials = placed.affordable(min(SIZE_TRIALS, experiment.trials), seconds=GAME_SECONDS)
+    found = experiment.with_pairs(_pairs(placed, SIZE_PAIRS), trials, placed).refute(alpha=alpha)
+    return replace(found, evidence=f"the {name} of {size} rows varies little; {found.evidence}")
+
+
+def _pairs(target: VectorTarget, names: Sequence[str]) -> list[InputPair]:
+    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in names]
+
+
+def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]:
+    """Return how far releases of one record lie apart on average in a batch of so many, at each place."""
+    latents = torch.full((size, target.dim), target.clip_norm / target.dim, dtype=torch.float64)
+    rows = sorted({place(size) for place in PLACES.values()})
+    releases = np.stack([np.nan_to_num(target.release(latents))[rows] for _ in range(times)])
+    apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
+    return {name: float(apart[rows.index(place(size))]) for name, place in PLACES.items()}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A mechanism on one row of a batch, the rest of which are zeros."""
+
+    mechanism: Any
+    size: int
+    place: int
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.mechanism.epsilon)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "mechanism":  # of a copy that is just being made
+            raise AttributeError(name)
+        return getattr(self.mechanism, name)
+
+    def privatize(self, latents: Any) -> Floats:
+        """Release each latent (n,) in a batch of its own, made anew; returns their rows."""
+        return np.stack(
+            [self._row(torch.as_tensor(latent), numpy=not isinstance(latents, Tensor)) for latent in latents]
+        )
+
+    def _row(self, latent: Tensor, *, numpy: bool) -> Floats:
+        batch = torch.zeros(self.size, len(latent), dtype=latent.dtype)
+        batch[self.place] = latent
+        released = self.mechanism.privatize(batch.numpy() if numpy else batch)
+        row: Floats = as_rows(released, rows=self.size, what="privatize")[self.place]
+        return row
