@@ -18,14 +18,14 @@ from adept.data.files import Record, read_records
 from adept.data.formats import DELIMITERS, ReadingOptions
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
-from adept.release.columns import ReleaseOptions
+from adept.release.config import ReleaseRequest
+from adept.release.default_ledger import NONE, open_ledger
 from adept.release.facts import is_packaged, model_sha256
 from adept.release.identity import secret_key
-from adept.release.ledger import Ledger
-from adept.release.service import Budget, open_rewriter, preview_file, release_file
+from adept.release.request import open_release
+from adept.release.service import preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import expected_lines
-from adept.rewriting.rewriter import Rewriter
 
 ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_BYTES = 20 * 2**20
@@ -154,40 +154,29 @@ class Files:
 
     def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
         """Say what a release would be, as ``dry_run=true`` does: nothing is released."""
-        rewriter, options = self._release_of(dropped, choices)
+        rewriter, options = open_release(self._request(dropped, choices))
         statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
         packaged = is_packaged(rewriter.model, model_sha256(rewriter.model))
         return _in_words(statement) | {"expected": expected_lines(rewriter, packaged=packaged)}
 
     def release(self, dropped: Dropped, choices: Choices, progress: Callable[[int], None]) -> dict[str, Any]:
         """Release a file, with its statement and its card."""
-        rewriter, options = self._release_of(dropped, choices)
+        request = self._request(dropped, choices)
+        rewriter, options = open_release(request)
         key = secret_key(None)
-        ledger = Ledger(self.ledger, key=key, again=choices.again) if self.ledger else None
-        try:
-            statement = release_file(
-                rewriter, str(dropped.source), str(dropped.target), options=options, key=key, ledger=ledger,
-                progress=progress,
-            )  # fmt: skip
-        finally:
-            if ledger is not None:
-                ledger.close()
+        with open_ledger(request, key) as ledger:
+            place = str(dropped.source), str(dropped.target)
+            statement = release_file(rewriter, *place, options=options, key=key, ledger=ledger, progress=progress)
         return _in_words(statement)
 
-    def _release_of(self, dropped: Dropped, choices: Choices) -> tuple[Rewriter, ReleaseOptions]:
-        joint = choices.labels == "joint_response"
-        budget = Budget(epsilon=choices.epsilon, max_records_per_person=choices.max_records_per_person)
-        rewriter = open_rewriter(self.model_dir, budget=budget, joint_labels=choices.label_set if joint else None)
-        options = ReleaseOptions(
-            text_column=choices.text_column,
-            label_column=choices.label_column,
-            labels=choices.labels,
+    def _request(self, dropped: Dropped, choices: Choices) -> ReleaseRequest:
+        return ReleaseRequest(
+            **vars(choices),
+            model_dir=self.model_dir,
+            ledger=self.ledger or NONE,
             delimiter=dropped.reading.delimiter,
-            person_column=choices.person_column,
-            max_records_per_person=choices.max_records_per_person,
             card=True,
         )
-        return rewriter, options
 
     def _forget_old(self) -> None:
         now = time.monotonic()
