@@ -23,7 +23,7 @@ from statistics import fmean
 
 from adept import Rewriter
 from adept.data.corpus import HELD_OUT
-from adept.data.public_text import read_public_texts, thinned
+from adept.data.public_text import read_public_texts, thin_texts
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.expectation import Expectation, expectation
 
@@ -50,7 +50,7 @@ def effective(names: Iterable[object]) -> float:
 def balance(directories: list[str]) -> None:
     """Print what is measured of the text before and after thinning."""
     texts = read_public_texts(directories)
-    kept = thinned(texts)
+    kept = thin_texts(texts)
     for heading, part in (("before", texts), ("after", kept)):
         sources = Counter(text.source for text in part)
         subjects = {(text.source, text.subject) for text in part}
@@ -73,7 +73,7 @@ def without(directories: list[str], out: Path) -> None:
 
 def measure(model_dir: str, directories: list[str], out: Path) -> None:
     """Write what survives of each domain, by the model that has not read it; print it, and both models on what both held out."""
-    kept = thinned(read_public_texts(directories))
+    kept = thin_texts(read_public_texts(directories))
     left_out = set().union(*DOMAINS.values())
     held = [text.text for text in kept[:HELD_OUT] if text.source in left_out]  # the packaged model has not read these
     rest = [text.text for text in kept[:HELD_OUT] if text.source not in left_out][: len(held)]

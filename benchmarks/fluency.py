@@ -20,7 +20,7 @@ from statistics import fmean
 from domains import packaged_text
 
 from adept import Rewriter
-from adept.data.public_text import thinned
+from adept.data.public_text import thin_texts
 from adept.evaluation.metrics import NgramModel, content_f1
 from adept.mechanisms import Description, LearnedCodebook
 from adept.models.codec.codec import words_of
@@ -44,7 +44,7 @@ def read(corpus: str, split: str) -> list[str]:
 def left_out(directories: Sequence[str]) -> list[str]:
     """Public texts that the packaged model lacks, as words."""
     every = packaged_text(directories)
-    kept = set(only_words([text.text for text in thinned(every)]))
+    kept = set(only_words([text.text for text in thin_texts(every)]))
     rest = [text for text in dict.fromkeys(only_words([text.text for text in every])) if text and text not in kept]
     return random.Random(0).sample(rest, min(LEFT_OUT, len(rest)))
 

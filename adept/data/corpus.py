@@ -11,7 +11,7 @@ from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.files import FORMATS, Record, read_records
 from adept.data.formats import ReadingOptions, tells_format
 from adept.data.labels import label_of
-from adept.data.public_text import read_public_texts, thinned
+from adept.data.public_text import read_public_texts, thin_texts
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 
@@ -56,14 +56,14 @@ class Columns(ReadingOptions):
 
 @dataclass
 class DataConfig:
-    """Which data set: ``air_travel`` (bundled), ``atis`` and ``snips`` (Hub or ``path``), or ``files`` in ``path``."""
+    """A data set: ``air_travel`` (bundled), ``atis`` and ``snips`` (Hub or ``path``), or ``files`` in ``path``."""
 
     name: str = "air_travel"
-    """What the data are called in reports and in the model's card."""
+    """The name of the data in reports and in the model's card."""
     path: str | None = None
     """The directory that holds train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet)."""
     public: bool = True
-    """Whether the text is public, so that models of it may be handed out."""
+    """True if the text is public, so the model may be shared."""
     hub: str | None = None
     """The data set on the Hugging Face Hub, used where no path is given."""
     hub_text_column: str = "text"
@@ -207,7 +207,7 @@ def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) 
 def _load_broad(config: DataConfig) -> dict[str, Corpus]:
     """Load public text of many sources, thinned, in an order by chance; HELD_OUT texts of it are for validation."""
     directories = [directory for directory in (config.path, config.broad) if directory]
-    texts = [text.text for text in thinned(read_public_texts(directories), seed=config.seed)][: config.most]
+    texts = [text.text for text in thin_texts(read_public_texts(directories), seed=config.seed)][: config.most]
     if len(texts) <= HELD_OUT:
         raise DataError(f"data.broad must hold more than {HELD_OUT} different texts, got {len(texts)}")
     return {"train": Corpus(texts[HELD_OUT:]), "validation": Corpus(texts[:HELD_OUT])}

@@ -49,7 +49,7 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
     return texts
 
 
-def thinned(texts: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
+def thin_texts(texts: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
     """Return different texts of 1 to MAX_WORDS words in an order by chance, few of each template, subject and source.
 
     A template is what is left of a text without its rare words and its numbers; texts without such words are all kept.

@@ -1,1 +1,1 @@
-"""What rewritten text is good for."""
+"""Measures of what rewritten text is good for."""

@@ -1,4 +1,4 @@
-"""What private text is good for: an intent classifier is trained on it and tested on text that people really wrote."""
+"""The worth of private text: an intent classifier is trained on it and tested on text that people really wrote."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ LATENT_STRENGTH = 2.0  # C; between those that were best on the validation split
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a classifier does on the test records, with 95 % bootstrap intervals over them."""
+    """A classifier's figures on the test records, with 95 % bootstrap intervals over them."""
 
     accuracy: ConfidenceInterval
     macro_f1: ConfidenceInterval

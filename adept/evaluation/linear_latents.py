@@ -12,7 +12,7 @@ from adept.data.corpus import Corpus
 from adept.errors import DataError
 
 LINEAR_DIM = 16
-MANY, SHARED = 500, 3  # texts from which on a word must stand in so many of them
+MANY_TEXTS, MIN_HOLDERS = 500, 3  # of so many texts or more, as many must hold a word
 
 Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 
@@ -33,7 +33,10 @@ def linear_latents(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encod
 
     texts = public.texts
     features = TfidfVectorizer(
-        ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\S+", min_df=SHARED if len(texts) >= MANY else 1
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        token_pattern=r"(?u)\S+",
+        min_df=MIN_HOLDERS if len(texts) >= MANY_TEXTS else 1,
     )
     try:
         matrix = features.fit_transform(texts)

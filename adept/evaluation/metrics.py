@@ -96,7 +96,7 @@ def distinct_ratio(texts: Sequence[str]) -> float:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """How often rewrites repeat, word for word: their own record, any private record of equal odds, a public text."""
+    """Shares of rewrites that are, word for word, their own record, any private record of equal odds, or a public text."""
 
     own: float  # share of rewrites that are their own record
     chance: float  # the same share in expectation, if rewrites were dealt to records at random
@@ -118,7 +118,7 @@ def plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def slots_kept(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
+def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
     """Return the share of all records' slot values that stand in their rewrites, word beside word; None without any value."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
@@ -155,7 +155,7 @@ def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
     return float(np.mean([plain(a) == plain(b) for a, b in zip(records, rewrites, strict=True)]))
 
 
-def dealt_to_others(rewrites: Sequence[str]) -> list[str] | None:
+def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
     """Return, for each record, another record's rewrite, the same for the same number of records; None for a single record.
 
     All records stand in one fixed circle, shuffled since neighbours in a file may be alike; each gets its predecessor's rewrite.
@@ -214,7 +214,7 @@ def measure(
         trained_on: the rewriter's training texts.
         other: public texts that are neither.
     """
-    records, strangers = private.texts, dealt_to_others(rewrites)
+    records, strangers = private.texts, deal_to_others(rewrites)
     fluent = NgramModel([plain(text) for text in other], order=3)
     repeated = verbatim(records, rewrites, set(trained_on))
     return {
@@ -235,7 +235,7 @@ def _kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | Non
     """Return what of each record stands in the text that it was given; None where it was given none."""
     if texts is None:
         return dict.fromkeys(PAIRED)
-    slots = None if private.slots is None else slots_kept(private.slots, texts)
+    slots = None if private.slots is None else slot_share(private.slots, texts)
     records = private.texts
     return {
         "slots": slots,

@@ -15,8 +15,8 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-STEPS, HISTORY = 100, 5  # of L-BFGS; after so many no test figure moves any more
-FLAT = 1e-6  # nats a record: what a step must gain
+MAX_STEPS, HISTORY_STEPS = 100, 5  # of L-BFGS; after so many no test figure moves any more
+MIN_GAIN = 1e-6  # nats a record that a step must gain
 COMMONNESS = 0.5, 0.55, 0.6, 0.65, 0.7, 0.75  # shares of log p(label) that predictions may be free of
 NOISY_COMMONNESS = 0.4  # where labels were randomised
 
@@ -43,7 +43,7 @@ class Features:
 
     @property
     def width(self) -> int:
-        """The number d of columns."""
+        """Number d of columns."""
         return sum(rows.shape[1] for rows, _ in self.blocks)
 
     def scores(self, weights: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ def _sparse(matrix: csr_matrix) -> Tensor:
 
 
 def softmax_regression(
-    features: Features, counts: Tensor, *, strength: float, start: Tensor | None = None, steps: int = STEPS
+    features: Features, counts: Tensor, *, strength: float, start: Tensor | None = None, steps: int = MAX_STEPS
 ) -> Tensor:
     """Return weights (d + 1, L), the intercept last.
 
@@ -86,7 +86,7 @@ def softmax_regression(
     weights = torch.zeros(size) if start is None else start.clone()
     weights.requires_grad_()
     optimiser = torch.optim.LBFGS(
-        [weights], max_iter=steps, history_size=HISTORY, tolerance_change=FLAT, line_search_fn="strong_wolfe"
+        [weights], max_iter=steps, history_size=HISTORY_STEPS, tolerance_change=MIN_GAIN, line_search_fn="strong_wolfe"
     )
     times = counts.sum(dim=1, keepdim=True)
     records = float(times.sum())

@@ -3,14 +3,11 @@ cross-validation chooses.
 
 Every word counts, one-letter words and numbers too, and empty texts are records like any other. Features are fitted once, on
 the different texts without their labels. A text that stood on both sides of a fold would let the largest strength remember its
-label, as if it had learned something: so all copies of a text are in one fold, that of the first record that has it, and so are
-texts that a record has for itself. (Where records draw from pools nearly every text is shared: with folds of records a strength
-of 128 was chosen on HWU64 at eps = 8, where 3 to 10 are best.)
+label. So all copies of a text are in one fold, that of the first record that has it, and so are texts that a record has for itself.
 
-Rewrites have fewer words than people, for public text writes them. So beside TF-IDF stands the mean of the words' vectors
-(``adept.models.lexicon``), and a word that no rewrite holds is read as the most like one that some do
-(``adept.models.lexicon``): what the classifier learned is used for text that says the same in other words. Where the
-lexicon does not know the language the classifier is TF-IDF alone. ``docs/decisions.md``, "What words mean", has the figures.
+Rewrites have fewer words than people, for public text writes them. So beside TF-IDF stands the mean of the words' vectors, and a
+word that no rewrite holds is read as the most like one that some do (``adept.models.lexicon``). Where the lexicon does not know
+the language the classifier is TF-IDF alone. ``docs/decisions.md``, "What words mean", has the figures.
 """
 
 from collections.abc import Sequence
@@ -29,19 +26,21 @@ from adept.evaluation.softmax import Features, best_labels, commonness, softmax_
 from adept.models.lexicon import Lexicon, TextVectors
 
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0  # C of logistic regression for one record: the smaller, the simpler
-STANDARD = 4.0  # more is taken on better evidence than likelihood
+STANDARD_STRENGTH = 4.0  # more is taken on better evidence than likelihood
 TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25)  # that scores are multiplied by before they are judged
-MEANING = 0.7  # the length of a text's vector beside TF-IDF of length 1; 1 costs .03 where few texts have noisy labels
-FOLDS, SMALLEST_TO_TUNE = 3, 100
-ENOUGH = 1500  # records of which a single fold says as much as is needed
+VECTOR_LENGTH = (
+    0.7  # the length of a text's vector beside TF-IDF of length 1; 1 costs .03 where few texts have noisy labels
+)
+FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
+ONE_FOLD_RECORDS = 1500  # of more a single fold says as much as is needed
 TUNING_STEPS = 20  # from where the strength before ended
 
 Fold = tuple[Tensor, Tensor]  # counts inside and outside
 
 
 class HeldOut(NamedTuple):
-    """How held-out texts were read: nats of log-likelihood a text at the temperature that suits the scores, the share of hits,
-    and what was fitted in each fold."""
+    """The reading of held-out texts: nats of log-likelihood a text at the temperature that suits the scores, the share of hits,
+    and the weights fitted in each fold."""
 
     likelihood: float
     hits: float
@@ -99,11 +98,11 @@ class TextClassifier:
         return [self.names[place] for place in found.tolist()]
 
     def _beside(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
-        """TF-IDF, and beside it what the texts are about, where that can be told."""
+        """Put vectors of the texts beside their TF-IDF, if the lexicon knows the language."""
         words = Features.sparse(counted)
         if not self._meaning.known:
             return words
-        return words.beside(Features.dense(MEANING * torch.from_numpy(self._meaning.of(texts))))
+        return words.beside(Features.dense(VECTOR_LENGTH * torch.from_numpy(self._meaning.of(texts))))
 
     def _understood(self, texts: Sequence[str]) -> list[str]:
         """Return texts with known words in the place of those that no training text holds."""
@@ -128,8 +127,12 @@ class TextClassifier:
         best, found = STRENGTHS[0], self._held_out(parts, STRENGTHS[0], [None] * len(parts))
         for strength in STRENGTHS[1:]:
             tried = self._held_out(parts, strength, found.weights)
-            error = (found.hits * (1 - found.hits) * self.samples / self._counted(parts)) ** 0.5
-            gained = tried.likelihood > found.likelihood if strength <= STANDARD else tried.hits > found.hits + error
+            error = (found.hits * (1 - found.hits) * self.samples / self._count_held_out(parts)) ** 0.5
+            gained = (
+                tried.likelihood > found.likelihood
+                if strength <= STANDARD_STRENGTH
+                else tried.hits > found.hits + error
+            )
             if not gained:
                 break
             best, found = strength, tried
@@ -137,7 +140,7 @@ class TextClassifier:
         return best
 
     def _held_out(self, parts: list[Fold], strength: float, starts: Sequence[Tensor | None]) -> HeldOut:
-        """How held-out texts are read by what is fitted to the others."""
+        """Read held-out texts by what is fitted to the others."""
         scaled, weights, hits, likelihood = strength / self.samples, [], 0.0, torch.zeros(len(TEMPERATURES))
         for (inside, outside), start in zip(parts, starts, strict=True):
             fitted = softmax_regression(self._features, inside, strength=scaled, start=start, steps=TUNING_STEPS)
@@ -146,27 +149,27 @@ class TextClassifier:
             likelihood += torch.stack([(counts * (scores * by).log_softmax(dim=1)).sum() for by in TEMPERATURES])
             hits += float(counts.gather(1, scores.argmax(dim=1)[:, None]).sum())
             weights.append(fitted)
-        texts = self._counted(parts)
+        texts = self._count_held_out(parts)
         return HeldOut(float(likelihood.max()) / texts, hits / texts, weights)
 
     @staticmethod
-    def _counted(parts: list[Fold]) -> float:
-        """How many texts are held out, of all folds together."""
+    def _count_held_out(parts: list[Fold]) -> float:
+        """Count the texts that are held out, of all folds together."""
         return sum(float(outside.sum()) for _, outside in parts)
 
     def _folds(self) -> list[Fold]:
-        """The counts inside and outside of each fold; of many records one fold is enough, and few cannot be judged."""
+        """Return the counts inside and outside of each fold: one of many records is enough, and few cannot be judged."""
         records = len(self.rows) // self.samples
         _, firsts = np.unique(self.rows, return_index=True)
         fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
         filled = np.unique(fold)  # a few texts, however many records have them, may all be in others
-        folds = filled[: 1 if records > ENOUGH else FOLDS]
+        folds = filled[: 1 if records > ONE_FOLD_RECORDS else FOLDS]
         parts = [(self._counts(fold != i), self._counts(fold == i)) for i in folds]
         judged = all(int((inside.sum(dim=0) > 0).sum()) > 1 for inside, _ in parts)
-        return parts if records >= SMALLEST_TO_TUNE and judged else []
+        return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
 
     def _counts(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
-        """How many of the chosen records have each different text and each label (m, L)."""
+        """Count the chosen records that have each different text and each label (m, L)."""
         size = len(self.names)
         cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
         return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)

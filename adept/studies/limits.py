@@ -1,4 +1,4 @@
-r"""What no eps-LDP mechanism can beat: information per record, guessed labels, reconstruction, telling two records apart.
+r"""Bounds that no eps-LDP mechanism can beat: information per record, guessed labels, reconstruction, telling two records apart.
 
 A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of outputs (Habernal 2021,
 Definition 2.3). Every bound here follows from that inequality alone, so it holds for whatever is computed from a release: rewritten

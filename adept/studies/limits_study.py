@@ -63,7 +63,7 @@ def _row(
 
 
 def tables(rows: Sequence[LimitRow]) -> list[Table]:
-    """One table: a line a bound, a column a true budget."""
+    """Return one table: a line a bound, a column a true budget."""
     epsilons = list(dict.fromkeys(row.epsilon for row in rows))
     lines = []
     for limit, setting in dict.fromkeys((row.limit, row.setting) for row in rows):

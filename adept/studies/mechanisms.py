@@ -1,4 +1,4 @@
-r"""What the mechanisms keep of a latent: squared error, cosine and information per record, over dimensions and budgets.
+r"""Mechanisms on one latent: squared error, cosine and information per record, over dimensions and budgets.
 
 Every measured number here is simulated, with a seeded generator: it shows what a release would look like and guarantees nothing.
 Beside it stands the closed form where there is one. Latents are uniform on the sphere of radius 1, then clipped as the
@@ -182,13 +182,12 @@ def _mean(values: Tensor) -> tuple[float, float]:
 
 
 def tables(rows: Sequence[MechanismRow]) -> list[Table]:
-    """A table a dimension."""
+    """Return a table a dimension."""
     dims = sorted({row.dim for row in rows})
     return [_cosines([row for row in rows if row.dim == dim], dim) for dim in dims]
 
 
 def _cosines(rows: list[MechanismRow], dim: int) -> Table:
-    """A line a mechanism, a column a claimed budget."""
     epsilons = sorted({row.claimed_epsilon for row in rows})
     lines = []
     for name in dict.fromkeys(row.mechanism for row in rows):

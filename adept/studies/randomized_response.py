@@ -238,7 +238,7 @@ def _normal(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
-    """A table for the largest survey over the budget, and one for a budget over the number of people."""
+    """Return a table for the largest survey over the budget, and one for a budget over the number of people."""
     most, epsilon = max(row.records for row in rows), _shown(rows)
     over_budget = [row for row in rows if row.records == most]
     over_people = [row for row in rows if row.epsilon == epsilon]

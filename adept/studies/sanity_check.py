@@ -231,7 +231,7 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """A table for the published budget, or for each budget where that one was not run."""
+    """Return a table for the published budget, or for each budget where that one was not run."""
     known = [row for row in rows if row.published is not None] or rows
     return [
         _table([row for row in known if row.epsilon == epsilon], epsilon)
@@ -240,7 +240,6 @@ def tables(rows: Sequence[SanityRow]) -> list[Table]:
 
 
 def _table(rows: list[SanityRow], epsilon: float) -> Table:
-    """A line a mechanism and dimension: the vote's loss, then the likelihood ratio's, true and certified."""
     lines = [
         [
             row.mechanism,
@@ -274,7 +273,7 @@ def draw(rows: Sequence[SanityRow]) -> str:
 
 
 def _legend(rows: Sequence[SanityRow]) -> list[Line2D]:
-    """The colours mean dimensions, the markers what was computed, run, certified or published."""
+    """Explain colours (dimensions) and markers (computed, run, certified or published)."""
     dims = [Line2D([], [], color=colour, label=f"n = {dim}") for colour, dim in _by_dim(rows)]
     meanings = (
         ({"ls": "-"}, "exact"),

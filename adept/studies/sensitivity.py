@@ -65,14 +65,20 @@ def run(
     if pairs < 1 or not clip_norm > 0:
         raise ConfigurationError(f"pairs and clip_norm must be positive, got {pairs} and {clip_norm}")
     generator = torch.Generator().manual_seed(seed)
-    rows = []
+    rows: list[SensitivityRow] = []
     for latents, reading in (("uniform", None), *(("normal", reading) for reading in READINGS)):
         for dim in dims:
             for clip in ("l2", "l1"):
-                beyond, largest = _simulate(latents, reading, dim, clip, clip_norm, pairs, generator)
+                setting: dict[str, Any] = {
+                    "latents": latents,
+                    "reading": reading,
+                    "clip": clip,
+                    "clip_norm": clip_norm,
+                    "dim": dim,
+                }
                 known = clip == "l2" and clip_norm == PUBLISHED_CLIP_NORM
                 published = PUBLISHED[latents].get(dim) if known else None
-                rows.append(_row(latents, reading, clip, clip_norm, dim, pairs, beyond, largest, published))
+                rows.append(_row(_simulate(pairs, generator, **setting), pairs, published=published, **setting))
     return rows
 
 
@@ -90,11 +96,17 @@ def measure_latents(
     generator = torch.Generator().manual_seed(seed)
     first = torch.randint(len(values), (pairs,), generator=generator)
     second = (first + torch.randint(1, len(values), (pairs,), generator=generator)) % len(values)
-    rows = []
+    rows: list[SensitivityRow] = []
     for clip in ("l2", "l1"):
         clipped = clip_latents(values, clip=clip, clip_norm=clip_norm)
-        beyond, largest = count_beyond(clipped[first], clipped[second], clip_norm=clip_norm)
-        rows.append(_row(name, None, clip, clip_norm, values.shape[1], pairs, beyond, largest, None))
+        setting: dict[str, Any] = {
+            "latents": name,
+            "reading": None,
+            "clip": clip,
+            "clip_norm": clip_norm,
+            "dim": values.shape[1],
+        }
+        rows.append(_row(count_beyond(clipped[first], clipped[second], clip_norm=clip_norm), pairs, **setting))
     return rows
 
 
@@ -110,7 +122,7 @@ def standard_deviation(reading: str | None, clip_norm: float) -> float:
 
 
 def _simulate(
-    latents: str, reading: str | None, dim: int, clip: str, clip_norm: float, pairs: int, generator: torch.Generator
+    pairs: int, generator: torch.Generator, *, latents: str, reading: str | None, clip: str, clip_norm: float, dim: int
 ) -> tuple[int, float]:
     beyond, largest = 0, 0.0
     rows = max(1, CHUNK_NUMBERS // dim)
@@ -126,24 +138,12 @@ def _simulate(
     return beyond, largest
 
 
-def _row(
-    latents: str,
-    reading: str | None,
-    clip: str,
-    clip_norm: float,
-    dim: int,
-    pairs: int,
-    beyond: int,
-    largest: float,
-    published: float | None,
-) -> SensitivityRow:
+def _row(found: tuple[int, float], pairs: int, *, published: float | None = None, **setting: Any) -> SensitivityRow:
+    """Return the row of a count and largest distance; ``setting`` has the fields that say of what."""
+    beyond, largest = found
     lower, upper = clopper_pearson(beyond, pairs, alpha=(1 - CONFIDENCE) / 2)
     return SensitivityRow(
-        latents=latents,
-        reading=reading,
-        clip=clip,
-        clip_norm=clip_norm,
-        dim=dim,
+        **setting,
         pairs=pairs,
         beyond=beyond,
         share=beyond / pairs,
@@ -163,7 +163,7 @@ def two_samples_agree(beyond: int, pairs: int, published: float) -> bool:
 
 
 def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
-    """One table: a line a distribution, clip and dimension."""
+    """Return one table: a line a distribution, clip and dimension."""
     lines = [
         [
             f"{row.latents} ({row.reading.removeprefix('standard ')})" if row.reading else row.latents,
@@ -200,7 +200,7 @@ def draw(rows: Sequence[SensitivityRow]) -> str:
 
 
 def _draw_shares(axis: Any, name: str, curve: list[SensitivityRow], colour: str) -> None:
-    """One curve; of several rows at a dimension (the l1 clip of every distribution) the largest is drawn."""
+    """Draw one curve; of several rows at a dimension (the l1 clip of every distribution) the largest."""
     tops = {row.dim: row for row in sorted(curve, key=lambda row: row.share)}
     points = [tops[dim] for dim in sorted(tops)]
     ends = [[max(0.0, p.share - p.lower) for p in points], [max(0.0, p.upper - p.share) for p in points]]

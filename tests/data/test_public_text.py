@@ -8,7 +8,7 @@ import pytest
 
 from adept.data import public_text
 from adept.data.corpus import HELD_OUT, DataConfig, load
-from adept.data.public_text import PublicText, read_public_texts, thinned
+from adept.data.public_text import PublicText, read_public_texts, thin_texts
 from adept.errors import DataError
 
 
@@ -17,11 +17,11 @@ def text(words: str, source: str = "shop", subject: str = "orders") -> PublicTex
 
 
 def test_a_text_is_kept_once_whatever_its_case_and_signs() -> None:
-    assert len(thinned([text("Where is it?"), text("where is it"), text("WHERE, is it!")])) == 1
+    assert len(thin_texts([text("Where is it?"), text("where is it"), text("WHERE, is it!")])) == 1
 
 
 def test_texts_without_words_and_long_ones_are_left_out() -> None:
-    kept = thinned(
+    kept = thin_texts(
         [text("?!"), text(" "), text("a " * (public_text.MAX_WORDS + 1)), text("b " * public_text.MAX_WORDS)]
     )
     assert [len(one.text.split()) for one in kept] == [public_text.MAX_WORDS]
@@ -32,9 +32,9 @@ def test_of_one_template_few_texts_are_kept() -> None:
     filled = [text(f"turn on light {number}") for number in range(2 * public_text.COMMON_IN)]
     named = [text(f"turn on name{number}x") for number in range(public_text.COMMON_IN)]
     whole = text("turn on light")
-    assert len(thinned(filled)) == public_text.MAX_OF_TEMPLATE
-    assert len(thinned([*filled, *named, whole])) == 2 * public_text.MAX_OF_TEMPLATE + 1
-    assert whole in thinned([*filled, *named, whole])
+    assert len(thin_texts(filled)) == public_text.MAX_OF_TEMPLATE
+    assert len(thin_texts([*filled, *named, whole])) == 2 * public_text.MAX_OF_TEMPLATE + 1
+    assert whole in thin_texts([*filled, *named, whole])
 
 
 def test_no_source_and_no_subject_drowns_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ def test_no_source_and_no_subject_drowns_the_others(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(public_text, "MAX_OF_SOURCE", 8)
     monkeypatch.setattr(public_text, "COMMON_IN", 1)  # so that every word is common, and no two texts have one template
     many = [text(f"word{number} x", "shop", subject) for number in range(30) for subject in ("orders", "refunds")]
-    kept = thinned(
+    kept = thin_texts(
         [*(one._replace(text=f"{one.text} {one.subject}") for one in many), text("hello there", "desk", "desk")]
     )
     assert Counter(one.source for one in kept) == {"shop": 8, "desk": 1}
@@ -51,8 +51,8 @@ def test_no_source_and_no_subject_drowns_the_others(monkeypatch: pytest.MonkeyPa
 
 def test_the_same_seed_keeps_the_same_texts_in_the_same_order() -> None:
     some = [text(f"number{number} of many") for number in range(100)]
-    assert thinned(some, seed=1) == thinned(some, seed=1)
-    assert thinned(some, seed=1) != thinned(some, seed=2)
+    assert thin_texts(some, seed=1) == thin_texts(some, seed=1)
+    assert thin_texts(some, seed=1) != thin_texts(some, seed=2)
 
 
 def test_broad_text_is_read_from_two_directories_and_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

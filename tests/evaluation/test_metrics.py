@@ -17,12 +17,12 @@ from adept.evaluation.metrics import (
     bootstrap,
     codes,
     content_f1,
-    dealt_to_others,
+    deal_to_others,
     distinct_ratio,
     exact,
     macro_f1,
     mean_word_f1,
-    slots_kept,
+    slot_share,
     token_overlap,
     verbatim,
 )
@@ -97,8 +97,8 @@ def test_perplexity_is_lower_for_text_like_the_original() -> None:
 def test_slots_are_kept_where_they_stand_word_beside_word() -> None:
     values = [["New York", "may"], [], ["9 pm", "oslo", "oslo"]]
     rewrites = ["to new  york  maybe", "anything", "9 in oslo pm"]
-    assert slots_kept(values, rewrites) == pytest.approx(3 / 5)
-    assert slots_kept([[], []], ["a", "b"]) is None
+    assert slot_share(values, rewrites) == pytest.approx(3 / 5)
+    assert slot_share([[], []], ["a", "b"]) is None
 
 
 def test_content_f1_weighs_words_by_how_few_records_hold_them() -> None:
@@ -125,12 +125,12 @@ def test_exact_is_word_for_word_whatever_the_case_and_the_white_space() -> None:
 
 def test_every_rewrite_is_dealt_to_one_other_record_and_not_to_the_next_in_the_file() -> None:
     for count in (2, 3, 10, 101):
-        given = [int(text) for text in dealt_to_others([str(i) for i in range(count)]) or []]
+        given = [int(text) for text in deal_to_others([str(i) for i in range(count)]) or []]
         assert sorted(given) == list(range(count))
         assert all(given[i] != i for i in range(count))
     assert sum(abs(given[i] - i) == 1 for i in range(count)) < 10
-    assert dealt_to_others(["a", "b", "c", "d"]) == dealt_to_others(["a", "b", "c", "d"])
-    assert dealt_to_others(["alone"]) is None
+    assert deal_to_others(["a", "b", "c", "d"]) == deal_to_others(["a", "b", "c", "d"])
+    assert deal_to_others(["alone"]) is None
 
 
 def test_trigram_probabilities_are_a_distribution_that_looks_two_words_back() -> None:

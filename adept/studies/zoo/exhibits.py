@@ -1,12 +1,12 @@
 """Exhibits of the zoo: claims of papers, how each can be read, for what unit, and what it is worth per record.
 
-A *reading* is one way to read a claim: the paper's own, or the one that a user makes who takes the number as "epsilon per record".
-Each has an epsilon for one pair of records, so that it can be audited, and says whether it is the paper's. What is expected is
-stated beforehand, with the reason; the audit does not see it.
+An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number as "epsilon per record". It has
+an epsilon for one pair of records, so that it can be audited. What is expected is stated beforehand, with the reason, and the audit
+does not see it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,37 +23,21 @@ SUM = "the sum over words where records have equally many, infinite elsewhere: t
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimReading:
-    """One claim about one pair of records.
+class Exhibit:
+    """One reading of the claim of a published mechanism, about one pair of records.
 
     Attributes:
-        unit: what the claim protects: a word, a record.
-        epsilon: what it says of this pair.
-        holds: what is expected.
+        make: builds the mechanism.
+        source: paper, and the public code that was read for details.
+        claim: the paper's claim, in words.
+        per_record: what that is worth for a whole record.
+        holds: what is expected of this reading.
         why: the reason, in one sentence.
         true_epsilon: of this pair, as far as it is known.
         pair: two records.
-        claimed: is it the paper's claim; if not, it is what the number would mean to a user, and no claim of anybody's.
-    """
-
-    unit: str
-    epsilon: float
-    holds: bool
-    why: str
-    true_epsilon: str
-    pair: tuple[str, str]
-    claimed: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exhibit:
-    """A published mechanism.
-
-    Attributes:
-        make: builds it.
-        source: paper, and the public code that was read for details.
-        claim: what the paper says, in words.
-        per_record: what that is worth for a whole record.
+        unit: what the claim protects: a word, a record.
+        epsilon: what it says of this pair.
+        claimed: True if this is the paper's claim; otherwise it is what the number would mean to a user, and nobody's claim.
     """
 
     name: str
@@ -61,16 +45,28 @@ class Exhibit:
     source: str
     claim: str
     per_record: str
-    readings: tuple[ClaimReading, ...]
+    holds: bool
+    why: str
+    true_epsilon: str
+    pair: tuple[str, str]
+    unit: str = "record"
+    epsilon: float = BUDGET
+    claimed: bool = True
 
 
 def exhibits() -> tuple[Exhibit, ...]:
     """Return all exhibits: sentence-level ones, latents first, and word-level ones, metric privacy first."""
-    return _sentence_exhibits() + _word_exhibits()
-
-
-def _sentence_exhibits() -> tuple[Exhibit, ...]:
-    return _adept(), _dptext(), _dp_bart(), _dp_rewrite(), _dp_prompt(), _dp_prompt_with_length()
+    return (
+        *(_adept(), _dptext(), _dp_bart(), _dp_rewrite(), _dp_prompt(), _dp_prompt_with_length()),
+        *_metric("SanText", word_level.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"),
+        *_metric("CMP", word_level.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
+        *_metric("Mahalanobis", word_level.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
+        *_metric("Vickrey", word_level.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
+        *_metric("TEM", word_level.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
+        *_kept_words(),
+        *_output_sets(),
+        _candidates(),
+    )
 
 
 def _far_sentences() -> tuple[str, str]:
@@ -82,29 +78,19 @@ def _far_sentences() -> tuple[str, str]:
     return texts[place // len(texts)], texts[place % len(texts)]
 
 
-def _l1(first: str, second: str) -> float:
-    words = public_words()
-    return float(np.abs(words.encode(first) - words.encode(second)).sum())
-
-
 def _adept() -> Exhibit:
-    pair, dim = _far_sentences(), public_words().vectors.shape[1]
+    pair, words = _far_sentences(), public_words()
+    dim, distance = words.vectors.shape[1], np.abs(words.encode(pair[0]) - words.encode(pair[1])).sum()
     return Exhibit(
         name="ADePT",
         make=lambda: sentence_level.ADePT(BUDGET),
         source="Krishna, Gupta and Dupuy, EACL 2021; Habernal, EMNLP 2021",
         claim=f"epsilon = {BUDGET:g} for any two records",
         per_record=f"sqrt(n) times as much: {BUDGET * dim**0.5:g} at n = {dim}",
-        readings=(
-            ClaimReading(
-                unit="record",
-                epsilon=BUDGET,
-                holds=False,
-                why="the l1 sensitivity of the clipped latent is sqrt(n) times the assumed one",
-                true_epsilon=f"{BUDGET * _l1(*pair) / 2:.3g}",
-                pair=pair,
-            ),
-        ),
+        holds=False,
+        why="the l1 sensitivity of the clipped latent is sqrt(n) times the assumed one",
+        true_epsilon=f"{BUDGET * distance / 2:.3g}",
+        pair=pair,
     )
 
 
@@ -115,16 +101,10 @@ def _dptext() -> Exhibit:
         source="Beigi et al. 2019a and 2019b; Habernal, ACL 2022",
         claim=f"epsilon = {BUDGET:g} for any two records",
         per_record="infinite",
-        readings=(
-            ClaimReading(
-                unit="record",
-                epsilon=BUDGET,
-                holds=False,
-                why="the noise is never negative, so an output below a record's latent is not that record's",
-                true_epsilon="inf",
-                pair=_far_sentences(),
-            ),
-        ),
+        holds=False,
+        why="the noise is never negative, so an output below a record's latent is not that record's",
+        true_epsilon="inf",
+        pair=_far_sentences(),
     )
 
 
@@ -135,16 +115,10 @@ def _dp_bart() -> Exhibit:
         source="Igamberdiev and Habernal, Findings of ACL 2023; code trusthlt/dp-bart-private-rewriting",
         claim=f"({BUDGET:g}, 1e-5) for any two records",
         per_record="the same: the record is the unit",
-        readings=(
-            ClaimReading(
-                unit="record",
-                epsilon=BUDGET,
-                holds=True,
-                why="2 C sqrt(n) is the l2 diameter of the clipped outputs",
-                true_epsilon=f"{BUDGET:g} at most",
-                pair=_far_sentences(),
-            ),
-        ),
+        holds=True,
+        why="2 C sqrt(n) is the l2 diameter of the clipped outputs",
+        true_epsilon=f"{BUDGET:g} at most",
+        pair=_far_sentences(),
     )
 
 
@@ -155,16 +129,10 @@ def _dp_rewrite() -> Exhibit:
         source="Igamberdiev, Arannil and Habernal, COLING 2022; code trusthlt/dp-rewrite with its defaults",
         claim=f"epsilon = {BUDGET:g} for any two records",
         per_record=SEED,
-        readings=(
-            ClaimReading(
-                unit="record",
-                epsilon=BUDGET,
-                holds=False,
-                why="the scale is right, but one seed gives one noise, which can be subtracted",
-                true_epsilon=f"{BUDGET:g} by its formula",
-                pair=_far_sentences(),
-            ),
-        ),
+        holds=False,
+        why="the scale is right, but one seed gives one noise, which can be subtracted",
+        true_epsilon=f"{BUDGET:g} by its formula",
+        pair=_far_sentences(),
     )
 
 
@@ -177,16 +145,11 @@ def _dp_prompt() -> Exhibit:
         source="Utpala, Hooker and Chen, Findings of EMNLP 2023",
         claim=f"epsilon = 2 (b2 - b1) / T = {word:g} for each of n = {sentence_level.TOKENS} words",
         per_record=f"n times as much, {epsilon:g}; the length of the text is drawn with it and costs nothing more",
-        readings=(
-            ClaimReading(
-                unit="record",
-                epsilon=epsilon,
-                holds=True,
-                why="n exponential mechanisms, one after the other",
-                true_epsilon=f"{epsilon:g} at most",
-                pair=(SHORT, LONG),
-            ),
-        ),
+        holds=True,
+        why="n exponential mechanisms, one after the other",
+        true_epsilon=f"{epsilon:g} at most",
+        pair=(SHORT, LONG),
+        epsilon=epsilon,
     )
 
 
@@ -197,29 +160,10 @@ def _dp_prompt_with_length() -> Exhibit:
         source="`DPPrompt` in LLMDP.py of sjmeis/DPMLM, where max_new_tokens is the number of the record's own tokens",
         claim=f"epsilon = {BUDGET / sentence_level.TOKENS:.3g} for each word written",
         per_record="infinite: as many words are written as the record has",
-        readings=(
-            ClaimReading(
-                unit="record",
-                epsilon=BUDGET,
-                holds=False,
-                why="the length of the output is bounded by that of the record",
-                true_epsilon="inf",
-                pair=(SHORT, LONG),
-            ),
-        ),
-    )
-
-
-def _word_exhibits() -> tuple[Exhibit, ...]:
-    return (
-        _metric("SanText", word_level.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"),
-        _metric("CMP", word_level.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
-        _metric("Mahalanobis", word_level.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
-        _metric("Vickrey", word_level.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
-        _metric("TEM", word_level.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
-        _kept_words(),
-        _output_sets(),
-        _candidates(),
+        holds=False,
+        why="the length of the output is bounded by that of the record",
+        true_epsilon="inf",
+        pair=(SHORT, LONG),
     )
 
 
@@ -230,7 +174,7 @@ def _distance(first: str, second: str) -> float:
 
 
 def _median_words() -> tuple[str, str]:
-    """Two words at the median distance: neither synonyms nor the worst case."""
+    """Return two words at the median distance: neither synonyms nor the worst case."""
     words = public_words()
     order = np.argsort(words.distances()[2])
     return words.names[2], words.names[int(order[len(order) // 2])]
@@ -242,99 +186,67 @@ def _farthest_words() -> tuple[str, str]:
     return words.names[place // len(words.names)], words.names[place % len(words.names)]
 
 
-def _metric(name: str, kind: Callable[..., Any], source: str) -> Exhibit:
-    """A mechanism with metric privacy for single words; its epsilon is such that the pair of words has the usual budget."""
+def _metric(name: str, kind: Callable[..., Any], source: str) -> tuple[Exhibit, Exhibit]:
+    """Return the readings of metric privacy for single words; its epsilon gives the pair of words the usual budget."""
     pair, unit = _median_words(), kind(epsilon=1.0)
     epsilon = BUDGET / (unit.distance(*pair) if hasattr(unit, "distance") else _distance(*pair))
-    return Exhibit(
+    own = Exhibit(
         name=name,
         make=lambda: kind(epsilon=epsilon),
         source=source,
         claim=f"epsilon = {epsilon:.3g} times the distance of two words, for each word",
         per_record=SUM,
-        readings=(
-            ClaimReading(
-                unit="word",
-                epsilon=BUDGET,
-                holds=True,
-                why="weights or noise change by at most epsilon times the distance",
-                true_epsilon=f"{BUDGET:g} at most",
-                pair=pair,
-            ),
-            ClaimReading(
-                unit="record",
-                epsilon=epsilon,
-                holds=False,
-                why="the number of words comes out as it went in",
-                true_epsilon="inf",
-                pair=(SHORT, LONG),
-                claimed=False,
-            ),
-        ),
+        holds=True,
+        why="weights or noise change by at most epsilon times the distance",
+        true_epsilon=f"{BUDGET:g} at most",
+        pair=pair,
+        unit="word",
     )
+    why = "the number of words comes out as it went in"
+    return own, replace(_not_claimed(own, "record", why, (SHORT, LONG)), epsilon=epsilon)
 
 
-def _kept_words() -> Exhibit:
+def _not_claimed(own: Exhibit, unit: str, why: str, pair: tuple[str, str]) -> Exhibit:
+    """Return the reading of a claim for a unit of which the paper claims nothing, and for which no epsilon holds."""
+    return replace(own, unit=unit, holds=False, why=why, true_epsilon="inf", pair=pair, claimed=False)
+
+
+def _kept_words() -> tuple[Exhibit, Exhibit]:
     names = public_words().names
     common, rare, other = names[2], names[word_level.SENSITIVE_FROM + 20], names[word_level.SENSITIVE_FROM + 5]
     epsilon = BUDGET / _distance(rare, other)
-    return Exhibit(
+    own = Exhibit(
         name="SanText+",
         make=lambda: word_level.SanTextPlus(epsilon=epsilon),
         source="Yue et al., Findings of ACL 2021; code xiangyue9607/SanText",
         claim=f"epsilon = {epsilon:.3g} times the distance between sensitive words; the others may show themselves",
         per_record="infinite: words that are not sensitive are mostly kept, and the number of words is released",
-        readings=(
-            ClaimReading(
-                unit="word, both sensitive",
-                epsilon=BUDGET,
-                holds=True,
-                why="SanText among the sensitive words",
-                true_epsilon=f"{BUDGET:g} at most",
-                pair=(other, rare),
-            ),
-            ClaimReading(
-                unit="word, any",
-                epsilon=BUDGET,
-                holds=False,
-                why="no other word is ever replaced by the first one",
-                true_epsilon="inf",
-                pair=(common, rare),
-                claimed=False,
-            ),
-        ),
+        holds=True,
+        why="SanText among the sensitive words",
+        true_epsilon=f"{BUDGET:g} at most",
+        pair=(other, rare),
+        unit="word, both sensitive",
     )
+    return own, _not_claimed(own, "word, any", "no other word is ever replaced by the first one", (common, rare))
 
 
-def _output_sets() -> Exhibit:
+def _output_sets() -> tuple[Exhibit, Exhibit]:
     groups, names = word_level.CusText(epsilon=BUDGET).groups, public_words().names
     inside, outside = np.flatnonzero(groups == groups[0]), np.flatnonzero(groups != groups[0])
-    return Exhibit(
+    own = Exhibit(
         name="CusText",
         make=lambda: word_level.CusText(epsilon=BUDGET),
         source="Chen et al., Findings of ACL 2023; code sai4july/CusText",
         claim=f"epsilon = {BUDGET:g} for each word, among words that share an output set",
         per_record="infinite: words of different output sets have no output in common, and the number of words is released",
-        readings=(
-            ClaimReading(
-                unit="word, same output set",
-                epsilon=BUDGET,
-                holds=True,
-                why="the exponential mechanism with scores in [0, 1] over one common set",
-                true_epsilon=f"{BUDGET:g} at most",
-                pair=(names[int(inside[0])], names[int(inside[-1])]),
-            ),
-            ClaimReading(
-                unit="word, any",
-                epsilon=BUDGET,
-                holds=False,
-                why="the two words have disjoint output sets",
-                true_epsilon="inf",
-                pair=(names[0], names[int(outside[0])]),
-                claimed=False,
-            ),
-        ),
+        holds=True,
+        why="the exponential mechanism with scores in [0, 1] over one common set",
+        true_epsilon=f"{BUDGET:g} at most",
+        pair=(names[int(inside[0])], names[int(inside[-1])]),
+        unit="word, same output set",
     )
+    pair = (names[0], names[int(outside[0])])
+    return own, _not_claimed(own, "word, any", "the two words have disjoint output sets", pair)
 
 
 def _candidates() -> Exhibit:
@@ -344,14 +256,9 @@ def _candidates() -> Exhibit:
         source="Tong et al., InferDPT, arXiv 2310.12214; code mengtong0110/InferDPT",
         claim=f"epsilon = {BUDGET:g} for each token, any two tokens",
         per_record="no finite epsilon was proved: the set of candidates depends on the token",
-        readings=(
-            ClaimReading(
-                unit="word",
-                epsilon=BUDGET,
-                holds=False,
-                why="candidates lie within a random radius of the word itself, so far words hardly ever replace it",
-                true_epsilon="above the claim",
-                pair=_farthest_words(),
-            ),
-        ),
+        holds=False,
+        why="candidates lie within a random radius of the word itself, so far words hardly ever replace it",
+        true_epsilon="above the claim",
+        pair=_farthest_words(),
+        unit="word",
     )

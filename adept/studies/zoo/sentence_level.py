@@ -39,7 +39,7 @@ class SentenceLatents:
         return self.noisy(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Minus the l1 distance: the log likelihood of Laplace noise, up to a factor."""
+        """Return minus the l1 distance: the log likelihood of Laplace noise, up to a factor."""
         return -float(np.abs(np.array(outcome) - self.words.encode(text)).sum())
 
 
@@ -82,7 +82,7 @@ class DPBart(SentenceLatents):
         return ClampedGaussian(epsilon=self.epsilon, delta=self.delta, clip_norm=radius).privatize(latents)
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Half of minus the squared l2 distance: the log likelihood of normal noise, up to a factor."""
+        """Return half of minus the squared l2 distance: the log likelihood of normal noise, up to a factor."""
         centre = np.clip(self.words.encode(text), -CLIP_VALUE, CLIP_VALUE)
         return -0.5 * float(np.square(np.array(outcome) - centre).sum())
 

@@ -8,7 +8,7 @@ from adept import audit
 from adept.audit import Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
 from adept.plotting import INK, Table, drawing
-from adept.studies.zoo.exhibits import ClaimReading, Exhibit, exhibits
+from adept.studies.zoo.exhibits import Exhibit, exhibits
 
 TRIALS = 20_000
 NAMES = (
@@ -56,43 +56,44 @@ def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterato
     Raises:
         ConfigurationError: there is no exhibit of that name.
     """
-    known = {exhibit.name: exhibit for exhibit in exhibits()}
-    if unknown := set(mechanisms) - known.keys():
-        raise ConfigurationError(f"mechanisms must be of {', '.join(known)}, got {', '.join(sorted(unknown))}")
-    for exhibit in (known[name] for name in mechanisms):
-        for reading in exhibit.readings:
-            yield _row(exhibit, reading, trials)
+    found = exhibits()
+    if unknown := set(mechanisms) - {exhibit.name for exhibit in found}:
+        raise ConfigurationError(f"mechanisms must be of {', '.join(NAMES)}, got {', '.join(sorted(unknown))}")
+    for name in mechanisms:
+        for exhibit in found:
+            if exhibit.name == name:
+                yield _row(exhibit, trials)
 
 
-def _row(exhibit: Exhibit, reading: ClaimReading, trials: int) -> ZooRow:
+def _row(exhibit: Exhibit, trials: int) -> ZooRow:
     started, mechanism = time.monotonic(), exhibit.make()
     try:
-        claim = Claim(mechanism, epsilon=reading.epsilon)
-        result = audit.run(claim, pairs=[reading.pair], trials=trials, confidence=CONFIDENCE)
+        claim = Claim(mechanism, epsilon=exhibit.epsilon)
+        result = audit.run(claim, pairs=[exhibit.pair], trials=trials, confidence=CONFIDENCE)
     except NotJudged as failure:
         result = failure.result
     return ZooRow(
         mechanism=exhibit.name,
         source=exhibit.source,
         claim=exhibit.claim,
-        unit=reading.unit,
-        claimed=reading.claimed,
-        epsilon=reading.epsilon,
-        true_epsilon=reading.true_epsilon,
+        unit=exhibit.unit,
+        claimed=exhibit.claimed,
+        epsilon=exhibit.epsilon,
+        true_epsilon=exhibit.true_epsilon,
         per_record=exhibit.per_record,
-        expected="holds" if reading.holds else "false",
-        why=reading.why,
+        expected="holds" if exhibit.holds else "false",
+        why=exhibit.why,
         verdict=result.outcome,
         certified_epsilon=result.certified_epsilon,
         failed=" ".join(check.name for check in result.checks if check.verdict is Verdict.FAILED),
-        first=reading.pair[0],
-        second=reading.pair[1],
+        first=exhibit.pair[0],
+        second=exhibit.pair[1],
         seconds=time.monotonic() - started,
     )
 
 
 def tables(rows: Sequence[ZooRow]) -> list[Table]:
-    """Two tables: the papers' own claims, and what their numbers would mean per record."""
+    """Return two tables: the papers' own claims, and what their numbers would mean per record."""
     headings = ["mechanism", "unit", "claimed", "true", "verdict", "certified", "pair that was tried", "why"]
     titles = {
         True: "Claims, each for its own unit (confidence 0.999)",

@@ -119,7 +119,7 @@ class CusText(SanText):
 
     @cached_property
     def groups(self) -> Indices:
-        """The group of each word: the commonest word without a group takes its K nearest without one."""
+        """Group of each word: the commonest word without a group takes its K nearest without one."""
         distances, group = self.words.distances(), np.full(len(self.words.names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)
@@ -155,7 +155,7 @@ class Mahalanobis(CMP):
 
     @cached_property
     def shape(self) -> Floats:
-        """The square root of lambda Sigma + (1 - lambda) I, Sigma scaled to mean variance 1."""
+        """Square root of lambda Sigma + (1 - lambda) I, Sigma scaled to mean variance 1."""
         covariance = np.cov(self.words.vectors.T)
         covariance *= len(covariance) / np.trace(covariance)
         values, vectors = np.linalg.eigh(LAMBDA * covariance + (1 - LAMBDA) * np.eye(len(covariance)))
@@ -166,7 +166,7 @@ class Mahalanobis(CMP):
         return super().noise(rows) @ self.shape
 
     def distance(self, first: str, second: str) -> float:
-        """The metric of the claim."""
+        """Return the metric of the claim."""
         a, b = self.words.vectors[[int(self.words.indices(word)[0]) for word in (first, second)]]
         return float(np.linalg.norm(np.linalg.solve(self.shape, a - b)))
 
