@@ -58,7 +58,7 @@ def make_kept(*, slots: bool = True) -> list[ResultRow]:
     """The mixed rows with what their text keeps of a record: more with the budget, slots (where there are such) before words."""
 
     def measured(row: ResultRow) -> ResultRow:
-        if row.decoder in (None, "latents"):
+        if row.decoder is None:
             return row
         words = min(1.0, row.accuracy * min(row.epsilon, 64.0) / 64)
         found = {"words": words, "words_other": 0.1, "exact": words / 4, "exact_other": 0.01, "fluency": 0.75}
@@ -68,21 +68,18 @@ def make_kept(*, slots: bool = True) -> list[ResultRow]:
 
 
 def make_mixed() -> list[ResultRow]:
-    """The same beside what must not be mixed with it: a second model, other decoders, a look-up and a second classifier."""
+    """The same beside what must not be mixed with it: a second model, a look-up and a second classifier."""
     topics = {"clip": "sphere", "content": "topics"}
     rows = [
         *make_rows(),
         replace(BASE, mechanism="public_only", accuracy=0.85, epsilon=0.0, majority_accuracy=0.1),
         made("random", 0.2, **topics),
         made("identity", 0.87, **topics),
-        made("random", 0.3, decoder="latents", classifier="logistic", **topics),
     ]
     for epsilon in BUDGETS:
         rows += [
             made("lookup", 0.45, epsilon, clip=None, content=None, decoder="nearest"),
             made("learned_codebook", 0.75, epsilon, **topics),
-            made("learned_codebook", 0.11, epsilon, decoder="nearest", **topics),
-            made("learned_codebook", 0.99, epsilon, decoder="latents", classifier="logistic", **topics),
         ]
     return rows + [
         replace(row, classifier="lstm", accuracy=row.accuracy / 2) for row in rows if row.classifier == "tfidf"

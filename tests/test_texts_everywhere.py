@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from adept.attacks import attribute, reconstruction, search
+from adept.attacks import attribute, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, lstm, metrics
@@ -62,8 +62,7 @@ class Given:
 TRAIN = Corpus(["play jazz", "stop"] * 4, ["music", "stop"] * 4)
 READER = attribute.TextReader(TRAIN.texts, TRAIN.labels or [])
 CALLS: dict[str, Callable[[Given, Any], object]] = {
-    "attacks.search.write_feasible": lambda given, bad: search.write_feasible(bad, 1, random.Random(0)),
-    "attacks.search.Neighbourhood.__init__": lambda given, bad: search.Neighbourhood(bad, random.Random(0)),
+    "attacks.reconstruction.write_feasible": lambda given, bad: reconstruction.write_feasible(bad, 1, random.Random(0)),
     "attacks.attribute.TextReader.__init__": lambda given, bad: attribute.TextReader(bad, ["a", "b"]),
     "attacks.attribute.TextReader.guess": lambda given, bad: READER.guess(bad),
     "attacks.attribute.TextReader.confidence": lambda given, bad: READER.confidence(bad, ["music"]),
@@ -110,7 +109,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
 }
 WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
-    "attacks.search.name_from_text": "reads what play has written",
+    "attacks.reconstruction.name_from_text": "reads what play has written",
     "audit.subject.claim.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.codec.codec.Codec.of": "learns from a Corpus",
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",

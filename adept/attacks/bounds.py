@@ -17,7 +17,7 @@ from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.studies.limits import best_guess
 
-__all__ = ["Rate", "best_guess", "best_success", "good_enough", "membership_auc", "membership_power", "several_guesses"]
+__all__ = ["Rate", "best_guess", "best_success", "good_enough", "membership_auc", "membership_power"]
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,6 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     power = epsilon + math.log(kappa)  # of kappa e^eps, which may overflow where neither factor is negligible
     top, shrunk = math.exp(min(0.0, power)), math.exp(min(0.0, -power))
     return min(1.0, (top + delta * shrunk) / (top + (1 - kappa) * shrunk))
-
-
-def several_guesses(guesses: int, candidates: int, *, epsilon: float) -> float:
-    """Return the largest probability that one of r guesses names the record among j equally likely ones.
-
-    Claim and proof: `good_enough` with kappa = r / j, the set of guesses being one guess that r records win.
-    """
-    if not 1 <= guesses <= candidates:
-        raise ConfigurationError(f"guesses must be from 1 to the {candidates} candidates, got {guesses}")
-    return good_enough(guesses / candidates, epsilon=epsilon)
 
 
 def membership_power(false_positives: float, *, epsilon: float, delta: float = 0.0) -> float:

@@ -27,7 +27,7 @@ class AttackRow:
 
     Attributes:
         attack: reconstruction | attribute | membership.
-        knows: what the attacker has: pool | crowd | search | text, static | adaptive | release, or shadows.
+        knows: what the attacker has: pool | crowd | text, static | adaptive | release, or shadows.
         success: what counts: exact | good enough | the attribute's name | true positives.
         rate: the share of successes.
         without_release: what the best guess without any release reaches.

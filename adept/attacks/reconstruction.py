@@ -10,18 +10,21 @@ Attacks, from strong to weak:
 - ``pool``: the candidates are the pool's own texts with their frequencies ("other records": the attacker knows everybody's text and
   not whose release it is), and the guess maximises the exact posterior. For finite distributions it is the Bayes optimum.
 - ``crowd``: the pool is everything that could have been said: the private texts, the public ones, and what a language model of
-  public text writes, all equally likely. Secrets are drawn from all of these.
-- ``search``: public texts alone, then edits of the best of them towards the release (``adept.attacks.search``).
-- ``text``: the rewritten text alone, with the pool's texts for candidates.
+  public text writes, all equally likely. Secrets are drawn from all of these. In that language model each word is one that public
+  text has after the same two words, drawn as often as there.
+- ``text``: the rewritten text alone, with the pool's texts for candidates. The distribution of the text given a candidate is an
+  integral over releases that nobody can write down. Its stand-in: the candidates that lie nearest to what the public encoder reads
+  of the text give a short list, and of those the one is named whose own latent (for a codebook, its nearest codeword) makes the
+  decoder write this text most likely. Of descriptions the codec describes the text again.
 
 *Good enough* is a guess with the same slot values as the secret. There kappa is the largest share of the pool that has the same
 ones, and the guess maximises the posterior of all candidates with the same values together.
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -29,14 +32,18 @@ from torch import Tensor
 from adept.attacks.bounds import best_success, good_enough
 from adept.attacks.game import AttackGame, AttackRow, GivenAway
 from adept.attacks.likelihood import Candidates, guess, read_candidates
-from adept.attacks.search import Neighbourhood, name_from_text, write_feasible
 from adept.data.corpus import Corpus
 from adept.data.texts import text_list
 from adept.errors import DataError
+from adept.mechanisms import Codebook
+from adept.models.autoencoder import pad
+from adept.models.decoding import likelihood
 from adept.rewriting.rewriter import Rewriter
 
 MAX_GIVEN_AWAY = 3
-SEARCH_ROUNDS = 100  # the search encodes hundreds of texts in each
+MAX_WORDS = 40  # of a text that the language model writes
+ATTEMPTS_PER_TEXT = 20  # a small language model repeats itself
+SHORTLIST, BATCH_ROWS = 8, 256
 ATTACK = "reconstruction"
 
 
@@ -144,8 +151,6 @@ def play(game: AttackGame, *, candidates: int) -> Reconstruction:
     """
     played, found = _play_posterior(game, candidates)
     rows = list(found.rows)
-    if game.rewriter.guarantee.scale:
-        rows.append(_search(played))
     named = name_from_text(game.rewriter, played.released, played.pool.texts, played.candidates)
     rows.append(played.row("text", named == played.places))
     return Reconstruction(rows, found.given_away)
@@ -196,16 +201,55 @@ def _given_away(played: Round) -> list[GivenAway]:
     return sorted(named, key=lambda away: -away.certainty)[:MAX_GIVEN_AWAY]
 
 
-def _search(played: Round) -> AttackRow:
-    """The row of a search from the likeliest public text on."""
-    game, texts = played.game, list(dict.fromkeys(played.game.public.texts))
-    released, secrets = played.released[:SEARCH_ROUNDS], played.secrets[:SEARCH_ROUNDS]
-    flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
-    started = guess(view(game.rewriter, texts), released, prior=flat).best.tolist()
-    hood = Neighbourhood(texts, random.Random(game.seed))
-    found = [
-        hood.climb(texts[start], one, partial(view, game.rewriter))
-        for start, one in zip(started, released, strict=True)
-    ]
-    right = torch.tensor([text == secret for text, secret in zip(found, secrets, strict=True)])
-    return played.row("search", right, candidates=len(texts))
+def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> list[str]:
+    """Return at most ``count`` different texts that public ``texts`` make feasible and do not hold themselves."""
+    texts = text_list(texts)
+    followers: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for text in texts:
+        words = ["", "", *text.split(), ""]
+        for first, second, word in zip(words, words[1:], words[2:], strict=False):
+            followers[first, second].append(word)
+    known, found = set(texts), dict[str, None]()
+    for _ in range(ATTEMPTS_PER_TEXT * count):
+        if len(found) == count:
+            break
+        said = ["", ""]
+        while len(said) < MAX_WORDS and (word := draw.choice(followers[said[-2], said[-1]])):
+            said.append(word)
+        if (text := " ".join(said[2:])) not in known:
+            found[text] = None
+    return list(found)
+
+
+def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
+    """Write a text from each release (m, .), and return which candidate (m,) it is taken to come from."""
+    written = [text for text, _ in rewriter.write(released)]
+    own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
+    if not candidates.dim:
+        flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
+        return guess(candidates, read[:, :2], prior=flat).best  # the nearest sentence is the text itself
+    unit = torch.nn.functional.normalize
+    count = min(SHORTLIST, len(texts))
+    nearest = [(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, BATCH_ROWS)]
+    shortlist, points, model = torch.cat(nearest), _noiseless(rewriter, own), rewriter.model
+    tokens = rewriter.tokenizer.encode(written, max_length=model.config.max_length)
+    batches = [slice(start, start + BATCH_ROWS) for start in range(0, len(tokens), BATCH_ROWS)]
+    scores = []
+    for place in range(count):
+        chosen = points[shortlist[:, place]]
+        scores.append(torch.cat([likelihood(model, chosen[rows], pad(tokens[rows])) for rows in batches]))
+    best = torch.stack(scores, dim=1).argmax(dim=1, keepdim=True)
+    return shortlist.gather(1, best)[:, 0]
+
+
+def _noiseless(rewriter: Rewriter, latents: Tensor) -> Tensor:
+    """The likeliest release of each candidate: its latent, or the codeword nearest to it."""
+    mechanism = rewriter.mechanism
+    if not isinstance(mechanism, Codebook):
+        return latents
+    dim, chosen = latents.shape[1], []
+    blocks = mechanism.layout(dim)
+    for block, part in zip(blocks, torch.split(latents, [b.shape.dim for b in blocks], dim=1), strict=True):
+        nearest = (part.float() @ block.codewords.T).argmax(dim=1)
+        chosen.append(block.codewords[nearest] * (mechanism.clip_norm * (block.shape.dim / dim) ** 0.5))
+    return torch.cat(chosen, dim=1).to(latents.dtype)

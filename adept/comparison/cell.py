@@ -1,28 +1,23 @@
 """From a cell to its row: records are released, texts are written from the release, and a classifier learns from these.
 
-A source says where a cell's texts come from. It resolves mechanism, model and rewriter when it is opened. ``lstm`` is the model's
-decoder, ``codec`` writes descriptions in its place; ``nearest`` gives the public utterances with the nearest latents
-(``adept.models.codebooks``). The decoder ``latents`` writes nothing: a classifier is trained on the released latents
-themselves, which shows what decoding loses. ``words`` is text that was released as it is, by what a user might take instead of a
-rewriter of ours. Every decoder sees a release, released labels, public text and numbers, and nothing else.
+A source says where a cell's texts come from. It resolves mechanism, model and rewriter when it is opened. ``lstm`` is the
+model's decoder, ``codec`` writes descriptions in its place; ``nearest`` quotes public utterances (look-up). ``words`` is
+text that was released as it is, by what a user might take instead of a rewriter of ours. Every decoder sees a release,
+released labels, public text and numbers, and nothing else.
 """
 
 import math
 import random
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from torch import Tensor
 
 from adept.comparison.config import COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
 from adept.comparison.plan import (
     ALTERNATIVES,
-    LATENTS,
     LOOKUP,
-    NEAREST,
     NONE,
     PROMPTED,
     PUBLIC_TEXTS,
@@ -30,12 +25,12 @@ from adept.comparison.plan import (
     VOTE,
     Cell,
 )
-from adept.comparison.results import ReleasedRecords, ResultRow, WrittenTexts
+from adept.comparison.results import ResultRow, WrittenTexts
 from adept.comparison.trial import Trial
-from adept.data.corpus import Corpus, hold_out
+from adept.data.corpus import Corpus
 from adept.evaluation import metrics
-from adept.evaluation.classifiers import Evaluation, evaluate, evaluate_latents
-from adept.evaluation.linear_latents import LINEAR_DIM
+from adept.evaluation.classifiers import evaluate
+from adept.evaluation.linear_latents import LINEAR_DIM, linear_latents
 from adept.mechanisms import Codebook, Votes
 from adept.models.decoding import PublicTexts
 from adept.rewriting.alternatives import (
@@ -46,8 +41,7 @@ from adept.rewriting.alternatives import (
     common_length,
     public_logits,
 )
-from adept.rewriting.coding import Pair, PairCoding
-from adept.rewriting.latents import texts_of
+from adept.rewriting.coding import Pair
 from adept.synthesis.synthesizer import Release, Synthesizer
 
 RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these
@@ -55,26 +49,15 @@ RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw th
 TextMechanism = TokenResponse | TokenExponential | PromptSampling | Redaction
 
 
-def row_of(trial: Trial, cell: Cell) -> ResultRow | None:
-    """Return a cell's row, kept or made; None if it asks for more labelled public text than there is."""
+def row_of(trial: Trial, cell: Cell) -> ResultRow:
+    """Return a cell's row, kept or made, with the quality of its text if that is measured."""
     row = trial.store.find(ResultRow, trial.seed, cell)
     if row is None:
-        source = open_source(trial, cell)
-        if (learned := source.learned_from()) is None:
-            return None
-        row = trial.store.keep(_row(source, _evaluate(trial, cell, learned)), trial.seed, cell)
+        row = trial.store.keep(_make_row(open_source(trial, cell)), trial.seed, cell)
     if cell.measured and row.overlap is None:
         written = trial.store.find(WrittenTexts, trial.seed, cell) or open_source(trial, cell).written()
         row = trial.store.keep(replace(row, **_quality(trial, written.texts[:: cell.samples])), trial.seed, cell)
     return row
-
-
-class Latents(NamedTuple):
-    """Released latents (N, n) with their labels, and the latents (M, n) of the test records."""
-
-    released: Tensor
-    labels: list[str]
-    test: Tensor
 
 
 class Source:
@@ -90,15 +73,9 @@ class Source:
         self.trial, self.cell = trial, cell
         self.spent = {"epsilon": math.inf if cell.mechanism == NONE else 0.0}
 
-    def learned_from(self) -> Corpus | Latents | None:
-        """Return what a classifier learns from; None if the cell asks for more labelled public text than there is."""
-        public, records = self.trial.public, self.cell.mechanism.removeprefix("public_")
-        if self.cell.mechanism == NONE:
-            return self.trial.private
-        if not records.isdecimal():
-            return public
-        share = int(records) / len(public)
-        return hold_out(public, share=share, seed=self.trial.seed)[1] if share < 1 else None
+    def learned_from(self) -> Corpus:
+        """Return what a classifier learns from."""
+        return self.trial.private if self.cell.mechanism == NONE else self.trial.public
 
     def write(self) -> list[Pair]:
         """Write texts, each with its label where that is another than the record's released one."""
@@ -117,18 +94,14 @@ class Source:
     def _labels(self, pairs: list[Pair]) -> list[str]:
         if self.cell.labels == VOTE:
             return [str(label) for _, label in pairs]
-        beside = self.repeated(self.trial.labels(self.cell))
+        beside = [label for label in self.trial.labels(self.cell) for _ in range(self.cell.samples)]
         return [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
-
-    def repeated(self, labels: Sequence[str]) -> list[str]:
-        """Return labels of records as those of their texts."""
-        return [label for label in labels for _ in range(self.cell.samples)]
 
 
 class Writer(Source):
     """Where texts are written that are kept."""
 
-    def learned_from(self) -> Corpus | Latents:
+    def learned_from(self) -> Corpus:
         """Return the texts with their labels."""
         written = self.written()
         self.spent["records_per_second"] = written.records_per_second
@@ -159,8 +132,7 @@ class Alternative(Writer):
         return kind(epsilon=self.cell.text_epsilon, public=self.trial.words, length=length)
 
     def _build_prompted(self, texts: list[str]) -> PromptSampling:
-        rewriter = self.trial.identity(self.cell)
-        model, tokenizer = rewriter.model, rewriter.tokenizer
+        model, tokenizer = self.trial.model(self.cell)
         rows = tokenizer.encode(texts, max_length=model.config.max_length)
         return PromptSampling(
             epsilon=self.cell.text_epsilon,
@@ -175,35 +147,24 @@ class Alternative(Writer):
         return [(text, None) for text in self.mechanism.privatize(self.trial.private.texts)]
 
 
-class Released(Writer):
-    """Texts that are written from released rows: here the public ones that are nearest to released linear latents (look-up)."""
+class LookUp(Writer):
+    """The public texts that are nearest to released linear latents, without a model of ours."""
 
     def __init__(self, trial: Trial, cell: Cell) -> None:
         super().__init__(trial, cell)
         self.spent = {"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}
 
-    def released(self) -> Tensor:
-        """Return the released rows (N, n) of the private records: each is released once, whatever reads the release."""
-        store, seed = self.trial.store, self.trial.seed
-        kept = store.find(ReleasedRecords, seed, self.cell)
-        return (kept or store.keep(ReleasedRecords(self.release()), seed, self.cell)).rows
-
-    def release(self) -> Tensor:
-        """Release a row (N, n) for each private record."""
-        return Codebook(epsilon=self.cell.text_epsilon).privatize(self.trial.linear_latents[1])
-
     def write(self) -> list[Pair]:
-        """Quote public texts."""
-        return self.nearest(self.trial.linear_latents[0], self.released(), self.trial.labels(self.cell), most=None)
+        """Release the latents, and quote public texts."""
+        encode = linear_latents(self.trial.public, seed=self.trial.seed)
+        public, private = (torch.from_numpy(encode(corpus.texts)) for corpus in (self.trial.public, self.trial.private))
+        released = Codebook(epsilon=self.cell.text_epsilon).privatize(private)
+        texts = PublicTexts(self.trial.public.texts, public).write(released, samples=self.cell.samples)
+        return [(text, None) for text in texts]
 
-    def nearest(self, latents: Tensor, rows: Tensor, labels: list[str], *, most: int | None) -> list[Pair]:
-        """Return the public texts whose latents are nearest to each row, at most so many different ones, with the labels."""
-        found = PublicTexts(self.trial.public.texts, latents).write(rows, samples=self.cell.samples, most=most)
-        return list(zip(found, self.repeated(labels), strict=True))
 
-
-class Rewritten(Released):
-    """What a rewriter releases, and what its decoder, its codec, public texts or a classifier make of it."""
+class Rewritten(Writer):
+    """What a rewriter releases and writes."""
 
     def __init__(self, trial: Trial, cell: Cell) -> None:
         super().__init__(trial, cell)
@@ -216,40 +177,21 @@ class Rewritten(Released):
             "dim": self.rewriter.model.config.latent_dim,
         }
 
-    def release(self) -> Tensor:
-        """Release the private records, with their labels where these are part of it."""
+    def write(self) -> list[Pair]:
+        """Release the private records, with their labels where these are part of it, and write from each release.
+
+        Texts of random latents know of no record: records draw theirs from a few of them, so that they cost little.
+        """
+        texts, samples = self.trial.private.texts, self.cell.samples
         labels: list[str | None] | None = None
         if self.cell.labels in (JOINT, JOINT_RESPONSE):
             known = self.rewriter.coding.labels
             labels = [label if label in known else None for label in self.trial.labels(self.cell)]
-        return self.rewriter.release(self.trial.private.texts, labels)
-
-    def learned_from(self) -> Corpus | Latents:
-        """Return the texts, or the released latents themselves."""
-        if self.cell.decoder != LATENTS:
-            return super().learned_from()
-        return Latents(*self._parted(), self.trial.latents(self.cell, self.trial.test))
-
-    def _parted(self) -> tuple[Tensor, list[str]]:
-        """What each record's text became, and the label that stands beside it."""
-        rows, coding = self.released(), self.rewriter.coding
-        return coding.split_labels(rows) if isinstance(coding, PairCoding) else (rows, self.trial.labels(self.cell))
-
-    def write(self) -> list[Pair]:
-        """Write by decoder or codec, which see the release of one record at a time, or quote public texts.
-
-        Texts of random latents know of no record: records draw theirs from a few of them, so that they cost little.
-        """
-        rewriter, samples = self.rewriter, self.cell.samples
-        if self.cell.decoder == NEAREST:  # a codeword has as many texts as the model's decoder would write for it
-            latents = self.trial.latents(self.cell, self.trial.public)
-            return self.nearest(latents, *self._parted(), most=texts_of(rewriter.mechanism))
-        rows = self.released()
         if self.cell.mechanism == "random":
-            pool = rewriter.write(rows[: -(-RANDOM_TEXTS // samples)], samples=samples)
-            return random.choices(pool, k=len(rows) * samples)
-        batches = torch.split(rows, rewriter.batch_size)
-        return [pair for batch in batches for pair in rewriter.write(batch, samples=samples)]
+            few = slice(-(-RANDOM_TEXTS // samples))
+            pool = self.rewriter.rewrite_pairs(texts[few], labels and labels[few], samples=samples)
+            return random.choices(pool, k=len(texts) * samples)
+        return self.rewriter.rewrite_pairs(texts, labels, samples=samples)
 
 
 class Synthesized(Writer):
@@ -293,22 +235,7 @@ def open_source(trial: Trial, cell: Cell) -> Source:
         return Synthesized(trial, cell)
     if cell.mechanism in ALTERNATIVES:
         return Alternative(trial, cell)
-    return (Released if cell.mechanism == LOOKUP else Rewritten)(trial, cell)
-
-
-def _evaluate(trial: Trial, cell: Cell, learned: Corpus | Latents) -> Evaluation:
-    """Test on clean text what a classifier learns."""
-    noisy = cell.labels not in (COPY, VOTE)
-    if not isinstance(learned, Corpus):
-        return evaluate_latents(*learned, trial.test.labels or [], noisy_labels=noisy)
-    return evaluate(
-        learned,
-        trial.test,
-        classifier=cell.classifier,
-        seed=trial.seed,
-        samples=cell.samples,
-        noisy_labels=noisy,
-    )
+    return (LookUp if cell.mechanism == LOOKUP else Rewritten)(trial, cell)
 
 
 def _quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
@@ -317,8 +244,17 @@ def _quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
     return metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
 
 
-def _row(source: Source, evaluation: Evaluation) -> ResultRow:
+def _make_row(source: Source) -> ResultRow:
+    """Test on clean text what a classifier learns."""
     trial, cell = source.trial, source.cell
+    evaluation = evaluate(
+        source.learned_from(),
+        trial.test,
+        classifier=cell.classifier,
+        seed=trial.seed,
+        samples=cell.samples,
+        noisy_labels=cell.labels not in (COPY, VOTE),
+    )
     defaults = {"delta": 0.0, "dim": trial.config.model.latent_dim, "records_per_second": None}
     return ResultRow(
         data=trial.config.data.name,

@@ -61,7 +61,7 @@ class CompareConfig(Columns):
     samples: int = 1
     """Rewrites of each record, from its one release."""
     baselines: bool = False
-    """Also show the look-up, classifiers of latents and of labelled public text, and the quality of the text."""
+    """Also show the look-up, a classifier of labelled public text, and the quality of the text."""
     alternatives: bool = False
     """Also show what might be used instead: words one by one, DP-Prompt on our decoder, redaction by rules."""
     attacks: bool = False

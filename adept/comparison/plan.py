@@ -20,7 +20,7 @@ from adept.comparison.config import (
 from adept.mechanisms import BY_NAME, LearnedCodebook
 
 NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
-LSTM, NEAREST, LATENTS = "lstm", "nearest", "latents"  # decoders
+LSTM, NEAREST = "lstm", "nearest"  # decoders: of a model, and of the look-up
 PUBLIC_TEXTS = "public"  # the decoder of a synthesizer
 DESCRIBED = "codec"  # the decoder of descriptions
 WORDS = "words"  # no decoder: the release is text already
@@ -28,9 +28,7 @@ VOTE = "vote"  # labels that are counted with their texts
 TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replace each word
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
-LOGISTIC = "logistic"  # the classifier of latents
 IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing, so that a classifier reads every one of them
-PUBLIC_RECORDS = (50, 100, 200, 400, 800, 1600, 3200)  # labelled public texts: what a break-even is read from
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,8 @@ class Cell:
     """The recipe of one row, its seed aside.
 
     Attributes:
-        mechanism: a mechanism's name, or what stands in its place: ``none``, ``public_only``, ``public_<records>``, ``lookup``, or
-            one of ``ALTERNATIVES``.
+        mechanism: a mechanism's name, or what stands in its place: ``none``, ``public_only``, ``lookup``, or one of
+            ``ALTERNATIVES``.
         budget: the claimed epsilon of text and label together; None where there is none.
         decoder: what reads the release; None for text as it is.
         classifier: what is trained on the result.
@@ -180,11 +178,8 @@ def _untouched(config: CompareConfig, name: str) -> list[Cell]:
 
 
 def _baselines(config: CompareConfig) -> list[Cell]:
-    """What has no model of ours: classifiers on the rewriter's labelled public half and on parts of it, and the look-up."""
-    found: list[Cell] = []
-    if config.protocol == "disjoint":
-        for name in (PUBLIC, *(f"public_{records}" for records in PUBLIC_RECORDS)):
-            found += _untouched(config, name)
+    """What has no model of ours: a classifier on the rewriter's labelled public half, and the look-up."""
+    found = _untouched(config, PUBLIC) if config.protocol == "disjoint" else []
     if config.labels in (JOINT, JOINT_RESPONSE):  # no label fits beside the look-up's random codebook
         return found
     return found + _for_each_budget(config, LOOKUP, NEAREST, samples=config.samples)
@@ -197,24 +192,12 @@ def _alternatives(config: CompareConfig) -> list[Cell]:
 
 
 def _readings(config: CompareConfig, model: ModelKind, name: str) -> list[Cell]:
-    """The cells of one reference or mechanism: every budget, decoder and classifier."""
+    """The cells of one reference or mechanism: every budget and classifier."""
     samples = min(config.samples, IDENTITY_SAMPLES) if name == IDENTITY else config.samples
-    budgets = (None,) if name in REFERENCES else config.epsilons
-    return [
-        cell
-        for budget in budgets
-        for decoder in _decoders(config, name)
-        for cell in _resolve(config, name, budget, decoder, model=model, samples=samples)
-    ]
-
-
-def _decoders(config: CompareConfig, mechanism: str) -> list[str]:
-    """What reads a mechanism's release from a model; labels that the decoder writes are nobody else's to read."""
-    if BY_NAME[mechanism].randomises == "description":
-        return [DESCRIBED]
-    if config.labels == JOINT or not config.baselines:
-        return [LSTM]
-    return [LSTM, *[NEAREST] * issubclass(BY_NAME[mechanism], LearnedCodebook), LATENTS]
+    decoder = DESCRIBED if BY_NAME[name].randomises == "description" else LSTM
+    if name in REFERENCES:
+        return _resolve(config, name, None, decoder, model=model, samples=samples)
+    return _for_each_budget(config, name, decoder, model=model, samples=samples)
 
 
 def _for_each_budget(
@@ -240,9 +223,8 @@ def _resolve(
     label_epsilon, labels = config.label_part(budget), config.labels
     alone = labels == RANDOMIZED_RESPONSE and label_epsilon is None
     labels = COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels
-    measured = decoder != LATENTS and (config.baselines or config.alternatives)
-    classifiers = [LOGISTIC] if decoder == LATENTS else config.classifiers
+    measured = config.baselines or config.alternatives
     return [
         Cell(name, budget, decoder, classifier, model, samples, labels, label_epsilon, measured)
-        for classifier in classifiers
+        for classifier in config.classifiers
     ]

@@ -7,8 +7,6 @@ read. What measures text goes into ``adept.evaluation.metrics``; nothing else ha
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
-
 from adept.attacks.game import AttackRow, GivenAway
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import ModelKind
@@ -21,7 +19,7 @@ class ResultRow:
     data: str
     protocol: str
     mechanism: str
-    decoder: str | None = None  # lstm, codec, nearest, latents or words
+    decoder: str | None = None  # lstm, codec, nearest or words
     claimed_epsilon: float | None  # None: the row has no budget
     epsilon: float  # true, of text and label together where labels are randomised
     label_epsilon: float | None = None
@@ -63,13 +61,6 @@ class ReleasedLabels:
     """The randomised labels of the private records."""
 
     values: list[str]
-
-
-@dataclass(frozen=True)
-class ReleasedRecords:
-    """A released row (N, n) for each private record, once, whatever reads it."""
-
-    rows: Tensor
 
 
 @dataclass(frozen=True)

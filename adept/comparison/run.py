@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def size(self) -> int:
-        """Number of rows, or a few too many if there is little public text."""
+        """Number of rows."""
         return len(self.schedule.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
@@ -91,8 +91,7 @@ class Comparison:
     def collect(self) -> Results:
         """Return what was made, and write its tables, ``results.csv`` and ``attacks.csv``."""
         trials, directory = [Trial(self.store, self.splits, seed) for seed in self.config.seeds], self.store.directory
-        found = [(cell, row_of(trial, cell)) for trial in trials for cell in self.schedule.cells]
-        rows = [(cell, row) for cell, row in found if row is not None]
+        rows = [(cell, row_of(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
         verdicts = [verdict_on(trials[0], cell) for cell in self.schedule.audited]
         attacks = [attack_on(trials[0], cell) for cell in self.schedule.attacked]
@@ -104,8 +103,8 @@ class Comparison:
 def _make(trial: Trial, job: Job) -> Iterator[int]:
     """Make a job; yields 1 for each of its rows."""
     for cell in job.cells:
-        if row_of(trial, cell):
-            yield 1
+        row_of(trial, cell)
+        yield 1
     for cell in job.attacked:
         attack_on(trial, cell)
     for cell in job.audited:

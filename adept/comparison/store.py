@@ -6,8 +6,8 @@ file depends on, budgets to the last digit: two budgets that print alike to six 
 or not at all; one that was damaged afterwards is named in one line, never half read.
 
     models/        a run of training for each model and seed
-    releases/      every record's released latent, once, whatever reads it; its released label
-    rewrites/      texts that a decoder wrote from a release, their labels, and how fast
+    labels/        every record's released label, once, whatever stands beside it
+    rewrites/      texts that were written from one release of every record, their labels, and how fast
     rows/          what a classifier made of them, and the quality of the texts where it was measured
     audits/        verdicts on the mechanisms' claims
     attacks/       what a reconstruction found, of releases of its own
@@ -21,9 +21,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from safetensors import SafetensorError
-from safetensors.torch import load, save
-
 from adept.attacks.bounds import Rate
 from adept.attacks.game import AttackRow, GivenAway
 from adept.comparison.config import CompareConfig
@@ -32,7 +29,6 @@ from adept.comparison.results import (
     AttackedRelease,
     AuditVerdict,
     ReleasedLabels,
-    ReleasedRecords,
     ResultRow,
     WrittenTexts,
 )
@@ -54,7 +50,7 @@ GROWING = (
     "output_dir",
 )
 
-Stored = TypeVar("Stored", ReleasedLabels, ReleasedRecords, WrittenTexts, ResultRow, AuditVerdict, AttackedRelease)
+Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict, AttackedRelease)
 
 
 class Store:
@@ -91,7 +87,7 @@ class Store:
         path = self._path(type(value), seed, cell)
         if isinstance(value, ResultRow):
             path.unlink(missing_ok=True)
-        write_once(path, _content(value))
+        write_once(path, json.dumps(asdict(value)))
         return value
 
     def _path(self, kind: type[Any], seed: int, cell: Cell) -> Path:
@@ -100,15 +96,14 @@ class Store:
         text = [*release, *([cell.decoder] if cell.decoder else [])]
         own = f"seed{seed}"
         places: dict[type[Any], tuple[str, list[str]]] = {
-            ReleasedLabels: ("releases", ["labels", *_budget(cell.label_epsilon), own]),
-            ReleasedRecords: ("releases", [*release, own]),
+            ReleasedLabels: ("labels", [*_budget(cell.label_epsilon), own]),
             WrittenTexts: ("rewrites", [*text, own]),
             ResultRow: ("rows", [*text, cell.classifier, own]),
             AttackedRelease: ("attacks", [*release, own]),
             AuditVerdict: ("audits", [cell.mechanism, *_budget(cell.text_epsilon)]),  # of a claim, whatever the seed
         }
         folder, key = places[kind]
-        return self.directory / folder / f"{'-'.join(key)}.{'safetensors' if kind is ReleasedRecords else 'json'}"
+        return self.directory / folder / f"{'-'.join(key)}.json"
 
 
 def open_directory(config: CompareConfig) -> Path:
@@ -157,15 +152,7 @@ def _absolute(path: str | None) -> str | None:
     return path and os.path.realpath(path)
 
 
-def _content(value: Any) -> str | bytes:
-    if isinstance(value, ReleasedRecords):
-        return save({"released": value.rows.contiguous()})
-    return json.dumps(asdict(value))
-
-
 def _parsed(kind: type[Any], content: bytes) -> Any:
-    if kind is ReleasedRecords:
-        return ReleasedRecords(load(content)["released"])
     found = json.loads(content.decode("utf-8"))
     if kind is AttackedRelease:
         found["model"] = ModelKind(**found["model"])
@@ -188,5 +175,5 @@ def _undamaged(path: Path, *, advice: str = "remove it, and the same command mak
     """Turn whatever a truncated or altered file causes while it is read into one line."""
     try:
         yield
-    except (ValueError, LookupError, TypeError, AttributeError, SafetensorError, OSError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
         raise DataError(f"{path} is damaged ({type(error).__name__}): {advice}") from None

@@ -5,15 +5,11 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-import torch
-from torch import Tensor
-
 from adept.comparison.config import JOINT, JOINT_RESPONSE, PAPER
-from adept.comparison.plan import IDENTITY, Cell, ModelKind
+from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import ReleasedLabels
 from adept.comparison.store import Store
 from adept.data.corpus import Corpus, hold_out
-from adept.evaluation.linear_latents import linear_latents
 from adept.mechanisms import Codebook, JointResponse, L1Laplace, RandomizedResponse
 from adept.models.autoencoder import Autoencoder
 from adept.models.config import MODEL, TrainingData, TrainSpec
@@ -42,7 +38,6 @@ class Trial:
         self.public, self.private = hold_out(train, share=0.5, seed=seed) if self.unseen else (train, train)
         self.label_set = sorted(set(train.labels or []))
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
-        self._latents: dict[tuple[ModelKind, bool], Tensor] = {}
 
     def labels(self, cell: Cell) -> list[str]:
         """Return those that stand beside a cell's text: as they are, or randomised once, whatever reads them."""
@@ -63,17 +58,6 @@ class Trial:
         text = config.mechanism(cell.mechanism, math.inf if cell.budget is None else cell.text_epsilon)
         mechanism = JointResponse.of(text, self.label_set) if cell.labels == JOINT_RESPONSE else text
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
-
-    def identity(self, cell: Cell) -> Rewriter:
-        """Return the rewriter without noise of a cell's model."""
-        return self.rewriter(Cell(IDENTITY, None, None, "", cell.model))
-
-    def latents(self, cell: Cell, corpus: Corpus) -> Tensor:
-        """Return the latents (N, n) of public texts under a cell's model, encoded once."""
-        key = model_kind(cell), corpus is self.public
-        if key not in self._latents:
-            self._latents[key] = self.identity(cell).encode(corpus.texts)
-        return self._latents[key]
 
     def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
         """Return a cell's model: the one that was given, or one that is trained here unless an earlier run did."""
@@ -115,12 +99,6 @@ class Trial:
             public, held_out = self.public, self.validation.take(places)
         train_model(public, held_out, spec, output_dir=run)
         (run / "done").touch()
-
-    @cached_property
-    def linear_latents(self) -> tuple[Tensor, Tensor]:
-        """Latents of the look-up, of public and of private texts: fitted on public text, without a network."""
-        encode = linear_latents(self.public, seed=self.seed)
-        return torch.from_numpy(encode(self.public.texts)), torch.from_numpy(encode(self.private.texts))
 
     @cached_property
     def words(self) -> Words:

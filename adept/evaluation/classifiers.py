@@ -3,19 +3,13 @@
 from collections import Counter
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
 from adept.data.corpus import Corpus
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
-from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
 from adept.evaluation.tfidf import TextClassifier
 
 CLASSIFIERS = ("tfidf", "lstm")
-REVISIONS = {"tfidf": 4}  # of what a classifier learns; others have 1. Rows of different ones do not compare
-LATENT_STRENGTH = 2.0  # C; between those that were best on the validation splits of HWU64 (1) and ATIS (4)
 
 
 @dataclass(frozen=True)
@@ -56,39 +50,6 @@ def evaluate(
             raise DataError(f"{name} must have labels: name their column with label_column=")
     predicted = predict(train, test.texts, classifier=classifier, seed=seed, samples=samples, noisy_labels=noisy_labels)
     return _scored(predicted, train.labels or [], test.labels or [])
-
-
-def evaluate_latents(
-    latents: Tensor, labels: list[str], test_latents: Tensor, test_labels: list[str], *, noisy_labels: bool = False
-) -> Evaluation:
-    """Train logistic regression on released latents (N, n) themselves and test it on clean ones: what decoding has to lose."""
-    if len(set(labels)) == 1:
-        return _scored(labels[:1] * len(test_labels), labels, test_labels)
-    vectors, index = torch.unique(latents.double(), dim=0, return_inverse=True)
-    names = sorted(set(labels))
-    place = {name: column for column, name in enumerate(names)}
-    counts = torch.zeros(len(vectors), len(names))
-    counts.index_put_(
-        (index, torch.tensor([place[label] for label in labels])), torch.ones(len(labels)), accumulate=True
-    )
-    mean, radius = _ball(vectors, counts.sum(dim=1).double())
-    features = Features.dense((vectors - mean) / radius)
-    weights = softmax_regression(features, counts, strength=LATENT_STRENGTH)
-    common = commonness(features, weights, counts, noisy_labels=noisy_labels)
-    found = best_labels(Features.dense((test_latents.double() - mean) / radius), weights, common)
-    return _scored([names[column] for column in found.tolist()], labels, test_labels)
-
-
-def _ball(vectors: Tensor, times: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean (n,) of vectors (m, n) that were met so many times (m,), and the root mean square distance from it.
-
-    One scale for all dimensions: each of its own would make the least of hundreds of topics as loud as the first
-    (``docs/decisions.md``, "Scale of latents").
-    """
-    share = times / times.sum()
-    mean = share @ vectors
-    radius = (share @ (vectors - mean).square().sum(dim=1)).sqrt()
-    return mean, torch.where(radius > 0, radius, 1.0)
 
 
 def _scored(predicted: list[str], train_labels: list[str], test_labels: list[str]) -> Evaluation:

@@ -148,4 +148,4 @@ def _given_away_cells(away: GivenAway, by: str) -> list[str]:
 
 
 def _title(attacked: AttackedRelease) -> str:
-    return title(attacked.mechanism, "", attacked.model.clip)
+    return title(attacked.mechanism)

@@ -10,7 +10,7 @@ which shows what there was to gain.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any
@@ -26,7 +26,6 @@ from adept.report.table import KEPT, MAJORITY, METRICS, ComparisonTable, Curve, 
 from adept.studies.limits import capacity
 
 LOOKUP_COLOUR = "#a08c00"
-MAX_LATENT_CURVES = 3  # more of them would hide the curves that count
 BAR_SHIFT = 1.02  # factor between neighbouring curves, so that their bars do not hide each other
 PANEL_SIZE = (5.5, 5.2)
 KEPT_DASHES = {"slots": "-", "words": "--", "exact": ":"}
@@ -52,64 +51,56 @@ class Look:
     marker: str = ""
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One pair of axes, drawn where the frame has its columns."""
-
-    title: str
-    columns: tuple[str, ...]
-    draw: Callable[[Any, ComparisonTable, "Panel"], None]
-
-
 def draw(table: ComparisonTable) -> str:
-    """Return the whole figure as an SVG file, with its legend."""
-    panels = [panel for panel in PANELS if all(_is_measured(table, name) for name in panel.columns)]
-    width, height = PANEL_SIZE
-    with drawing(1, len(panels), size=(width * len(panels), height)) as opened:
-        for axis, panel in zip(opened.axes[0], panels, strict=True):
-            panel.draw(axis, table, panel)
-        longest = max(len(label) for label in opened.axes[0][0].get_legend_handles_labels()[1])
-        legend(
-            opened.figure, *opened.axes[0], columns=min(3, max(1, int(72 * width * len(panels) / (6 * longest + 24))))
-        )
+    """Return the main figure as an SVG file, with its legend."""
+    accuracy, macro_f1 = METRICS
+    kept = all(_is_measured(table, name) for name in ("words", "exact"))
+    (width, height), count = PANEL_SIZE, 3 if kept else 2
+    with drawing(1, count, size=(width * count, height)) as opened:
+        first, *middle, last = opened.axes[0]
+        draw_metric(first, table, accuracy)
+        for axis in middle:
+            draw_kept(axis, table)
+        draw_metric(last, table, macro_f1)
+        longest = max(len(label) for label in first.get_legend_handles_labels()[1])
+        columns = int(72 * width * count / (6 * longest + 24))
+        legend(opened.figure, *opened.axes[0], columns=min(3, max(1, columns)))
     return opened.svg
 
 
 def _is_measured(table: ComparisonTable, name: str) -> bool:
-    return name in METRICS or any(line.measures[name] is not None for line in table.lines)
+    return any(line.measures[name] is not None for line in table.lines)
 
 
-def draw_metric(axis: Any, table: ComparisonTable, panel: Panel) -> None:
+def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
     """Draw how well a classifier does, over the claimed epsilon, with the levels to read it against."""
-    [metric] = panel.columns
-    shown = drawn_curves(table)
-    for place, (curve, look) in enumerate(shown):
-        _draw_curve(axis, curve, metric, look, factor=BAR_SHIFT ** (place - (len(shown) - 1) / 2))
+    for place, curve in enumerate(table.curves):
+        _draw_curve(axis, curve, metric, factor=BAR_SHIFT ** (place - (len(table.curves) - 1) / 2))
     _draw_levels(axis, table, metric)
-    thick = any(look.width > 2 for _, look in shown)
+    thick = any(curve.false_claim for curve in table.curves)
     log_axis(axis, table.budgets, f"claimed epsilon{' (false for the thick dashes)' if thick else ''}")
-    axis.set_ylabel(panel.title)
+    axis.set_ylabel(METRICS[metric])
     _draw_true_axis(axis, table)
 
 
-def draw_kept(axis: Any, table: ComparisonTable, panel: Panel) -> None:
-    """Draw what of a record stands in its rewrite over the *true* epsilon, and above it how many bits that may tell at most.
+def draw_kept(axis: Any, table: ComparisonTable) -> None:
+    """Draw how much of a record stands in its rewrite over the *true* epsilon, and above it how many bits that may tell at most.
 
     A curve looks as in the other panels but for its dashes, which say what is kept; slots are drawn where the data have them, and
     curves of no finite epsilon nowhere. Grey lines are what ``random`` keeps, which sees no record.
     """
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
-    drawn = [(list(curve.at.values()), look) for curve, look in drawn_curves(table) if look.marker]
-    finite = [([line for line in lines if math.isfinite(line.epsilon)], look) for lines, look in drawn]
-    for lines, look in finite:
+    finite = [[line for line in curve.at.values() if math.isfinite(line.epsilon)] for curve in table.curves]
+    for curve, lines in zip(table.curves, finite, strict=True):
+        look = _text_look(curve)
         for name, dash in dashes.items() if lines else ():
             style = {"color": look.colour, "ls": dash, "lw": 1.4, "marker": look.marker, "ms": 4}
             axis.plot([line.epsilon for line in lines], [_share(line, name) for line in lines], **style)
     for line in table.texts:
         for name, dash in dashes.items() if line.mechanism == "random" else ():
             axis.axhline(_share(line, name), color=GREY, ls=dash, lw=0.8, zorder=1)
-    log_axis(axis, _powers([line.epsilon for lines, _ in finite for line in lines]), "true epsilon")
-    axis.set_ylabel(panel.title)
+    log_axis(axis, _powers([line.epsilon for lines in finite for line in lines]), "true epsilon")
+    axis.set_ylabel("share kept in the rewrite")
     axis.set_ylim(0, 1.02)
     _draw_bits_axis(axis)
     keys = [Line2D([], [], color=INK, ls=dash, lw=1.4, label=KEPT[name]) for name, dash in dashes.items()]
@@ -138,40 +129,19 @@ def _draw_bits_axis(axis: Any) -> None:
     above.set_xlabel("capacity of eps-LDP, bits a record")
 
 
-METRIC_PANELS = [Panel(title, (metric,), draw_metric) for metric, title in METRICS.items()]
-KEPT_PANEL = Panel("share kept in the rewrite", ("words", "exact"), draw_kept)
-PANELS = (METRIC_PANELS[0], KEPT_PANEL, *METRIC_PANELS[1:])
-
-
-def drawn_curves(table: ComparisonTable) -> list[tuple[Curve, Look]]:
-    """Return the curves: text of each mechanism and of the look-up, and thinly the released latents where they are few."""
-    found = [(curve, _text_look(curve)) for curve in table.curves]
-    few = table.latents if len(table.latents) <= MAX_LATENT_CURVES else []
-    return found + [(curve, _look(curve, "--", width=0.8)) for curve in few]
-
-
-def _look(curve: Curve, dash: str, *, width: float = 1.5, marker: str = "") -> Look:
-    return Look(curve.title, COLOURS[curve.mechanism], dash, width, marker)
-
-
 def _text_look(curve: Curve) -> Look:
     if curve.mechanism == LOOKUP:
         return Look("look-up of public text", LOOKUP_COLOUR, "-.", marker="s")
-    broken = curve.false_claim
-    return _look(curve, "--" if broken else "-", width=2.2 if broken else 1.6, marker="o")
+    dash, width = ("--", 2.2) if curve.false_claim else ("-", 1.6)
+    return Look(curve.title, COLOURS[curve.mechanism], dash, width, "o")
 
 
-def _draw_curve(axis: Any, curve: Curve, metric: str, look: Look, *, factor: float) -> None:
-    budget = [epsilon * factor for epsilon in curve.at]
-    found = [getattr(line, metric) for line in curve.at.values()]
-    means = [point.mean for point in found]
+def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float) -> None:
+    look, found = _text_look(curve), [getattr(line, metric) for line in curve.at.values()]
     style: dict[str, Any] = {"color": look.colour, "ls": look.dash, "lw": look.width, "label": look.label}
-    if not look.marker:
-        axis.plot(budget, means, **style)
-        return
-    errors = [[point.mean - point.low for point in found], [point.high - point.mean for point in found]]
     style |= {"marker": look.marker, "ms": 4, "capsize": 2, "elinewidth": 0.8}
-    drawn = axis.errorbar(budget, means, errors, **style)
+    errors = [[point.mean - point.low for point in found], [point.high - point.mean for point in found]]
+    drawn = axis.errorbar([epsilon * factor for epsilon in curve.at], [point.mean for point in found], errors, **style)
     for part in (*drawn.lines[1], *drawn.lines[2]):  # few seeds make long bars, which must not hide the curves
         part.set_alpha(0.45)
 

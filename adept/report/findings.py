@@ -144,12 +144,7 @@ def _worth(table: ComparisonTable, best: Curve) -> str:
     text = f"If the rewriter's public half has labels, a classifier trained on it alone reaches {public[0]:.3f}"
     if better:
         return f"{text}, which the rewrites surpass from epsilon {min(better):g} on."
-    text = f"{text}, more than any rewrite here: private records are not worth their cost then"
-    last = best.at.get(table.budgets[-1])
-    if last is None or not last.break_even:
-        return f"{text}."
-    as_good = f"{last.break_even.replace('<', 'fewer than')} labelled public records do as well as the rewrites"
-    return f"{text}, and {as_good} at epsilon {last.claimed_epsilon:g}."
+    return f"{text}, more than any rewrite here: private records are not worth their cost then."
 
 
 def _accuracy(curve: Curve, epsilon: float) -> float:

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adept.comparison.config import CompareConfig
 from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
-from adept.comparison.plan import ALTERNATIVES, LATENTS
+from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results
 from adept.mechanisms.guarantee import words
 from adept.report import attacks, figure, findings
@@ -23,7 +23,6 @@ from adept.report.table import (
     METRICS,
     OTHERS,
     QUALITY,
-    READERS,
     REPEATS,
     ComparisonTable,
     Line,
@@ -170,9 +169,7 @@ def _present(table: ComparisonTable) -> dict[str, Any]:
     lines = table.lines
     return {
         "mechanisms": {line.mechanism for line in lines},
-        "decoders": {line.decoder for line in lines if line.clip},
         "quality": any(line.measures[name] is not None for line in lines for name in QUALITY),
-        "break_even": any(line.break_even for line in lines),
     }
 
 
@@ -193,7 +190,7 @@ def _cells(example: Example, columns: list[str]) -> list[list[tuple[str, str]]]:
 
 
 def _column(row: ResultRow) -> str:
-    return "random" if row.mechanism == "random" else title(row.mechanism, row.decoder or "", row.clip or "")
+    return "random" if row.mechanism == "random" else title(row.mechanism)
 
 
 def _spent(row: ResultRow) -> str:
@@ -227,23 +224,21 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
-    """Return everything at every budget, judged by one classifier of text (released latents by their own)."""
-    chosen = [line for line in table.lines if line.classifier == classifier or line.decoder == LATENTS]
+    """Return everything at every budget, judged by one classifier."""
+    chosen = [line for line in table.lines if line.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
-    even = any(line.break_even for line in chosen)
-    found = _sections([(line, _fair_line(line, quality, even=even)) for line in chosen])
-    headings = [*FAIR_HEADINGS, *["break-even"] * even, *(QUALITY[name] for name in quality)]
+    found = _sections([(line, _fair_line(line, quality)) for line in chosen])
+    headings = [*FAIR_HEADINGS, *(QUALITY[name] for name in quality)]
     last = [MAJORITY, ABSENT, "0", table.majority.spread]
     found[0].lines.append([*last, *[ABSENT] * (len(headings) - len(last))])
     return Grid(classifier, headings, found)
 
 
-def _fair_line(line: Line, quality: list[str], *, even: bool) -> list[str]:
+def _fair_line(line: Line, quality: list[str]) -> list[str]:
     return [
         *_budget_cells(line),
         *(getattr(line, metric).spread for metric in METRICS),
         ABSENT if line.above_random is None else line.above_random.spread,
-        *[line.break_even or ABSENT] * even,
         *(_quality_cell(line, name) for name in quality),
     ]
 
@@ -259,15 +254,11 @@ def repeats_grid(table: ComparisonTable) -> Grid:
 
 
 def _sections(lines: list[tuple[Line, list[str]]]) -> list[GridSection]:
-    """A section for each model, what has none first; of a model decoder by decoder."""
-    order = list(READERS)
-    models: dict[tuple[str, str], list[tuple[Line, list[str]]]] = {}
+    """A section for each model, what has none first."""
+    models: dict[tuple[str, str], list[list[str]]] = {}
     for line, cells in lines:
-        models.setdefault((line.clip, line.content), []).append((line, cells))
-    for (clip, _), own in models.items():
-        if clip:
-            own.sort(key=lambda found: order.index(found[0].decoder))
-    return [GridSection(_section_title(*model), [cells for _, cells in own]) for model, own in models.items()]
+        models.setdefault((line.clip, line.content), []).append(cells)
+    return [GridSection(_section_title(*model), own) for model, own in models.items()]
 
 
 def _section_title(clip: str, content: str) -> str:

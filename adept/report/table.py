@@ -5,8 +5,7 @@ claimed budget. A mechanism's merit is its distance above the ``random`` line of
 by seed.
 
 A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``, and is shown where it was measured; the same figure
-for another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new decoder goes into ``READERS`` with the
-words that follow a mechanism's name, and into ``KINDS`` if the figure shall draw it.
+for another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it.
 """
 
 import math
@@ -14,20 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-import numpy as np
 from scipy.stats import t as student
 
 from adept.comparison.config import REFERENCES, SYNTHESIZER
 from adept.comparison.plan import (
     ALTERNATIVES,
-    DESCRIBED,
-    LATENTS,
     LOOKUP,
-    LSTM,
-    NEAREST,
-    PUBLIC_TEXTS,
     REDACTED,
-    WORDS,
 )
 from adept.comparison.results import ResultRow
 from adept.evaluation.metrics import OTHER
@@ -41,8 +33,6 @@ QUALITY |= KEPT | {"fluency": "fluency"}
 OTHERS = {name: f"{name}{OTHER}" for name in KEPT}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
 MEASURES = (*QUALITY, *OTHERS.values(), *REPEATS)
-READERS = {"": "", WORDS: "", PUBLIC_TEXTS: "", LSTM: "", DESCRIBED: "", NEAREST: ", nearest", LATENTS: ", latents"}
-KINDS = {"": "text", PUBLIC_TEXTS: "text", LSTM: "text", DESCRIBED: "text", LATENTS: "latents"}  # of a model
 MAJORITY = "always the majority label"
 ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]  # of curves
 
@@ -76,14 +66,11 @@ class Line:
         epsilon: the true one.
         false_claim: is more spent than is claimed.
         title, model: mechanism and model in words.
-        kind: which kind of curve the figure draws of it: "text", "latents" or "" (none).
         records, test_records: how many the classifier learned from, and was tested on.
         accuracy, macro_f1: of the classifier.
         majority: the accuracy of always guessing the majority label of the private records.
         above_random: accuracy above that of the random line; None where there is no such line.
         measures: means of the columns of quality; None where nobody measured.
-        break_even: how many labelled public records do as well, in words: "<" the least and ">" the greatest number that was
-            tried, "" where none was.
     """
 
     mechanism: str
@@ -96,7 +83,6 @@ class Line:
     false_claim: bool
     title: str
     model: str
-    kind: str
     records: int
     test_records: int
     accuracy: SeedMean
@@ -104,7 +90,6 @@ class Line:
     majority: SeedMean
     above_random: SeedMean | None
     measures: dict[str, float | None]
-    break_even: str
 
     @property
     def reader(self) -> tuple[str, str, str, str]:
@@ -136,21 +121,19 @@ class ComparisonTable:
 
     Attributes:
         lines: in the order of the rows.
-        texts: those of the first classifier on text as it is, written by a model's decoder, or looked up.
+        texts: those of the first classifier.
         budgets: the claimed ones, ascending.
         curves: of text, mechanisms in the library's order, the look-up, then the alternatives.
-        latents: curves of released latents.
         levels: for each metric the levels that every curve is read against, by name: the references, of each model where there are
             several, and the majority.
         majority: the accuracy of always guessing the majority label of the private records.
-        classifiers: of text, in order.
+        classifiers: in order.
     """
 
     lines: list[Line]
     texts: list[Line]
     budgets: list[float]
     curves: list[Curve]
-    latents: list[Curve]
     levels: dict[str, dict[str, SeedMean]]
     majority: SeedMean
     classifiers: list[str]
@@ -161,21 +144,16 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     groups: dict[tuple[object, ...], list[ResultRow]] = {}
     for row in rows:
         groups.setdefault((*_reader(row), row.mechanism, row.claimed_epsilon), []).append(row)
-    classifiers = list(dict.fromkeys(row.classifier for row in rows if row.decoder != LATENTS))
+    classifiers = list(dict.fromkeys(row.classifier for row in rows))
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
-    tried: dict[str, list[list[ResultRow]]] = {}
-    for own in groups.values():
-        if own[0].mechanism.startswith("public_"):
-            tried.setdefault(own[0].classifier, []).append(own)
-    lines = [_line(own, classifiers[0], random, tried) for own in groups.values()]
-    texts = [line for line in lines if line.kind == "text"]
+    lines = [_line(own, random) for own in groups.values()]
+    texts = [line for line in lines if line.classifier == classifiers[0]]
     majority = next(line.majority for line in texts if line.mechanism == "none")
     return ComparisonTable(
         lines,
         texts,
         sorted({line.claimed_epsilon for line in texts if line.claimed_epsilon is not None}),
         _curves(texts),
-        _curves([line for line in lines if line.kind == "latents"]),
         {metric: _levels(texts, metric) for metric in METRICS},
         majority,
         classifiers,
@@ -186,19 +164,12 @@ def _reader(row: ResultRow) -> tuple[str, str, str, str]:
     return row.clip or "", row.content or "", row.decoder or "", row.classifier
 
 
-def _line(
-    own: list[ResultRow],
-    first: str,
-    random: dict[tuple[str, str, str, str, int], float],
-    tried: dict[str, list[list[ResultRow]]],
-) -> Line:
+def _line(own: list[ResultRow], random: dict[tuple[str, str, str, str, int], float]) -> Line:
     """A line of rows that have nothing but the seed between them."""
-    row, accuracy = own[0], estimate(row.accuracy for row in own)
+    row, claim = own[0], own[0].claimed_epsilon
     clip, content, decoder, classifier = _reader(row)
     chance = [(row.accuracy, random.get((*_reader(row), row.seed))) for row in own if row.mechanism != "random"]
     gains = [value - floor for value, floor in chance if floor is not None]
-    kind = KINDS.get(decoder, "") if clip else "text"
-    claim = row.claimed_epsilon
     return Line(
         mechanism=row.mechanism,
         decoder=decoder,
@@ -208,17 +179,15 @@ def _line(
         claimed_epsilon=claim,
         epsilon=row.epsilon,
         false_claim=claim is not None and any(row.epsilon > claim * (1 + 1e-9) for row in own),
-        title=title(row.mechanism, decoder, clip),
+        title=title(row.mechanism),
         model=model_title(clip, content),
-        kind=kind if decoder == LATENTS or classifier == first else "",
         records=row.train_records,
         test_records=row.test_records,
-        accuracy=accuracy,
+        accuracy=estimate(row.accuracy for row in own),
         macro_f1=estimate(row.macro_f1 for row in own),
         majority=estimate(row.majority_accuracy for row in own),
         above_random=estimate(gains, least=-1.0) if gains else None,
         measures={name: _mean(getattr(row, name) for row in own) for name in MEASURES},
-        break_even="" if claim is None else _break_even(accuracy.mean, tried.get(classifier, [])),
     )
 
 
@@ -235,24 +204,9 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return mean(known) if known else None
 
 
-def _break_even(wanted: float, tried: list[list[ResultRow]]) -> str:
-    """How many labelled public records do as well as an accuracy: between two tried numbers along the logarithm."""
-    found = sorted((own[0].train_records, mean(row.accuracy for row in own)) for own in tried)
-    if not found:
-        return ""
-    records, reached = [size for size, _ in found], list(np.maximum.accumulate([accuracy for _, accuracy in found]))
-    if wanted > reached[-1]:
-        return f"> {records[-1]}"
-    if wanted <= reached[0]:
-        return f"< {records[0]}"
-    above = next(place for place, accuracy in enumerate(reached) if accuracy >= wanted)
-    between = np.interp(wanted, reached[above - 1 : above + 1], np.log(records[above - 1 : above + 1]))
-    return f"{float(f'{math.exp(between):.2g}'):.0f}"
-
-
-def title(mechanism: str, decoder: str, clip: str) -> str:
-    """Return a mechanism for readers, with what must be known of its claim and its reader."""
-    return NAMES.get(mechanism, mechanism) + (READERS.get(decoder, f", {decoder}") if clip else "")
+def title(mechanism: str) -> str:
+    """Return a mechanism for readers, with what must be known of its claim."""
+    return NAMES.get(mechanism, mechanism)
 
 
 def model_title(clip: str, content: str) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from adept.attacks.bounds import several_guesses
+from adept.attacks.bounds import good_enough
 from adept.attacks.likelihood import Candidates, read_candidates
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import OriginalLaplace
@@ -141,7 +141,7 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
 
 def bound(epsilon: float) -> float:
     """Return the largest belief in one of PEOPLE that an epsilon allows."""
-    return several_guesses(1, PEOPLE, epsilon=epsilon)
+    return good_enough(1 / PEOPLE, epsilon=epsilon)
 
 
 def guesses(probability: float) -> str:

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from adept.attacks.bounds import Rate, best_guess, good_enough, membership_auc, membership_power, several_guesses
+from adept.attacks.bounds import Rate, best_guess, good_enough, membership_auc, membership_power
 from adept.errors import ConfigurationError
 
 
@@ -37,14 +37,12 @@ def test_good_enough_covers_every_prior_and_every_mechanism_of_two_symbols() -> 
     assert tight > 0.9
 
 
-def test_several_guesses_and_delta_are_the_known_formulas() -> None:
-    assert several_guesses(3, 10, epsilon=2.0) == pytest.approx(3 * math.exp(2) / (3 * math.exp(2) + 7))
+def test_delta_and_the_ends_are_the_known_formulas() -> None:
+    assert good_enough(0.3, epsilon=2.0) == pytest.approx(3 * math.exp(2) / (3 * math.exp(2) + 7))
     assert good_enough(0.1, epsilon=2.0, delta=0.01) >= (math.exp(2) + 9 * 0.01) / (math.exp(2) + 9)
     assert good_enough(0.1, epsilon=2.0, delta=0.01) > good_enough(0.1, epsilon=2.0)
     assert good_enough(1.0, epsilon=0.0) == 1.0
     assert good_enough(1e-9, epsilon=math.inf) == 1.0
-    with pytest.raises(ConfigurationError, match="guesses must be from 1 to the 5 candidates"):
-        several_guesses(6, 5, epsilon=1.0)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.1), (4.0, 1e-3)])

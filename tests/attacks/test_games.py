@@ -11,7 +11,6 @@ from adept.attacks import attribute, membership, reconstruction
 from adept.attacks.attribute import TextReader
 from adept.attacks.bounds import Rate
 from adept.attacks.game import AttackGame, AttackRow, draw_rates
-from adept.attacks.search import Neighbourhood, write_feasible
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import (
@@ -124,7 +123,7 @@ def test_a_bound_that_is_told_too_small_an_epsilon_is_refuted() -> None:
 
 def test_feasible_texts_are_new_and_made_of_what_public_text_says() -> None:
     public = ["show flights to boston", "list flights to denver", "show fares to denver"]
-    written = write_feasible(public, 5, random.Random(0))
+    written = reconstruction.write_feasible(public, 5, random.Random(0))
     assert written
     assert not set(written) & set(public)
     assert set(" ".join(written).split()) <= set(" ".join(public).split())
@@ -132,17 +131,6 @@ def test_feasible_texts_are_new_and_made_of_what_public_text_says() -> None:
     texts = reconstruction.crowd_texts(pool, Corpus(public), 6, random.Random(0))
     assert len(texts) == len(set(texts))
     assert texts[:2] == pool.texts
-
-
-def test_the_search_climbs_to_a_text_that_is_not_public(opened: dict[str, Rewriter]) -> None:
-    """Without noise an edit that reaches the secret is impossible to beat."""
-    public = ["show flights to boston", "list flights to denver", "list fares to boston"]
-    secret, rewriter = "list flights to boston", opened["identity"]
-    released = rewriter.release([secret])[0].cpu()
-    found = Neighbourhood(public, random.Random(1)).climb(
-        "list flights to denver", released, lambda texts: reconstruction.view(rewriter, texts)
-    )
-    assert found == secret
 
 
 def test_membership_is_seen_without_noise_and_not_without_a_record(

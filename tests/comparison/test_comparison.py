@@ -170,12 +170,12 @@ def test_a_comparison_that_is_killed_goes_on_and_releases_nothing_again(tmp_path
         return compared(config(tmp_path / "run", mechanisms=["original"]))
 
     kept: dict[Path, bytes] = {}
-    for steps in (2, 5, 7):
+    for steps in (2, 4, 5):
         killed = Forked(program=partial(die, steps), stderr=forked.PIPE)
         killed.communicate()
         assert killed.returncode == -signal.SIGKILL
         assert all(path.read_bytes() == content for path, content in kept.items())
-        written = [*tmp_path.glob("run/releases/*"), *tmp_path.glob("run/rewrites/*"), *tmp_path.glob("run/rows/*")]
+        written = [*tmp_path.glob("run/rewrites/*"), *tmp_path.glob("run/rows/*")]
         kept = {path: path.read_bytes() for path in written if path.suffix != ".partial"}
     assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 4
     assert len(kept) > 3
@@ -238,7 +238,7 @@ def test_labels_are_drawn_once_before_several_processes_read_them(
     asked = config(tmp_path / "run", processes=2, labels="randomized_response", label_epsilon=8.0)
 
     def called(jobs: object, *, processes: int) -> object:
-        assert (tmp_path / "run" / "releases" / "labels-8.0-seed0.json").exists()
+        assert (tmp_path / "run" / "labels" / "8.0-seed0.json").exists()
         raise InterruptedError
 
     monkeypatch.setattr(comparison_run, "in_processes", called)
@@ -306,29 +306,11 @@ def test_baselines_stand_beside_every_mechanism(with_baselines: tuple[Path, list
     _, rows = with_baselines
     assert {(row.mechanism, row.decoder, row.content) for row in rows} == {
         ("none", None, None),
-        *((f"public_{part}", None, None) for part in ("only", 50)),
+        ("public_only", None, None),
         ("lookup", "nearest", None),
-        *(
-            (name, decoder, kind)
-            for name in REFERENCES
-            for decoder in ("lstm", "latents")
-            for kind in ("none", "topics")
-        ),
+        *((name, "lstm", kind) for name in REFERENCES for kind in ("none", "topics")),
         ("sqrt_n", "lstm", "none"),
-        ("sqrt_n", "latents", "none"),
-        *(("learned_codebook", decoder, "topics") for decoder in ("lstm", "nearest", "latents")),
-    }
-
-
-def test_each_record_is_released_once_whatever_reads_the_release(with_baselines: tuple[Path, list[ResultRow]]) -> None:
-    """Text of the decoder, public text and the classifier on latents all come from one file of released latents."""
-    directory, _ = with_baselines
-    released = {path.stem for path in (directory / "releases").iterdir()}
-    assert released == {
-        "lookup-64.0-seed0",
-        "learned_codebook-64.0-sphere-topics-seed0",
-        "sqrt_n-64.0-l2-seed0",
-        *(f"{name}-{family}-seed0" for name in REFERENCES for family in ("l2", "sphere-topics")),
+        ("learned_codebook", "lstm", "topics"),
     }
 
 
@@ -368,7 +350,7 @@ def test_randomised_labels_take_their_share_of_the_budget_and_are_drawn_once(tmp
         "randomized_response",
     )
     assert next(row.epsilon for row in rows if row.mechanism == "random") == 24.0
-    assert len(list((tmp_path / "run" / "releases").glob("labels*"))) == 1
+    assert len(list((tmp_path / "run" / "labels").iterdir())) == 1
 
 
 def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
@@ -383,12 +365,11 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
 
         return evaluated
 
-    for name in ("evaluate", "evaluate_latents"):
-        monkeypatch.setattr(cell_module, name, noted(getattr(cell_module, name)))
+    monkeypatch.setattr(cell_module, "evaluate", noted(cell_module.evaluate))
     changes = {"mechanisms": ["learned_codebook", "description"], "labels": "joint_response", "epsilons": [3.0]}
     rows = compared(config(tmp_path / "run", baselines=True, samples=2, data=DataConfig(sizes=[80, 20, 40]), **changes))
     ours = [row for row in rows if row.mechanism in ("learned_codebook", "description")]
-    assert {row.decoder for row in ours} == {"lstm", "nearest", "latents", "codec"}
+    assert {row.decoder for row in ours} == {"lstm", "codec"}
     assert noisy == [row.labels == "joint_response" for row in rows]
     assert {(row.claimed_epsilon, row.epsilon, row.label_epsilon, row.labels) for row in ours} == {
         (3.0, 3.0, None, "joint_response")
@@ -396,14 +377,11 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
     assert {row.labels for row in rows if row not in ours} == {"copy"}
     assert "lookup" not in {row.mechanism for row in rows}
     own = load(DataConfig(sizes=[80, 20, 40]))["train"].labels or []
-    texts = {
-        name: kept_texts(tmp_path / "run", f"learned_codebook-3.0-sphere-topics-{name}") for name in ("lstm", "nearest")
-    }
-    assert texts["lstm"]["labels"] == texts["nearest"]["labels"]
-    assert texts["lstm"]["labels"][::2] == texts["lstm"]["labels"][1::2]
+    texts = kept_texts(tmp_path / "run", "learned_codebook-3.0-sphere-topics-lstm")
+    assert texts["labels"][::2] == texts["labels"][1::2]
     reference = kept_texts(tmp_path / "run", "random-sphere-topics-lstm")["labels"]
-    assert texts["lstm"]["labels"] != reference
-    assert set(texts["lstm"]["labels"]) <= set(own)
+    assert texts["labels"] != reference
+    assert set(texts["labels"]) <= set(own)
 
 
 def test_a_model_is_trained_without_the_public_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

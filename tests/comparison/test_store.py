@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from made_rows import BASE, attacked
 
 from adept.attacks.game import GivenAway
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, ModelKind
-from adept.comparison.results import AuditVerdict, ReleasedLabels, ReleasedRecords, ResultRow, WrittenTexts
+from adept.comparison.results import AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts
 from adept.comparison.store import Store, open_directory
 from adept.data.corpus import DataConfig
 from adept.errors import DataError
@@ -22,7 +21,6 @@ WRITTEN = WrittenTexts(["a", "b"], ["x", "y"], 2.5)
 VERDICT = AuditVerdict("l1", 8.0, False, 3.5, "", "in words")
 ATTACKED = attacked("dptext", epsilon=math.inf, largest_odds=math.inf, given_away=[GivenAway("a text", 0.9, 0.5)])
 KINDS = {type(value).__name__: value for value in (ReleasedLabels(["x", "y"]), WRITTEN, BASE, VERDICT, ATTACKED)}
-RELEASED = ReleasedRecords(torch.eye(2))
 
 
 @pytest.fixture
@@ -38,13 +36,7 @@ def test_what_was_kept_is_found_again(store: Store, value: ResultRow) -> None:
     assert store.find(type(value), 3, CELL) == value
 
 
-def test_releases_are_found_again_to_the_last_bit(store: Store) -> None:
-    assert store.find(ReleasedRecords, 0, CELL) is None
-    store.keep(RELEASED, 0, CELL)
-    assert torch.equal(store.find(ReleasedRecords, 0, CELL).rows, RELEASED.rows)  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("value", [*KINDS.values(), RELEASED], ids=[*KINDS, "ReleasedRecords"])
+@pytest.mark.parametrize("value", KINDS.values(), ids=KINDS)
 def test_a_damaged_file_is_named_in_one_line_wherever_it_was_cut(store: Store, value: ResultRow) -> None:
     store.keep(value, 0, CELL)
     [path] = [path for path in store.directory.rglob("*") if path.is_file() and path.name != "comparison.json"]
@@ -70,9 +62,9 @@ def test_texts_with_a_label_too_few_are_damaged(store: Store) -> None:
 def test_budgets_that_print_alike_share_nothing(store: Store) -> None:
     close = replace(CELL, budget=8.000001)
     assert f"{close.budget:g}" == f"{CELL.budget:g}"
-    store.keep(RELEASED, 0, CELL)
+    store.keep(WRITTEN, 0, CELL)
     store.keep(VERDICT, 0, CELL)
-    assert store.find(ReleasedRecords, 0, close) is None
+    assert store.find(WrittenTexts, 0, close) is None
     assert store.find(AuditVerdict, 0, close) is None
 
 
@@ -94,10 +86,9 @@ def test_no_two_cells_share_a_row(store: Store, other: Cell) -> None:
     assert store.find(ResultRow, 0, other) is store.find(ResultRow, 1, CELL) is None
 
 
-def test_a_release_and_its_texts_serve_every_reader_and_a_verdict_every_seed(store: Store) -> None:
-    for value in (RELEASED, WRITTEN, VERDICT):
+def test_texts_serve_every_classifier_and_a_verdict_every_seed(store: Store) -> None:
+    for value in (WRITTEN, VERDICT):
         store.keep(value, 0, CELL)
-    assert store.find(ReleasedRecords, 0, replace(CELL, decoder="nearest")) is not None
     assert store.find(WrittenTexts, 0, replace(CELL, classifier="lstm")) == WRITTEN
     assert store.find(AuditVerdict, 1, replace(CELL, model=None)) == VERDICT
 

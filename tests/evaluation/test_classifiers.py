@@ -8,7 +8,7 @@ import travel
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
-from adept.evaluation.classifiers import evaluate, evaluate_latents, predict
+from adept.evaluation.classifiers import evaluate, predict
 from adept.evaluation.tfidf import TextClassifier
 
 
@@ -126,38 +126,11 @@ def test_thousands_of_records_of_two_texts_are_no_error() -> None:
 def test_a_rare_label_is_recognised_in_noise_unless_labels_are_noisy_themselves() -> None:
     """One record in ten is y and says b; nearly half of the words are drawn again, so that b is said more often by x."""
     texts, labels = ["a"] * 697 + ["b"] * 203 + ["a"] * 22 + ["b"] * 78, ["x"] * 900 + ["y"] * 100
-    said, vectors = Corpus(["a", "b"], ["x", "y"]), torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    latents = vectors[[int(text == "b") for text in texts]]
+    said = Corpus(["a", "b"], ["x", "y"])
     for noisy, hits in ((False, 1.0), (True, 0.5)):
         assert evaluate(Corpus(texts, labels), said, noisy_labels=noisy).accuracy.value == hits
-        assert evaluate_latents(latents, labels, vectors, ["x", "y"], noisy_labels=noisy).accuracy.value == hits
 
 
 def test_equal_rows_count_as_often_as_they_occur() -> None:
     train = Corpus(["a"] * 5 + ["a"] * 4 + ["b"] * 3, ["x"] * 5 + ["y"] * 4 + ["z"] * 3)
     assert evaluate(train, Corpus(["a", "b"], ["x", "z"])).accuracy.value == 1.0
-
-
-def test_latents_are_judged_by_the_label_that_they_carry_most_often() -> None:
-    generator = torch.Generator().manual_seed(0)
-    clean = torch.randn(400, 3, generator=generator)
-    labels = ["x" if row[0] > 0 else "y" for row in clean.tolist()]
-    noisy = clean + torch.randn(400, 3, generator=generator)
-    assert evaluate_latents(noisy, labels, clean, labels).accuracy.value > 0.9
-    repeated = torch.tensor([[1.0, 0.0]] * 5 + [[0.0, 1.0]] * 5)
-    votes = [*"xxxyy", *"yyyxx"]
-    assert evaluate_latents(repeated, votes, repeated[[0, 9]], ["x", "y"]).accuracy.value == 1.0
-    assert evaluate_latents(repeated, ["x"] * 10, repeated[[0, 9]], ["x", "y"]).accuracy.value == 0.5
-
-
-def test_a_latents_loud_dimensions_stay_louder_than_its_many_small_ones() -> None:
-    """Two groups along one axis, and four hundred axes of small noise: scaled one by one, the noise drowns the groups."""
-    generator = torch.Generator().manual_seed(0)
-    labels = ["x", "y"] * 100
-
-    def latents(seed: int) -> torch.Tensor:
-        side = torch.tensor([[1.0], [-1.0]]).repeat(100, 1)
-        noise = 0.05 * torch.randn(200, 400, generator=generator.manual_seed(seed))
-        return torch.cat([side, noise], dim=1)
-
-    assert evaluate_latents(latents(1), labels, latents(2), labels).accuracy.value == 1.0

@@ -32,9 +32,9 @@ def test_every_mechanism_with_a_budget_has_a_colour_of_its_own() -> None:
     assert len(set(colours.values())) == len(colours)
 
 
-def test_a_curve_is_text_of_one_decoder_judged_by_one_classifier() -> None:
+def test_a_curve_is_judged_by_one_classifier() -> None:
     _, axis = plt.subplots()
-    curves.draw_metric(axis, table(make_mixed()), curves.PANELS[0])
+    curves.draw_metric(axis, table(make_mixed()), "accuracy")
     heights = {container.get_label(): list(container.lines[0].get_ydata()) for container in axis.containers}
     plt.close("all")
     assert heights["learned_codebook"] == pytest.approx([0.75, 0.75])
@@ -42,33 +42,10 @@ def test_a_curve_is_text_of_one_decoder_judged_by_one_classifier() -> None:
     assert heights["original (claim false)"] == pytest.approx([0.81, 0.88])
 
 
-def test_latents_are_thin_lines_where_they_are_few() -> None:
-    def latents(rows: list[ResultRow]) -> list[curves.Look]:
-        return [look for curve, look in curves.drawn_curves(table(rows)) if curve in table(rows).latents]
-
-    rows = make_mixed()
-    [look] = latents(rows)
-    assert (look.dash, look.marker) == ("--", "")
-    names = ("l1", "sqrt_n", "codebook")
-    more = [replace(row, mechanism=name) for name in names for row in rows if row.decoder == "latents"]
-    assert latents(rows + more) == []
-
-
-def test_a_panel_is_drawn_where_the_comparison_has_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[str] = []
-    panel = curves.Panel("words kept", ("overlap",), lambda axis, lines, panel: drawn.append(panel.title))
-    monkeypatch.setattr(curves, "PANELS", (*curves.PANELS, panel))
-    curves.draw(table(make_rows()))
-    assert drawn == []
-    measured = [replace(row, overlap=0.5) if row.decoder else row for row in make_rows()]
-    curves.draw(table(measured))
-    assert drawn == ["words kept"]
-
-
 def kept_axis(rows: list[ResultRow]) -> Any:
     """The axis on which the panel of what is kept is drawn."""
     _, axis = plt.subplots()
-    curves.draw_kept(axis, table(rows), curves.KEPT_PANEL)
+    curves.draw_kept(axis, table(rows))
     plt.close("all")
     return axis
 
@@ -102,7 +79,6 @@ def test_only_what_was_measured_is_drawn_as_kept_and_random_is_a_level() -> None
 
 
 def test_the_second_panel_is_there_where_it_was_measured() -> None:
-    assert curves.PANELS[1] is curves.KEPT_PANEL
     assert "capacity of eps-LDP" in curves.draw(table(make_kept()))
     assert "capacity of eps-LDP" not in curves.draw(table(make_mixed()))
 

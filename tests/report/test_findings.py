@@ -72,16 +72,6 @@ def test_the_advice_says_whether_private_records_are_worth_it() -> None:
     assert "public half" not in advice(make_rows())
 
 
-def test_the_advice_says_how_many_labelled_public_records_would_do_as_well() -> None:
-    tried = [
-        replace(BASE, mechanism=name, accuracy=accuracy, epsilon=0.0, train_records=records)
-        for name, records, accuracy in (("public_50", 50, 0.5), ("public_100", 100, 0.65), ("public_only", 200, 0.8))
-    ]
-    assert "and 130 labelled public records do as well as the rewrites at epsilon 64." in advice([*make_rows(), *tried])
-    worst = [replace(row, accuracy=0.9) for row in tried]
-    assert "and fewer than 50 labelled public records do as well" in advice([*make_rows(), *worst])
-
-
 def test_a_rewriter_that_loses_much_of_the_text_by_itself_is_warned_of() -> None:
     assert findings.lost_in_rewriting(table(make_rows())) == []
     lossy = [replace(row, accuracy=0.5) if row.mechanism == "identity" else row for row in make_mixed()]

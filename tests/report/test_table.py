@@ -18,7 +18,7 @@ def test_a_line_is_a_mean_over_seeds_at_one_budget() -> None:
     assert len(lines) == 3 + 2 * 2
     [original] = of(lines, "original", 8.0)
     assert (str(original.accuracy), original.accuracy.seeds, original.epsilon) == ("0.810", 3, 32.0)
-    assert (original.title, original.model, original.kind) == ("original (claim false)", "l2 model", "text")
+    assert (original.title, original.model) == ("original (claim false)", "l2 model")
 
 
 def test_intervals_are_students_over_seeds() -> None:
@@ -76,17 +76,3 @@ def test_what_is_kept_has_a_column_beside_that_of_another_record() -> None:
     assert [ours[name] for name in ("words", "words_other", "slots_other", "fluency")] == [0.5, 0.1, 0.05, 0.75]
     assert of(lines, "none", None)[0].measures["words"] is None
     assert set(report.OTHERS) <= set(report.QUALITY)
-
-
-def test_break_even_lies_between_two_tried_numbers_of_labelled_public_records() -> None:
-    tried = [
-        replace(BASE, mechanism=f"public_{records}", accuracy=accuracy, epsilon=0.0, train_records=records)
-        for records, accuracy in ((50, 0.4), (100, 0.6), (200, 0.58), (400, 0.8))
-    ]
-    for accuracy, expected in ((0.3, "< 50"), (0.5, "71"), (0.6, "100"), (0.7, "280"), (0.81, "> 400")):
-        found = table([BASE, *tried, made("l1", accuracy, 8.0)]).lines
-        assert of(found, "l1", 8.0)[0].break_even == expected
-    assert {line.break_even for line in table(make_rows()).lines} == {""}
-    other = [replace(row, classifier="lstm") for row in tried]
-    found = table([BASE, *other, made("l1", 0.5, 8.0)]).lines
-    assert {line.break_even for line in found} == {""}
