@@ -68,7 +68,7 @@ class Counter:
     def votes(self, parts: Iterator[list[Record]]) -> Iterator[tuple[list[Record], list[int]]]:
         """Pair batches with their votes, here or on a cluster."""
         if self.options.engine == "ray":
-            drawn = cluster.drawn(self, ((part, None) for part in parts), workers=self.options.workers)
+            drawn = cluster.draw_on_cluster(self, ((part, None) for part in parts), workers=self.options.workers)
             return ((part[0], entry["votes"]) for part, entry in drawn)
         return ((part, self.draw(part)["votes"]) for part in parts)
 

@@ -5,8 +5,7 @@ were at. *Proof*. A worker's draws leave it in one way, as the result of its cal
 journal. Ray gives a call one result, whichever attempt it comes from; what a lost attempt drew was in the memory of the cluster
 alone. So exactly one draw of a record enters the journal, before anything of it is visible, and from there on the
 proof of ``adept.release.journal`` holds as it stands: by the same entries, in the order of the input, with the same
-``resume=true``, ledger and statement. QED. (Shards that workers publish themselves would need a second such proof, and a repeated
-attempt would have to lose a race of renames on whatever file system the cluster has.)
+``resume=true``, ledger and statement. QED.
 
 A worker's death that depends on what it drew would select among draws, as in ``adept.release.journal``; nothing here lets a value
 decide.
@@ -30,7 +29,7 @@ from adept.data.files import Record
 from adept.errors import ConfigurationError, DataError
 from adept.release.journal import Entry
 
-AHEAD = 3  # batches that a worker is given before its first one is back
+MAX_WAITING = 3  # batches that a worker is given before its first one is back
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # private data: nothing is reported to anyone
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # what becomes of workers is ours to tell
@@ -43,15 +42,15 @@ ALONE = {
 Part = TypeVar("Part", bound=tuple[Sequence[Record], Any])
 
 
-class Batches(Protocol):
-    """What draws for a batch of records, and can be pickled."""
+class Drawing(Protocol):
+    """A way to draw for a batch of records, which can be pickled."""
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records."""
         ...
 
 
-def drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
+def draw_on_cluster(batches: Drawing, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     """Pair every part, which begins with its batch of records, with what a worker drew for it, in the order of the parts.
 
     Args:
@@ -64,10 +63,10 @@ def drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> It
         DataError: the cluster cannot be reached, or its workers cannot start.
     """
     with _environment():
-        yield from _drawn(batches, parts, workers=workers)
+        yield from _draw(batches, parts, workers=workers)
 
 
-def _drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
+def _draw(batches: Drawing, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     try:
         import ray
         from ray.exceptions import RayError, RayTaskError
@@ -75,19 +74,19 @@ def _drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> I
         raise ConfigurationError(
             "engine=ray needs Ray, which is not installed: pip install 'adept-dp[cluster]'"
         ) from None
-    own = _Own(sys.stderr)
+    own = _OwnOutput(sys.stderr)
     try:
         # Ray prints what becomes of its workers, and standard output may be the release.
         with redirect_stdout(own), redirect_stderr(own):
-            shared = _connected(ray, batches, workers=workers)  # workers that start again read it again
-            actors = _started(ray, shared, workers=workers)
+            shared = _connect(ray, batches, workers=workers)  # workers that start again read it again
+            actors = _start_workers(ray, shared, workers=workers)
             waiting: deque[tuple[Part, Any]] = deque()
             for number, part in enumerate(parts):
                 waiting.append((part, actors[number % len(actors)].draw.remote(part[0])))
-                if len(waiting) > AHEAD * len(actors):
-                    yield _awaited(ray, waiting)
+                if len(waiting) > MAX_WAITING * len(actors):
+                    yield _take_first(ray, waiting)
             while waiting:
-                yield _awaited(ray, waiting)
+                yield _take_first(ray, waiting)
     except RayTaskError as error:
         raise error.cause from None
     except (RayError, ConnectionError) as error:
@@ -98,7 +97,7 @@ def _drawn(batches: Batches, parts: Iterator[Part], *, workers: int | None) -> I
             ray.shutdown()
 
 
-class _Own:
+class _OwnOutput:
     """A stream that takes nothing from Ray's threads, which tell at length, and in colours, what the cluster mends itself."""
 
     def __init__(self, stream: Any) -> None:
@@ -116,7 +115,7 @@ class _Own:
 
 @contextmanager
 def _environment() -> Iterator[None]:
-    """What Ray reads from the environment; what the user has set stays as it is."""
+    """Set what Ray reads from the environment; the user's own settings stay."""
     given = QUIET if os.environ.get("RAY_ADDRESS") else {**QUIET, **ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     ours = {name: value for name, value in given.items() if name not in os.environ}
     os.environ.update(ours)
@@ -154,7 +153,7 @@ def _silent() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _connected(ray: Any, batches: Batches, *, workers: int | None) -> Any:
+def _connect(ray: Any, batches: Drawing, *, workers: int | None) -> Any:
     """Join the cluster, or start one on this machine, and put what draws into its memory."""
     address = os.environ.get("RAY_ADDRESS")
     here = {} if address else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
@@ -168,14 +167,14 @@ def _connected(ray: Any, batches: Batches, *, workers: int | None) -> Any:
     return ray.put(batches)
 
 
-def _started(ray: Any, shared: Any, *, workers: int | None) -> list[Any]:
+def _start_workers(ray: Any, shared: Any, *, workers: int | None) -> list[Any]:
     """Start a worker for each CPU, at most ``workers``, that Ray starts again wherever one dies."""
     cpus = int(ray.cluster_resources().get("CPU", 1))
     worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_Worker)
     return [worker.remote(shared) for _ in range(min(workers or cpus, cpus))]
 
 
-def _awaited(ray: Any, waiting: "deque[tuple[Part, Any]]") -> tuple[Part, Entry]:
+def _take_first(ray: Any, waiting: "deque[tuple[Part, Any]]") -> tuple[Part, Entry]:
     part, result = waiting.popleft()
     return part, ray.get(result)
 
@@ -183,7 +182,7 @@ def _awaited(ray: Any, waiting: "deque[tuple[Part, Any]]") -> tuple[Part, Entry]
 class _Worker:
     """Draws in a process of its own."""
 
-    def __init__(self, batches: Batches) -> None:
+    def __init__(self, batches: Drawing) -> None:
         self._batches = batches
 
     def draw(self, batch: Sequence[Record]) -> Entry:

@@ -78,7 +78,7 @@ class Plan:
     def drawn(self, batches: Batches, parts: Iterator[Part]) -> Iterator[tuple[Part, Entry]]:
         """Draw for every part, which begins with its batch of records, here or on a cluster."""
         if self.options.engine == "ray":
-            return cluster.drawn(batches, parts, workers=self.options.workers)
+            return cluster.draw_on_cluster(batches, parts, workers=self.options.workers)
         return ((part, batches.draw(part[0])) for part in parts)
 
     def typed(self, rows: list[Record]) -> list[Record]:

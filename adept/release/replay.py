@@ -1,4 +1,4 @@
-"""Does anything but the released counts tell of a record: all that anybody sees of a release, with the same counts for every file.
+"""Audit of a central release: search all that anybody sees of it, but for the released counts, for traces of a record.
 
 Files are released that differ by one person's rows (``adept.synthesis.neighbouring_files``), or by what a row holds. The noise is
 replaced by fixed counts; then statement, output and errors must be the same, byte by byte.
@@ -37,7 +37,7 @@ class _Frozen(Votes):
 
 @dataclass(frozen=True)
 class _Refused:
-    """What is seen of a file that is not released."""
+    """The answer to a file that is not released."""
 
     reason: str
 

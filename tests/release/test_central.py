@@ -274,7 +274,7 @@ def test_a_cluster_counts_what_one_process_does(
         there = pickle.loads(pickle.dumps(batches))
         return ((part, json.loads(json.dumps(there.draw(part[0])))) for part in parts)
 
-    monkeypatch.setattr("adept.release.cluster.drawn", drawn)
+    monkeypatch.setattr("adept.release.cluster.draw_on_cluster", drawn)
     monkeypatch.setattr("adept.release.central_plan.BATCH", 7)
     told = list[Known]()
     for engine in ("local", "ray"):
