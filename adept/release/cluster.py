@@ -1,4 +1,4 @@
-"""Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
+"""DrawsBatches on a Ray cluster: many machines draw, one process writes the journal and the output.
 
 *Claim*: all visible rows of a record are written from one release of it, however often workers die and Ray repeats what they
 were at. *Proof*. A worker's draws leave it in one way, as the result of its call, which goes to the process that asked and into its
@@ -42,7 +42,7 @@ ALONE = {
 Part = TypeVar("Part", bound=tuple[Sequence[Record], Any])
 
 
-class Drawing(Protocol):
+class DrawsBatches(Protocol):
     """A way to draw for a batch of records, which can be pickled."""
 
     def draw(self, batch: Sequence[Record]) -> Entry:
@@ -50,7 +50,7 @@ class Drawing(Protocol):
         ...
 
 
-def draw_on_cluster(batches: Drawing, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
+def draw_on_cluster(batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     """Pair every part, which begins with its batch of records, with what a worker drew for it, in the order of the parts.
 
     Args:
@@ -66,7 +66,7 @@ def draw_on_cluster(batches: Drawing, parts: Iterator[Part], *, workers: int | N
         yield from _draw(batches, parts, workers=workers)
 
 
-def _draw(batches: Drawing, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
+def _draw(batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     try:
         import ray
         from ray.exceptions import RayError, RayTaskError
@@ -153,7 +153,7 @@ def _silent() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _connect(ray: Any, batches: Drawing, *, workers: int | None) -> Any:
+def _connect(ray: Any, batches: DrawsBatches, *, workers: int | None) -> Any:
     """Join the cluster, or start one on this machine, and put what draws into its memory."""
     address = os.environ.get("RAY_ADDRESS")
     here = {} if address else {"num_cpus": workers or os.cpu_count(), "include_dashboard": False}
@@ -182,7 +182,7 @@ def _take_first(ray: Any, waiting: "deque[tuple[Part, Any]]") -> tuple[Part, Ent
 class _Worker:
     """Draws in a process of its own."""
 
-    def __init__(self, batches: Drawing) -> None:
+    def __init__(self, batches: DrawsBatches) -> None:
         self._batches = batches
 
     def draw(self, batch: Sequence[Record]) -> Entry:
