@@ -50,7 +50,9 @@ class DrawsBatches(Protocol):
         ...
 
 
-def draw_on_cluster(batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
+def draw_on_cluster(
+    batches: DrawsBatches, parts: Iterator[Part], *, workers: int | None
+) -> Iterator[tuple[Part, Entry]]:
     """Pair every part, which begins with its batch of records, with what a worker drew for it, in the order of the parts.
 
     Args:
