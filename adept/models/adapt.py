@@ -1,7 +1,6 @@
 """Adapts a model to another domain by a few hundred public texts of it, in closed form: nothing is trained.
 
-What a model of public text lacks in a new domain is not grammar but *place*: its topics, codewords and texts lie where its own
-text is. All of these can be fitted again in seconds:
+Topics, codewords and texts of a model lie where its own text is. All of these can be fitted again in seconds:
 
 - *words* that the examples bring are added to the vocabulary;
 - *topics*, one more for every example up to 400 in all, are fitted to the examples and to some of the model's own texts. They know
@@ -49,15 +48,10 @@ from adept.models.topics import MEANING
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
 MAX_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # of an adapted model
-DOMAIN_EXAMPLES, MIN_KNOWN_SHARE = (
-    256,
-    0.85,
-)  # that show a whole domain to a broad model; share of their words that it knows
+DOMAIN_EXAMPLES = 256  # that show a whole domain to a broad model
+MIN_KNOWN_SHARE = 0.85  # of their words; examples with fewer known words show a domain too
 REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
-MAX_HELD_OUT, EXAMPLES_PER_HELD_OUT = (
-    50,
-    12,
-)  # examples that nothing is learned from: an estimate of utility rests on them
+MAX_HELD_OUT, EXAMPLES_PER_HELD_OUT = 50, 12  # nothing is learned from them: an estimate of utility rests on them
 
 
 @dataclass(frozen=True)

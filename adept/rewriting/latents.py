@@ -7,7 +7,6 @@ answered in one of three ways: with what the decoder writes; if releases repeat,
 
 import secrets
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,12 +21,9 @@ from adept.models.decoding import PublicTexts, decode, likelihood
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
 
-POOL_TEXTS, MIN_POOL, MAX_POOL = (
-    10_240,
-    10,
-    40,
-)  # texts of all pools together, at most if pools are larger than the least; of one
-_PUBLIC: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # one for each model
+POOL_TEXTS = 10_240  # of all codewords together, more if there are many
+MIN_POOL, MAX_POOL = 10, 40  # texts of a codeword
+_ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # of each model, encoded once
 
 
 class LatentCoding(Coding):
@@ -58,16 +54,6 @@ class LatentCoding(Coding):
                 "the model holds no public texts to write: set decoding.strategy=sample, or train on public text"
             )
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles hold nothing that a call left behind, so that a coding that was used is the one it was."""
-        return {name: value for name, value in self.__dict__.items() if name != "_public"}
-
-    @cached_property
-    def _public(self) -> PublicTexts:
-        if self.model not in _PUBLIC:
-            _PUBLIC[self.model] = PublicTexts.of(self.model, self.tokenizer, self.model.public_texts)
-        return _PUBLIC[self.model]
-
     def check_labels(self, labels: Sequence[str | None]) -> None:
         """Raise ConfigurationError for a label that the model does not know."""
         if self.labels:
@@ -85,12 +71,13 @@ class LatentCoding(Coding):
         average out over it.
         """
         if self.decoding.strategy == "nearest":
-            return [(text, None) for text in self._public.write(released, samples=samples, most=self.most)]
+            public = _encode_texts(self.model, self.tokenizer)
+            return [(text, None) for text in public.write(released, samples=samples, most=self.most)]
         if self.pools.size:
-            return self.pools.draw(released, samples=samples, decode=self._decoded)
-        return self._decoded(released.repeat_interleave(samples, dim=0))
+            return self.pools.draw(released, samples=samples, decode=self._decode)
+        return self._decode(released.repeat_interleave(samples, dim=0))
 
-    def _decoded(self, released: Tensor) -> list[Pair]:
+    def _decode(self, released: Tensor) -> list[Pair]:
         """Decode one pair from each latent, as many at a time as go through the model at once."""
         device = next(self.model.parameters()).device
         parts = (self.fittest(part.to(device)).tolist() for part in torch.split(released, self.batch_size))
@@ -114,6 +101,13 @@ class LatentCoding(Coding):
         if self.model.config.encoder == "topics":
             return torch.nn.functional.cosine_similarity(self.model.encode(tokens), latents)
         return likelihood(self.model, latents, tokens)
+
+
+def _encode_texts(model: Autoencoder, tokenizer: Tokenizer) -> PublicTexts:
+    """Return a model's public texts with their latents."""
+    if model not in _ENCODED:
+        _ENCODED[model] = PublicTexts.of(model, tokenizer, model.public_texts)
+    return _ENCODED[model]
 
 
 def pool_size(codewords: int) -> int:
