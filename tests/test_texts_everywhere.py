@@ -113,7 +113,6 @@ WITHOUT = {
     "audit.subject.claim.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.codec.codec.Codec.of": "learns from a Corpus",
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
-    "models.lexicon.Lexicon.distil": "makes the packaged lexicon of public texts",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
     "release.batches.output_rows": "reads what was drawn",

@@ -10,32 +10,29 @@ Both are functions of public words alone, and each word is looked up by itself, 
 read words that no rewrite holds in the first way, and texts as means of vectors (``adept.evaluation.tfidf``).
 
 The vectors are *distilled* from an encoder of sentences that learned from a billion pairs of public ones (all-MiniLM-L6-v2:
-Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevych 2019, "Sentence-BERT"). The encoder itself, with
-22 million weights, is needed for that alone.
+Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevych 2019, "Sentence-BERT"). Of its dimensions the
+128 were taken that tell words and public texts apart best. Means of the vectors, weighted by how rare words are, come nearest to
+the encoder's vectors of texts, by ridge regression (5.0) towards its vectors of words. What is common to all vectors is taken away.
 """
 
 import hashlib
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from adept.data.texts import text_list
 
 PACKAGED = Path(__file__).parents[1] / "pretrained" / "lexicon"
 WORDS, VECTORS = "words.txt", "vectors.safetensors"
-DIM, RIDGE = 128, 5.0  # of a vector; what a difference from the encoder's vector costs
 MIN_COSINE = 0.5  # cosine from which a word is read as another one
 MIN_KNOWN_SHARE = 0.5  # of a vocabulary that a lexicon must know, or it is one of another language
 BATCH_WORDS = 1024
-
-Encode = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
 
 
 @dataclass(frozen=True)
@@ -51,41 +48,11 @@ class Lexicon:
     vectors: NDArray[np.int8]
 
     @classmethod
-    def distil(cls, words: Sequence[str], texts: Sequence[str], encode: Encode, *, dim: int = DIM) -> "Lexicon":
-        """Fit vectors whose means, weighted by how rare words are, are nearest to what an encoder makes of public texts.
-
-        Words that the texts lack have the encoder's own vectors of them, under the linear map that suits the texts best; the others
-        differ from theirs by as much as ridge regression finds worth while. What is common to all vectors is taken away.
-
-        Args:
-            words: W words in lower case.
-            texts: N public texts.
-            encode: makes vectors (M, m) of M texts, m >= dim.
-        """
-        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
-        from sklearn.linear_model import Ridge
-
-        alone, said = _centre(encode(words)), _centre(encode(texts))
-        shared = np.linalg.eigh(np.cov(alone.T) + np.cov(said.T))[1][:, -dim:]
-        alone, said = alone @ shared, said @ shared
-        places = {word: place for place, word in enumerate(words)}
-        means = TfidfVectorizer(vocabulary=places, tokenizer=_split_words, token_pattern=None).fit_transform(texts)
-        first = alone @ np.linalg.lstsq(means @ alone, said, rcond=None)[0]
-        rest = Ridge(RIDGE, fit_intercept=False, solver="sparse_cg").fit(means, said - means @ first).coef_.T
-        vectors = _centre(first + rest)
-        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        return cls(tuple(words), np.rint(127 * vectors).astype(np.int8))
-
-    @classmethod
     @cache
     def load(cls, directory: Path = PACKAGED) -> "Lexicon":
         """Read a lexicon, by default the one that comes with the package."""
         words = (directory / WORDS).read_text("utf-8").splitlines()
         return cls(tuple(words), load_file(directory / VECTORS)["vectors"])
-
-    def save(self, directory: Path) -> None:
-        (directory / WORDS).write_text("\n".join(self.words) + "\n", "utf-8")
-        save_file({"vectors": self.vectors}, directory / VECTORS)
 
     @cached_property
     def sha256(self) -> str:
@@ -175,12 +142,3 @@ class TextVectors:
 def _bare(words: Iterable[str]) -> list[str]:
     """Return words without the signs around them: "paris?" means what "paris" means."""
     return [word.strip(string.punctuation) for word in words]
-
-
-def _split_words(text: str) -> list[str]:
-    """The words of a text, without the signs around them; of "what's" the "what"."""
-    return [word.strip(string.punctuation).split("'")[0] for word in text.split()]
-
-
-def _centre(vectors: NDArray[Any]) -> NDArray[np.float64]:
-    return np.asarray(vectors - vectors.mean(axis=0), dtype=np.float64)

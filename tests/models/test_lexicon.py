@@ -1,12 +1,10 @@
 """A word outside the vocabulary is read as the known one that means most nearly the same, whatever stands beside it."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from adept.errors import ModelError
 from adept.models.config import TokenizerConfig
@@ -71,37 +69,6 @@ def test_synonyms_are_saved_with_the_vocabulary_and_hostile_ones_refused(tokeniz
             Tokenizer.from_pretrained(tmp_path)
     Tokenizer.train(TEXTS).save_pretrained(tmp_path)
     assert not (tmp_path / "synonyms.json").exists()
-
-
-def test_a_lexicon_is_distilled_from_an_encoder_of_sentences_and_read_again(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    words = [f"word{chr(97 + n // 10)}{chr(97 + n % 10)}" for n in range(90)]
-    true = rng.normal(size=(90, 6))
-    seen, unseen, misled = range(85), range(85, 90), 3
-    turn = np.linalg.qr(rng.normal(size=(12, 12)))[0][:6]  # an encoder says the same in other directions
-    alone = true @ np.diag([1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
-    alone[misled] = -alone[misled]  # a word that means something else in a sentence
-    texts = ["".join(f"{words[n]}? " for n in rng.choice(seen, size=5, replace=False)) for _ in range(3000)]
-
-    def encode(asked: Sequence[str]) -> NDArray[np.float64]:
-        if list(asked) == words:
-            return np.asarray(alone @ turn + 3)
-        return np.array([sum(true[words.index(word.strip("?"))] for word in text.split()) for text in asked]) @ turn + 3
-
-    lexicon = Lexicon.distil(words, texts, encode, dim=6)
-    found, wanted = (
-        _unit(vectors) @ _unit(vectors).T for vectors in (lexicon.look_up(words), true - true.mean(axis=0))
-    )
-    assert np.abs(found - wanted)[:85, :85].max() < 0.2, "words are as like each other as the sentences say"
-    assert np.abs(found - wanted)[unseen].max() < 0.3, "others as the encoder reads them alone, put among the former"
-    lexicon.save(tmp_path)
-    again = Lexicon.load(tmp_path)
-    assert again.words == tuple(words)
-    np.testing.assert_array_equal(again.vectors, lexicon.vectors)
-
-
-def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 RARITY = {"rent": 3.0, "a": 1.0, "car": 3.0, "the": 1.0, "play": 3.0, "music": 3.0}
