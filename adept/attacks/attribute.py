@@ -82,14 +82,11 @@ def attribute_of(corpus: Corpus, name: str) -> list[str]:
         if corpus.labels is None:
             raise DataError("attribute=label needs labels: name their column with label_column=")
         return list(corpus.labels)
-    if corpus.slots is None or corpus.slot_names is None:
+    if corpus.slots is None:
         raise DataError(f"attribute={name} needs data with slots, a column of tags: use attribute=label")
-    values = [
-        next((value for value, kind in zip(said, kinds, strict=True) if kind == name), NO_VALUE)
-        for said, kinds in zip(corpus.slots, corpus.slot_names, strict=True)
-    ]
+    values = [next((value for kind, value in slots if kind == name), NO_VALUE) for slots in corpus.slots]
     if set(values) == {NO_VALUE}:
-        known = sorted({kind for kinds in corpus.slot_names for kind in kinds})
+        known = sorted({kind for slots in corpus.slots for kind, _ in slots})
         raise DataError(f"attribute must be label or a slot of the data, got {name}: the slots are {', '.join(known)}")
     return values
 

@@ -164,7 +164,7 @@ def play_posterior(game: AttackGame, *, candidates: int) -> Reconstruction:
 def _play_posterior(game: AttackGame, candidates: int) -> tuple[Round, Reconstruction]:
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")
-    played = Round(game, gather_candidates(game.private.texts, game.private.slots))
+    played = Round(game, gather_candidates(game.private.texts, game.private.slot_values))
     rows = [played.exact_row("pool"), *_good_enough(played)]
     texts = crowd_texts(played.pool, game.public, candidates, random.Random(game.seed))
     crowd = Round(replace(game, seed=game.seed + 1), gather_candidates(texts, weighted=False))

@@ -20,15 +20,16 @@ SLOTS_COLUMN = "slots"  # of tags in the IOB scheme, one for each word (Ramshaw 
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
 SPLITS = ("train", "validation", "test")
 
+Slot = tuple[str, str]  # name and value, such as a city or a date that a task would look up
+
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts and, where there are any, their labels and the values of their slots: each is None or as long as ``texts``."""
+    """Texts and, where there are any, their labels and slots: each is None or as long as ``texts``."""
 
     texts: list[str]
     labels: list[str] | None = None
-    slots: list[list[str]] | None = None  # to measure with, never to train on or to write
-    slot_names: list[list[str]] | None = None  # one for each of the values in ``slots``
+    slots: list[list[Slot]] | None = None  # to measure with, never to train on or to write
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", text_list(self.texts))
@@ -40,8 +41,12 @@ class Corpus:
         """Return the records at ``indices``, without their labels and slots on request."""
         labels = [self.labels[i] for i in indices] if labelled and self.labels is not None else None
         slots = [self.slots[i] for i in indices] if labelled and self.slots is not None else None
-        names = [self.slot_names[i] for i in indices] if labelled and self.slot_names is not None else None
-        return Corpus([self.texts[i] for i in indices], labels, slots, names)
+        return Corpus([self.texts[i] for i in indices], labels, slots)
+
+    @property
+    def slot_values(self) -> list[list[str]] | None:
+        """Values of each record's slots, without their names."""
+        return None if self.slots is None else [[value for _, value in own] for own in self.slots]
 
 
 @dataclass(kw_only=True)
@@ -120,13 +125,11 @@ def read_corpus(
         if label_column:
             labels.append(label_of(record, label_column, number=number))
         tags.append(record.get(SLOTS_COLUMN))
-    return Corpus(texts, labels if label_column else None, *find_slots(texts, tags))
+    return Corpus(texts, labels if label_column else None, find_slots(texts, tags))
 
 
-def find_slots(
-    rows: Sequence[str], tags: Sequence[object]
-) -> tuple[list[list[str]], list[list[str]]] | tuple[None, None]:
-    """Return the values of each text's slots, and their names; None for both if there are none, or the tags do not fit the texts.
+def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
+    """Return the slots of each text; None if there are none, or the tags do not fit the texts.
 
     Args:
         rows: the text of every record.
@@ -134,12 +137,10 @@ def find_slots(
     """
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
-    if len(slots) < len(found) or not any(slots):
-        return None, None
-    return [[value for _, value in own] for own in slots], [[name for name, _ in own] for own in slots]
+    return slots if len(slots) == len(found) and any(slots) else None
 
 
-def _slots(words: Sequence[str], tagged: object) -> list[tuple[str, str]] | None:
+def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
     tags = tagged.split() if isinstance(tagged, str) else []
     if len(tags) != len(words) or any(tag != "O" and tag[:2] not in ("B-", "I-") for tag in tags):
         return None
@@ -254,7 +255,7 @@ def _hub_split(rows: Any, config: DataConfig) -> Corpus:
     tags = rows[SLOTS_COLUMN] if SLOTS_COLUMN in rows.column_names else [None] * len(texts)
     column = config.hub_label_column
     labels = [label_of({column: label}, column, number=i) for i, label in enumerate(rows[column], start=1)]
-    return Corpus(texts, labels, *find_slots(texts, tags))
+    return Corpus(texts, labels, find_slots(texts, tags))
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:

@@ -235,10 +235,9 @@ def _kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | Non
     """Return what of each record stands in the text that it was given; None where it was given none."""
     if texts is None:
         return dict.fromkeys(PAIRED)
-    slots = None if private.slots is None else slot_share(private.slots, texts)
-    records = private.texts
+    records, values = private.texts, private.slot_values
     return {
-        "slots": slots,
+        "slots": None if values is None else slot_share(values, texts),
         "words": mean_word_f1(records, texts),
         "content_words": content_f1(records, texts),
         "exact": exact(records, texts),

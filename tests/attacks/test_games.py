@@ -90,8 +90,8 @@ def test_odds_refute_no_claim_that_has_a_delta(tiny_run: Path, splits: dict[str,
 
 def test_slot_values_say_what_is_good_enough(opened: dict[str, Rewriter]) -> None:
     texts = [f"{verb} flights to {city}" for verb in ("show", "list", "find") for city in ("boston", "denver")]
-    slots = [[text.split()[-1]] for text in texts]
-    private = Corpus(texts, None, slots, [["city"]] * 6)
+    slots = [[("city", text.split()[-1])] for text in texts]
+    private = Corpus(texts, None, slots)
     rows = reconstruction.play(game(opened["identity"], private, private), candidates=6).rows
     enough = next(row for row in rows if row.success == "good enough")
     exact = next(row for row in rows if (row.knows, row.success) == ("pool", "exact"))
@@ -177,7 +177,7 @@ def test_an_attribute_is_read_off_what_is_copied_and_not_off_noise(
 
 
 def test_a_slot_is_an_attribute_by_its_name() -> None:
-    corpus = Corpus(["to boston", "hello"], None, [["boston"], []], [["toloc"], []])
+    corpus = Corpus(["to boston", "hello"], None, [[("toloc", "boston")], []])
     assert attribute.attribute_of(corpus, "toloc") == ["boston", "none"]
     with pytest.raises(DataError, match="the slots are toloc"):
         attribute.attribute_of(corpus, "fromloc")

@@ -153,7 +153,9 @@ def test_perplexity_of_trigrams_is_the_geometric_mean_with_the_end() -> None:
     assert model.perplexity(["a  b"]) == pytest.approx(product ** (-1 / 3))
 
 
-PRIVATE = Corpus(["fly to oslo", "fly to new york", "hello"], ["x", "x", "y"], [["oslo"], ["new york"], []])
+PRIVATE = Corpus(
+    ["fly to oslo", "fly to new york", "hello"], ["x", "x", "y"], [[("city", "oslo")], [("city", "new york")], []]
+)
 OTHER_TEXTS = ["fly to rome", "good day"]
 OTHER = NgramModel(OTHER_TEXTS, order=3)
 
