@@ -29,7 +29,7 @@ from adept.mechanisms.learned_codebook import learn_codebooks
 from adept.models.autoencoder import Autoencoder
 from adept.models.codebooks import TEXT_CODEWORDS, encode_public
 from adept.models.codec.codec import Codec, text_of, words_of
-from adept.models.codec.nearest_text import ListedTexts
+from adept.models.codec.listed_texts import ListedTexts
 from adept.models.codec.training import unseen
 from adept.models.config import (
     TOPICS,

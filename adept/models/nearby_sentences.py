@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from adept.errors import ModelError
 from adept.models.codec.codec import Codec, text_of, words_of
-from adept.models.codec.inverted_file import joined
-from adept.models.codec.meaning import Meanings
-from adept.models.codec.nearest_text import LARGEST_LISTED, ListedTexts, Words
+from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
+from adept.models.codec.meaning import Meanings, join_groups
 
 MAX_TERM_WORDS = 3  # words of a line that names a thing rather than says something
 MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # that stand for all terms together, and for one of them at least
@@ -107,11 +106,11 @@ class _Sentences:
         lengths = np.diff(listed.ends, prepend=-1)
         stay = [row for row, stays in zip(said, kept, strict=False) if stays]
         words = list(dict.fromkeys(chain(listed.words, *stay)))
-        if len(words) > LARGEST_LISTED:
+        if len(words) > MAX_LISTED_WORDS:
             raise ModelError(
-                f"model_dir has over {LARGEST_LISTED:,} different words: adapt the model that it was adapted from"
+                f"model_dir has over {MAX_LISTED_WORDS:,} different words: adapt the model that it was adapted from"
             )
         numbers = {word: number for number, word in enumerate(words)}
         left = [numbers[word] for row in stay for word in (*row, words[0])]
         flat = [np.array(left, dtype=np.int16), listed.flat[np.repeat(kept[len(said) :], lengths)]]
-        return ListedTexts(words, np.concatenate(flat), joined(self._table, listed.groups)[kept])
+        return ListedTexts(words, np.concatenate(flat), join_groups(self._table, listed.groups)[kept])

@@ -17,7 +17,7 @@ Describing is total, looks at one record at a time, and is integer arithmetic bu
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 
 No cache is kept from one batch to the next, because time would then reveal a repeated record or description. Within a batch, a
-group of public texts is read once for all records near to it (``adept.models.codec.inverted_file``). So equal or similar records
+group of public texts is read once for all records near to it (``adept.models.codec.meaning``). So equal or similar records
 are faster than different ones, and statements say so (``TIME``).
 """
 
@@ -34,9 +34,9 @@ import numpy as np
 
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
-from adept.models.codec.inverted_file import grouped
-from adept.models.codec.meaning import MeaningIndex, Meanings
-from adept.models.codec.nearest_text import ADDED, LARGEST_LISTED, ListedTexts, NearestTextIndex, Words, WordWeights
+from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words, list_likely
+from adept.models.codec.meaning import MeaningIndex, Meanings, group_meanings
+from adept.models.codec.nearest_text import ADDED_COST, MISSING_COST, NearestTextIndex, WordWeights
 from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.ngrams import BITS
 from adept.models.language_model.vocabulary import MAX_WORDS
@@ -147,7 +147,7 @@ class Codec:
         numbers = [number for row in rows[MAX_UTTERANCES:] for number in model.vocabulary.encode(row)]
         weigh = WordWeights.of(different)
         listed = ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
-        listed.groups = grouped(Meanings(lexicon, weigh).of_listed(listed), seed=seed)
+        listed.groups = group_meanings(Meanings(lexicon, weigh).of_listed(listed), seed=seed)
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
     def with_list(self, report: Callable[[float], None] = lambda share: None) -> "Codec":
@@ -160,7 +160,7 @@ class Codec:
         """
         if not self.unlisted:
             return self
-        listed = _list_likely(self.model, self.utterances, count=self.unlisted, report=report)
+        listed = list_likely(self.model, self.utterances, count=self.unlisted, report=report)
         return Codec(self.model, self.weigh, self.utterances, self.held_out, listed)
 
     def used(self, size: int, *, joint: bool = False) -> int:
@@ -281,7 +281,7 @@ class _Sized:
         """Return the search for texts near to a record."""
         from adept.models.codec.beam_search import BeamSearch
 
-        left_out, put_in = (partial(_weigh, self.index.weigh, factor) for factor in reversed(ADDED))
+        left_out, put_in = (partial(_weigh, self.index.weigh, factor) for factor in (MISSING_COST, ADDED_COST))
         return BeamSearch(self.model, weigh=left_out, weigh_added=put_in, seam=self.seam)
 
     def _prepare(self) -> None:
@@ -320,27 +320,11 @@ def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
     """Return the rows each of whose words stands in at least MIN_HOLDERS of them."""
     while True:
         holders = Counter(word for row in rows for word in set(row))
-        common = {word for word, count in holders.most_common(LARGEST_LISTED - 2) if count >= MIN_HOLDERS}
+        common = {word for word, count in holders.most_common(MAX_LISTED_WORDS - 2) if count >= MIN_HOLDERS}
         kept = [row for row in rows if common.issuperset(row)]
         if len(kept) == len(rows):
             return kept
         rows = kept
-
-
-def _list_likely(
-    model: LanguageModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
-) -> ListedTexts | None:
-    """Return the model's likeliest texts that are no utterances, so many that all of them are ``count``."""
-    if len(model.vocabulary.words) > LARGEST_LISTED:
-        return None
-    from adept.models.codec.listed_texts import likeliest  # machine code, slow to import
-
-    texts = [model.vocabulary.encode(words) for words in utterances]
-    said = {tuple(text[:-1]) for text in texts}
-    found = (row.tolist() for row in likeliest(model, texts, count=count, report=report))
-    kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
-    numbers = [number for row in kept for number in (*row, 0)]
-    return ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
 
 
 def _weigh(weigh: WordWeights, factor: int, word: str) -> int:

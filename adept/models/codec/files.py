@@ -19,7 +19,8 @@ from safetensors.torch import save_file
 
 from adept.errors import ModelError
 from adept.models.codec.codec import Codec
-from adept.models.codec.nearest_text import ListedTexts, WordWeights
+from adept.models.codec.listed_texts import ListedTexts
+from adept.models.codec.nearest_text import WordWeights
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
 from adept.models.language_model.model import CLASS_ORDER, WORD_ORDER, LanguageModel
 from adept.models.language_model.ngrams import MAX_NGRAMS, Ngrams

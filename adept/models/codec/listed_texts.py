@@ -1,4 +1,4 @@
-"""Listed texts: the likeliest texts of a language model, which have the first numbers of a codec, one text each.
+"""Listed texts: those behind a codec's utterances that have a number each, mostly the likeliest ones of its language model.
 
 A code that hashes numbers to texts (``adept.models.codec.arithmetic_code``) spends several numbers on the likeliest texts and
 none on some others: of K = 2^19 numbers it loses about two bits. Up to such a K the texts can be listed instead. The likeliest K
@@ -27,7 +27,6 @@ from adept.models.language_model.model import (
     WORD_ORDER,
     LanguageModel,
 )
-from adept.models.language_model.next_word import COLUMNS, CONTEXT, find_contexts
 from adept.models.language_model.ngrams import ONE, REST, START, SUM, SYMBOL, Ngrams
 from adept.models.language_model.vocabulary import END_NUMBER, MAX_WORDS, UNKNOWN_NUMBER
 
@@ -38,7 +37,44 @@ MAX_BITS = 60.0  # that texts may cost
 MAX_PREFIXES = 1 << 22  # that are read in all: text of another kind must not take hours
 TABLE_ENTRIES = 1 << 19  # of a table of prefixes and words that is made at once
 
+MAX_LISTED_WORDS = 1 << 15  # of a vocabulary whose texts are kept as numbers
+
+Words = tuple[str, ...]
 Followers = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
+
+
+class ListedTexts:
+    """Texts as numbers of a vocabulary's words, each closed by 0, its end: M of them in one array, and quick to load.
+
+    Args:
+        words: the vocabulary's words by number.
+        flat: int16 array of all texts, one after the other; none is empty.
+        groups: of each text, where they are found by meaning (``adept.models.codec.meaning``).
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str] = (),
+        flat: NDArray[np.int16] | None = None,
+        groups: NDArray[np.int16] | None = None,
+    ) -> None:
+        self.words = words
+        self.flat = np.zeros(0, dtype=np.int16) if flat is None else flat
+        self.ends = np.flatnonzero(self.flat == 0)
+        self.groups = np.zeros(len(self.ends), dtype=np.int16) if groups is None else groups
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, place: int) -> tuple[str, ...]:
+        start = self.ends[place - 1] + 1 if place else 0
+        return tuple(self.words[number] for number in self.flat[start : self.ends[place]].tolist())
+
+    def first(self, count: int) -> "ListedTexts":
+        """Return the first ``count`` texts."""
+        return ListedTexts(
+            self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0], self.groups[: max(0, count)]
+        )
 
 
 class Prefixes(NamedTuple):
@@ -50,6 +86,20 @@ class Prefixes(NamedTuple):
     @classmethod
     def join(cls, parts: Sequence["Prefixes"]) -> "Prefixes":
         return cls(*map(torch.cat, zip(*parts, strict=True)))
+
+
+def list_likely(
+    model: LanguageModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
+) -> ListedTexts | None:
+    """Return the model's likeliest texts that are no utterances, so many that all of them are ``count``."""
+    if len(model.vocabulary.words) > MAX_LISTED_WORDS:
+        return None
+    texts = [model.vocabulary.encode(words) for words in utterances]
+    said = {tuple(text[:-1]) for text in texts}
+    found = (row.tolist() for row in likeliest(model, texts, count=count, report=report))
+    kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
+    numbers = [number for row in kept for number in (*row, 0)]
+    return ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
 
 
 @torch.inference_mode()
@@ -201,14 +251,26 @@ class _DenseNgrams:
     def __call__(self, contexts: Tensor) -> Tensor:
         """Return the distributions (B, V) after contexts (B, n - 1)."""
         different, index = torch.unique(contexts, dim=0, return_inverse=True)
-        table, known = np.tile(self.alone, (len(different), 1)), np.zeros((self.order, COLUMNS), np.int64)
+        table = np.tile(self.alone, (len(different), 1))
         for row, context in zip(table, different.numpy(), strict=True):
-            find_contexts(self.tables, context, known)
-            for end in known[: known[-1, CONTEXT], CONTEXT].tolist():
+            for end in self._ends(context):
                 symbols, shares, rest = self._followers(end)
                 row *= rest
                 row[symbols] += shares
         return torch.from_numpy(table)[index]
+
+    def _ends(self, context: NDArray[np.int64]) -> list[int]:
+        """Return the numbers of a context's known ends, the shortest first."""
+        from adept.models.language_model.next_word import (  # machine code, slow to import
+            COLUMNS,
+            CONTEXT,
+            find_contexts,
+        )
+
+        known = np.zeros((self.order, COLUMNS), np.int64)
+        find_contexts(self.tables, context, known)
+        numbers: list[int] = known[: known[-1, CONTEXT], CONTEXT].tolist()
+        return numbers
 
     def _followers(self, context: int) -> Followers:
         """Return what followed a context: symbols, their shares, and what is left for the shorter ones."""

@@ -1,6 +1,6 @@
 """The nearest-text index: which of many texts is nearest to a record.
 
-The distance of a text y from a record x: the weights of x's words that y lacks, and ADDED times those of y's words that x
+The distance of a text y from a record x: the weights of x's words that y lacks, and a part of those of y's words that x
 lacks. A word weighs the square root of its inverse document frequency's logarithm in the public text: rare words weigh more,
 function words little, and to leave a word out is worse than to add one. All numbers are whole, so that the nearest is the
 nearest everywhere.
@@ -17,15 +17,16 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-FINE = 1000  # a word's weight is a whole number of thousandths
-ADDED = 4, 10  # what an added word weighs beside a missing one
-FEW, EQUALS = 4, 64  # one in FEW texts are compared without the others; of equally near ones EQUALS are read in order
-LARGEST_LISTED = 1 << 15  # words of a vocabulary whose texts are kept as numbers
-ORDERED, TRIED, REACHED = 1024, 128, 1000  # of the order: its length, candidates for each place, texts to be near to
+from adept.models.codec.listed_texts import ListedTexts, Words
 
+WEIGHT_UNIT = 1000  # a word's weight is a whole number of thousandths
+ADDED_COST, MISSING_COST = 4, 10  # factors of the weights of words that a text adds to a record or lacks
+SCAN_SHARE = 4  # one in so many texts are compared without the others
+MAX_EQUALS = 64  # of equally near texts that are read in order
+ORDERED_TEXTS = 1024  # at the beginning of the order
+TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
 
 Places = NDArray[np.integer[Any]]
-Words = tuple[str, ...]
 
 
 class WordWeights:
@@ -53,54 +54,20 @@ class WordWeights:
         return cls(Counter({word: count for word, count in holders.items() if count > 1}), len(texts))
 
     def __call__(self, word: str) -> int:
-        """The weight of a word; unknown words are the heaviest."""
+        """Return the weight of a word; unknown words are the heaviest."""
         return self._known.get(word, self._unknown)
 
     def _of(self, holders: int) -> int:
-        return round(FINE * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
+        return round(WEIGHT_UNIT * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
 
     def distance(self, record: Iterable[str], text: Iterable[str]) -> int:
-        """The distance of a text from a record, in parts: ADDED[1] times the sum of weights."""
+        """Return the distance of a text from a record: sums of weights times MISSING_COST and ADDED_COST."""
         wanted, given = set(record), set(text)
-        return ADDED[1] * sum(map(self, wanted - given)) + ADDED[0] * sum(map(self, given - wanted))
-
-
-class ListedTexts:
-    """Texts as numbers of a vocabulary's words, each closed by 0, its end: M of them in one array, and quick to load.
-
-    Args:
-        words: the vocabulary's words by number.
-        flat: int16 array of all texts, one after the other; none is empty.
-        groups: of each text, where they are found by meaning (``adept.models.codec.inverted_file``).
-    """
-
-    def __init__(
-        self,
-        words: Sequence[str] = (),
-        flat: NDArray[np.int16] | None = None,
-        groups: NDArray[np.int16] | None = None,
-    ) -> None:
-        self.words = words
-        self.flat = np.zeros(0, dtype=np.int16) if flat is None else flat
-        self.ends = np.flatnonzero(self.flat == 0)
-        self.groups = np.zeros(len(self.ends), dtype=np.int16) if groups is None else groups
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    def __getitem__(self, place: int) -> tuple[str, ...]:
-        start = self.ends[place - 1] + 1 if place else 0
-        return tuple(self.words[number] for number in self.flat[start : self.ends[place]].tolist())
-
-    def first(self, count: int) -> "ListedTexts":
-        """The first ``count`` texts."""
-        return ListedTexts(
-            self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0], self.groups[: max(0, count)]
-        )
+        return MISSING_COST * sum(map(self, wanted - given)) + ADDED_COST * sum(map(self, given - wanted))
 
 
 class TextTable:
-    """Texts as words, numbered from 0 on: which of them hold which words, and what these weigh.
+    """A table of texts, numbered from 0 on: which of them hold which words, and what these weigh.
 
     Args:
         texts: the first texts.
@@ -116,10 +83,10 @@ class TextTable:
         for word in chain(*texts, self.more.words):
             self._columns.setdefault(word, len(self._columns))
         self._weights = np.array([weigh(word) for word in self._columns] or [0], dtype=np.int32)
-        self._table = self._made_table()
+        self._table = self._make_table()
 
-    def _made_table(self) -> sparse.csr_array:
-        """Which texts (rows) hold which words (columns)."""
+    def _make_table(self) -> sparse.csr_array:
+        """Return which texts (rows) hold which words (columns)."""
         columns = [np.array([self._columns[word] for text in self.texts for word in text], dtype=np.int32)]
         lengths = [np.array([len(text) for text in self.texts], dtype=np.int32)]
         if len(self.more):
@@ -134,16 +101,16 @@ class TextTable:
         return table
 
     def __getitem__(self, number: int) -> Sequence[str]:
-        """The text of a number."""
+        """Return the text of a number."""
         return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
 
     def _weight(self, wanted: set[str]) -> int:
-        """How far a text without words is from a record of these words."""
-        return ADDED[1] * sum(map(self.weigh, wanted))
+        """Return the distance of a text without words from a record of these words."""
+        return MISSING_COST * sum(map(self.weigh, wanted))
 
 
 class NearestTextIndex(TextTable):
-    """The way to the text that is nearest by words; arguments are those of its base."""
+    """The index of the text that is nearest by words; arguments are those of its base."""
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         super().__init__(texts, weigh, more)
@@ -158,11 +125,11 @@ class NearestTextIndex(TextTable):
             yield max(equal, key=lambda place: (Counter(pairwise(("", *self[place], ""))) & pairs).total()), distance
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Those of some texts that are nearer to a record than ``distance``, in their order, which is about that of distance."""
+        """Yield those of some texts that are nearer to a record than ``distance``, in their order, about that of distance."""
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """The least distance of any text from a record of these words, and the first texts that are so near.
+        """Return the least distance of any text from a record of these words, and the first texts that are so near.
 
         A text that lacks the heaviest words is as far away as they weigh. So those that hold the heaviest word are compared, then
         those that hold the next one, until the nearest is nearer than that; where they are too many, all texts are.
@@ -171,47 +138,47 @@ class NearestTextIndex(TextTable):
         lacked, looked, least = 0, 0, weight + 1
         equal: Places = np.zeros(0, dtype=np.int32)
         for word in sorted(wanted, key=lambda word: (-self.weigh(word), word)):
-            lacked += ADDED[1] * self.weigh(word)
+            lacked += MISSING_COST * self.weigh(word)
             holders = self._holders_of(word)
             looked += len(holders)
-            if looked * FEW > self._table.shape[0]:
+            if looked * SCAN_SHARE > self._table.shape[0]:
                 break
             least, equal = _nearer((least, equal), self._table[holders] @ gains + weight, holders)
             if least < lacked:
-                return least, equal[:EQUALS].tolist()
+                return least, equal[:MAX_EQUALS].tolist()
         distances = self._table @ gains + weight
         least, equal = _nearer((int(distances[0]) + 1, equal), distances, np.arange(len(distances)))
-        return least, equal[:EQUALS].tolist()
+        return least, equal[:MAX_EQUALS].tolist()
 
     def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
-        """By how much each word of a text takes it away from a record of these words."""
-        gains = ADDED[0] * self._weights
+        """Return by how much each word of a text takes it away from a record of these words."""
+        gains = ADDED_COST * self._weights
         own = [self._columns[word] for word in wanted if word in self._columns]
-        gains[own] -= sum(ADDED) * self._weights[own]
+        gains[own] -= (ADDED_COST + MISSING_COST) * self._weights[own]
         return gains
 
     def _holders_of(self, word: str) -> NDArray[np.int32]:
-        """The texts that hold a word."""
+        """Return the texts that hold a word."""
         column = self._columns.get(word)
         return self._holders[:0] if column is None else self._holders[self._starts[column] : self._starts[column + 1]]
 
     def order(self, *, seed: int) -> list[int]:
-        """The texts' numbers in an order whose first k are near to all texts, whatever k is.
+        """Return the texts' numbers in an order whose first k are near to all texts, whatever k is.
 
         Greedy: each place goes to the text that brings the others nearest to what is chosen already, among a few random candidates
-        (Mirzasoleiman et al. 2015, "Lazier than lazy greedy"); after ORDERED places the rest follows as it comes.
+        (Mirzasoleiman et al. 2015, "Lazier than lazy greedy"); after ORDERED_TEXTS places the rest follows as it comes.
         """
         rng = random.Random(seed)
         numbers = list(range(len(self.texts)))
         rng.shuffle(numbers)
-        targets = [self.texts[number] for number in numbers[:REACHED]]
+        targets = [self.texts[number] for number in numbers[:TARGET_TEXTS]]
         rows = [self._table @ self._gains(set(target)) + self._weight(set(target)) for target in targets]
         distances = np.array(rows, dtype=np.int32).reshape(len(rows), len(numbers)).T.copy()
-        nearest = np.array([ADDED[1] * sum(map(self.weigh, set(text))) for text in targets], dtype=np.int32)
+        nearest = np.array([MISSING_COST * sum(map(self.weigh, set(text))) for text in targets], dtype=np.int32)
         chosen: list[int] = []
         left = list(numbers)
-        while left and len(chosen) < ORDERED:
-            tried = rng.sample(range(len(left)), min(TRIED, len(left)))
+        while left and len(chosen) < ORDERED_TEXTS:
+            tried = rng.sample(range(len(left)), min(TRIED_TEXTS, len(left)))
             gains = np.maximum(nearest - distances[[left[place] for place in tried]], 0).sum(axis=1)
             place = tried[int(gains.argmax())]
             left[place], left[-1] = left[-1], left[place]
@@ -221,7 +188,7 @@ class NearestTextIndex(TextTable):
 
 
 def _nearer(known: tuple[int, Places], distances: NDArray[np.int32], places: Places) -> tuple[int, Places]:
-    """The least distance and the places that have it, of those known and of others."""
+    """Return the least distance and the places that have it, of those known and of others."""
     least = min(known[0], int(distances.min(initial=known[0])))
     nearest = places[distances == least]
     return least, np.union1d(nearest, known[1]) if least == known[0] else nearest

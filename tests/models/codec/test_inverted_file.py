@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adept.models.codec import inverted_file
-from adept.models.codec.inverted_file import LENGTH, InvertedFile, grouped, joined
+from adept.models.codec import meaning
+from adept.models.codec.meaning import LENGTH, InvertedFile, group_meanings, join_groups
 
 DIM, COUNT = 32, 4000
 
@@ -22,24 +22,24 @@ def meanings() -> NDArray[np.int8]:
 
 @pytest.fixture
 def groups(meanings: NDArray[np.int8]) -> NDArray[np.int16]:
-    return grouped(meanings)
+    return group_meanings(meanings)
 
 
 def test_like_meanings_share_a_group(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
     table = meanings.astype(int)
     inside = [np.mean(table[groups == group] @ table[groups == group].T) for group in np.unique(groups)]
-    assert 50 < len(inside) <= COUNT // inverted_file.OF_ONE + 1
+    assert 50 < len(inside) <= COUNT // meaning.TEXTS_PER_GROUP + 1
     assert np.mean(inside) > 5 * np.mean(table[:1000] @ table[1000:2000].T)
 
 
 def test_the_same_meanings_have_the_same_groups(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
-    assert (grouped(meanings) == groups).all()
+    assert (group_meanings(meanings) == groups).all()
 
 
 def test_no_group_is_larger_than_most(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = np.bincount(grouped(meanings))
-    monkeypatch.setattr(inverted_file, "MOST", 50)
-    cut = np.bincount(grouped(meanings))
+    whole = np.bincount(group_meanings(meanings))
+    monkeypatch.setattr(meaning, "GROUP_TEXTS", 50)
+    cut = np.bincount(group_meanings(meanings))
     assert whole.max() > 50 >= cut.max()
     assert cut.min() >= 1
     assert len(cut) == np.ceil(whole / 50).sum()
@@ -49,7 +49,7 @@ def test_all_groups_together_hold_what_all_products_find(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Places and products, the first of equals first, when every group is probed."""
-    monkeypatch.setattr(inverted_file, "PROBED", COUNT)
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", COUNT)
     numbers, products = InvertedFile(meanings, groups).nearest(meanings[:80].astype(np.float32), 20)
     every = meanings[:80].astype(int) @ meanings.astype(int).T
     expected = np.argsort(-every, axis=1, kind="stable")[:, :20]
@@ -60,7 +60,7 @@ def test_all_groups_together_hold_what_all_products_find(
 def test_a_few_groups_hold_most_of_what_all_hold(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inverted_file, "PROBED", 6)
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", 6)
     found, _ = InvertedFile(meanings, groups).nearest(meanings[:200].astype(np.float32), 1)
     every = meanings[:200].astype(int) @ meanings.astype(int).T
     assert np.mean(every[np.arange(200), found[:, 0]] == every.max(axis=1)) > 0.9
@@ -69,7 +69,7 @@ def test_a_few_groups_hold_most_of_what_all_hold(
 def test_what_a_record_finds_does_not_depend_on_the_others(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inverted_file, "PROBED", 3)
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", 3)
     file, asked = InvertedFile(meanings, groups), meanings[:60].astype(np.float32)
     numbers, products = file.nearest(asked, 40)
     for place in range(60):
@@ -81,7 +81,7 @@ def test_what_a_record_finds_does_not_depend_on_the_others(
 def test_a_record_that_finds_too_few_texts_has_its_nearest_one_again(
     meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inverted_file, "PROBED", 1)
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", 1)
     groups = np.array([0] * 30 + [1] * 2 + [2] * 30, dtype=np.int16)
     small = np.concatenate([np.repeat(meanings[:1], 30, axis=0), meanings[3:5], np.repeat(-meanings[:1], 30, axis=0)])
     numbers, products = InvertedFile(small, groups).nearest(small[[0, 30]].astype(np.float32), 8)
@@ -94,9 +94,9 @@ def test_new_meanings_join_the_nearest_group(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few of them, or those that none has a group of, are one group."""
-    assert joined(meanings, groups).tolist() == joined(meanings, groups[:0]).tolist() == [0] * COUNT
-    monkeypatch.setattr(inverted_file, "FEW", 0)
-    again = joined(np.concatenate([meanings[:500], meanings]), groups)
+    assert join_groups(meanings, groups).tolist() == join_groups(meanings, groups[:0]).tolist() == [0] * COUNT
+    monkeypatch.setattr(meaning, "MAX_UNGROUPED", 0)
+    again = join_groups(np.concatenate([meanings[:500], meanings]), groups)
     assert (again[500:] == groups).all()
     assert np.mean(again[:500] == groups[:500]) > 0.9
 
@@ -106,15 +106,15 @@ def test_few_texts_and_equal_ones_are_found(meanings: NDArray[np.int8], count: i
     """Against all products: one text, texts that are all the same, and texts that mean nothing."""
     same, nothing = np.repeat(meanings[:1], count, axis=0), np.zeros((count, DIM), dtype=np.int8)
     for table in (meanings[:count], same, nothing):
-        numbers, _ = InvertedFile(table, grouped(table)).nearest(meanings[:5].astype(np.float32), 3)
+        numbers, _ = InvertedFile(table, group_meanings(table)).nearest(meanings[:5].astype(np.float32), 3)
         expected = np.argsort(-(meanings[:5].astype(int) @ table.astype(int).T), axis=1, kind="stable")[:, :3]
         assert (numbers == expected).all()
-    assert grouped(meanings[:0]).tolist() == []
+    assert group_meanings(meanings[:0]).tolist() == []
 
 
 def test_groups_without_texts_are_never_probed(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
     """A record of no known word is as near to an empty group as to any: it finds a text even so."""
-    monkeypatch.setattr(inverted_file, "PROBED", 2)
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", 2)
     file = InvertedFile(meanings[:100], np.full(100, 4000, dtype=np.int16))
     assert file.nearest(np.zeros((1, DIM), dtype=np.float32), 3)[0].tolist() == [[0, 1, 2]]
 
@@ -122,7 +122,7 @@ def test_groups_without_texts_are_never_probed(meanings: NDArray[np.int8], monke
 def test_a_group_of_all_texts_is_cut(meanings: NDArray[np.int8]) -> None:
     """So that a file's groups do not decide how much memory a record takes; all parts are probed."""
     file = InvertedFile(meanings, np.zeros(COUNT, dtype=np.int16))
-    assert int(file.sizes.max()) <= inverted_file.LARGEST
+    assert int(file.sizes.max()) <= meaning.JOINED_GROUP_TEXTS
     numbers, _ = file.nearest(meanings[:9].astype(np.float32), 5)
     expected = np.argsort(-(meanings[:9].astype(int) @ meanings.astype(int).T), axis=1, kind="stable")[:, :5]
     assert (numbers == expected).all()

@@ -22,8 +22,8 @@ from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
-from adept.models.codec.listed_texts import NextWords, likeliest
-from adept.models.codec.nearest_text import EQUALS, ListedTexts, NearestTextIndex, WordWeights
+from adept.models.codec.listed_texts import ListedTexts, NextWords, likeliest
+from adept.models.codec.nearest_text import MAX_EQUALS, NearestTextIndex, WordWeights
 from adept.models.codec.training import learn_codec
 from adept.models.config import CodecConfig
 from adept.models.language_model.model import LanguageModel
@@ -196,7 +196,7 @@ def test_the_length_of_a_list_is_a_number(codec: Codec, tmp_path: Path, value: o
 @pytest.mark.parametrize("few", [1, 4, 10**9], ids=["by words", "as it is", "all"])
 def test_the_nearest_text_is_the_nearest_of_all(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against every distance, one by one: whichever way was taken, whether words are known, repeated, or missing."""
-    monkeypatch.setattr("adept.models.codec.nearest_text.FEW", few)
+    monkeypatch.setattr("adept.models.codec.nearest_text.SCAN_SHARE", few)
     rng = random.Random(0)
     words = [f"w{number}" for number in range(30)]
     rows = [tuple(rng.choice(words) for _ in range(rng.randint(1, 7))) for _ in range(300)]
@@ -212,14 +212,14 @@ def test_the_nearest_text_is_the_nearest_of_all(few: int, monkeypatch: pytest.Mo
         distances = [weigh.distance(record, text) for text in held]
         ((place, distance),) = index.nearest([record])
         assert distances[place] == distance == min(distances)
-        equal = [number for number, other in enumerate(distances) if other == distance][:EQUALS]
+        equal = [number for number, other in enumerate(distances) if other == distance][:MAX_EQUALS]
         shared = [_pairs(record, held[number]) for number in equal]
         assert place == equal[shared.index(max(shared))]
 
 
 def test_a_text_as_near_as_what_was_looked_at_already_is_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """One lacks the one word, one the other, and both weigh the same: the first of them is the answer."""
-    monkeypatch.setattr("adept.models.codec.nearest_text.FEW", 0)
+    monkeypatch.setattr("adept.models.codec.nearest_text.SCAN_SHARE", 0)
     rows = [("y", "a"), ("x", "a"), ("z", "b")]
     index = NearestTextIndex(rows, WordWeights.of([*rows, *rows]))
     assert next(index.nearest([("x", "y", "a")]))[0] == 0

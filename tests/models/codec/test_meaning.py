@@ -16,8 +16,9 @@ from adept.models.codec import codec as codecs
 from adept.models.codec import meaning
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.files import load_codec, save_codec
+from adept.models.codec.listed_texts import ListedTexts
 from adept.models.codec.meaning import LENGTH, MeaningIndex, Meanings
-from adept.models.codec.nearest_text import ADDED, ListedTexts, WordWeights
+from adept.models.codec.nearest_text import MISSING_COST, WordWeights
 from adept.models.lexicon import Lexicon
 
 Words = tuple[str, ...]
@@ -56,7 +57,7 @@ def length(words: Words) -> int:
 
 
 def least_words(record: Words) -> int:
-    return min(length(record) // 2, meaning.SCRAP)
+    return min(length(record) // 2, meaning.SCRAP_WORDS)
 
 
 def by_definition(meanings: Meanings, record: Words, text: Words, *, many: bool = False) -> int:
@@ -64,7 +65,7 @@ def by_definition(meanings: Meanings, record: Words, text: Words, *, many: bool 
     weigh = WordWeights(meanings.weigh.holders, meanings.weigh.texts, dict.fromkeys(meaning.NEGATIONS, 3))
     vectors = meanings.of([record, text]).astype(int).tolist()
     product = sum(a * b for a, b in zip(*vectors, strict=True))
-    weight = ADDED[1] * sum(map(weigh, set(record)))
+    weight = MISSING_COST * sum(map(weigh, set(record)))
     apart = weight * (LENGTH**2 - product)
     return weigh.distance(record, text) + (apart // (2 * LENGTH**2) if many else 2 * apart // LENGTH**2)
 
@@ -104,7 +105,7 @@ def test_the_nearest_text_is_the_nearest_of_its_shortlist(meanings: Meanings, ro
     index = MeaningIndex(held[:100], meanings, as_listed(held[100:]))
     products = meanings.of(records).astype(int) @ meanings.of(held).T.astype(int)
     for record, row, (number, distance) in zip(records, products, index.nearest(records), strict=True):
-        least_product = np.sort(row)[-meaning.SHORTLIST]
+        least_product = np.sort(row)[-meaning.SHORTLIST_TEXTS]
         surely = [place for place, product in enumerate(row) if product > least_product]
         assert row[number] >= least_product
         assert distance == by_definition(meanings, record, index[number])
@@ -117,7 +118,7 @@ def test_several_texts_are_the_nearest_by_definition_and_different(
     meanings: Meanings, rows: list[Words], count: int
 ) -> None:
     """Among as many texts as are compared, here all; an empty record, all of whose texts are equally near, has the first ones."""
-    held, records = rows[: meaning.SHORTLIST], [*rows[200:230], ()]
+    held, records = rows[: meaning.SHORTLIST_TEXTS], [*rows[200:230], ()]
     index = MeaningIndex(held[:100], meanings, as_listed(held[100:]))
     for record, found in zip(records, index.several(records, count), strict=True):
         distances = {
@@ -199,15 +200,15 @@ def test_what_negates_weighs_more(meanings: Meanings) -> None:
     assert [number for number, _ in index.nearest([record])] == [1]
     assert [*index.nearer(record, [(opposite, 0), (nameless, 0)], 1 << 40)] == [nameless, opposite]
     copied = pickle.loads(pickle.dumps(index.weigh))
-    assert index.weigh("not") == copied("not") == meaning.NEGATED * meanings.weigh("not")
+    assert index.weigh("not") == copied("not") == meaning.NEGATION_FACTOR * meanings.weigh("not")
     assert {"don't", "dont", "isn't", "isnt", "can't", "cannot"} < meaning.NEGATIONS
     assert not {"want", "now", "cancel"} & meaning.NEGATIONS
 
 
 def test_a_search_leaves_out_what_negates_at_the_same_price(codec: Codec) -> None:
     weigh = codec._sized(2**41).search.weigh
-    assert weigh("not") == ADDED[1] * meaning.NEGATED * codec.weigh("not")
-    assert weigh("boston") == ADDED[1] * codec.weigh("boston")
+    assert weigh("not") == MISSING_COST * meaning.NEGATION_FACTOR * codec.weigh("not")
+    assert weigh("boston") == MISSING_COST * codec.weigh("boston")
 
 
 def test_meaning_and_words_are_both_needed(
@@ -226,7 +227,7 @@ def test_meaning_and_words_are_both_needed(
 def test_among_many_texts_words_count_more(
     meanings: Meanings, rows: list[Words], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "MANY", 500)
+    monkeypatch.setattr(meaning, "MANY_TEXTS", 500)
     few, many = MeaningIndex(rows[:499], meanings), MeaningIndex(rows[:400], meanings, as_listed(rows[400:500]))
     for index, are_many in ((few, False), (many, True)):
         record, (number, distance) = rows[600], next(index.nearest([rows[600]]))
