@@ -60,18 +60,14 @@ class Kept:
                     "leave it out of keep_columns, or write parquet"
                 ) from None
         elif self.copied:
-            _check_type(record, column, self.types[column], number)
+            found = record.batch.schema.field(column).type if isinstance(record, ParquetRow) else None
+            if found is None or not _is_readable_as(found, self.types[column]):
+                raise DataError(f"column {column!r} has another type from record {number} on: give files of one schema")
         elif not fits(record[column], self.types[column]):
             raise DataError(
                 f"column {column!r} has type {self.types[column]}, which does not hold the value of record {number}: "
                 "correct the record, or the type in schema="
             )
-
-
-def _check_type(record: Record, column: str, kind: Any, number: int) -> None:
-    found = record.batch.schema.field(column).type if isinstance(record, ParquetRow) else None
-    if found is None or not _is_readable_as(found, kind):
-        raise DataError(f"column {column!r} has another type from record {number} on: give files of one schema")
 
 
 def _is_readable_as(found: Any, kind: Any) -> bool:
@@ -94,37 +90,40 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         ConfigurationError: types are needed and not given, or given and not needed.
         DataError: a column has no type that holds its values.
     """
-    columns = tuple(options.keep_columns)
-    if options.schema and (output_format != "parquet" or not columns or "parquet" in inputs.formats):
+    columns, formats = tuple(options.keep_columns), inputs.formats
+    typed = output_format == "parquet" and bool(columns)
+    if options.schema and (not typed or "parquet" in formats):
         raise ConfigurationError(
             "schema= is for kept columns from text files in a parquet output, and here types are known or not written: leave it out"
         )
-    if not columns or output_format != "parquet":
+    if not typed:
         return Kept(columns, output_format)
-    formats = inputs.formats
-    if formats == {"parquet"}:
-        return Kept(columns, output_format, _copied_types(inputs, columns, first), copied=True)
-    if "parquet" in formats:
+    if "parquet" in formats and len(formats) > 1:
         raise ConfigurationError(
             "input must not mix parquet with other formats if a parquet output has keep_columns: release the files one by one"
         )
-    return Kept(
-        columns, output_format, _declared(options.schema, columns) if options.schema else _found(inputs, columns)
-    )
+    copied = "parquet" in formats
+    if copied:
+        schemas = inputs.schemas(first)  # those of standard input are known from its first row
+        types = {column: _unite(column, schemas) for column in columns}
+    else:
+        types = _read_types(options.schema, columns) if options.schema else _find_types(inputs, columns)
+    for column, kind in types.items():
+        if not can_hold(kind):
+            raise DataError(f"column {column!r} has type {kind}, which parquet cannot hold: {ADVICE}")
+    return Kept(columns, output_format, types, copied=copied)
 
 
-def _declared(location: str, columns: tuple[str, ...]) -> dict[str, Any]:
+def _read_types(location: str, columns: tuple[str, ...]) -> dict[str, Any]:
     schema = read_schema(location)
     if missing := [column for column in columns if column not in schema]:
         raise ConfigurationError(
             f"schema {location} has no column {missing[0]!r}, which is in keep_columns: add its type"
         )
-    chosen = {column: schema[column] for column in columns}
-    _check_writable(chosen)
-    return chosen
+    return {column: schema[column] for column in columns}
 
 
-def _found(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
+def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
     """Find the types by reading all records."""
     if not inputs.repeatable:
         raise ConfigurationError(
@@ -144,15 +143,6 @@ def _found(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
         raise DataError(
             f"column {column!r} holds {error}, and parquet needs one type: convert the values, or {ADVICE}"
         ) from None
-    _check_writable(types)
-    return types
-
-
-def _copied_types(inputs: Inputs, columns: tuple[str, ...], first: Record) -> dict[str, Any]:
-    """Unite the types of parquet files; those of standard input are known from its first row."""
-    schemas = inputs.schemas(first)
-    types = {column: _united(column, schemas) for column in columns}
-    _check_writable(types)
     return types
 
 
@@ -199,7 +189,7 @@ def _plain(kind: Any) -> Any:
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
-def _united(column: str, schemas: list[dict[str, Any]]) -> Any:
+def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
     """Return the one type that a column has in all files, apart from null.
 
     Short indices of a dictionary become longer, because several files or parts may have more values together.
@@ -218,9 +208,3 @@ def _united(column: str, schemas: list[dict[str, Any]]) -> Any:
         )
     kind = found[0]
     return long_indices(kind) if len(schemas) > 1 else kind
-
-
-def _check_writable(types: dict[str, Any]) -> None:
-    for column, kind in types.items():
-        if not can_hold(kind):
-            raise DataError(f"column {column!r} has type {kind}, which parquet cannot hold: {ADVICE}")
