@@ -1,4 +1,4 @@
-"""What tables and figures of all studies share: colours, axes, legends, and an SVG that is the same for the same rows."""
+"""Style of all tables and figures: colours, axes, legends, and an SVG that is the same for the same rows."""
 
 import io
 import math

@@ -132,7 +132,7 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
 
 
 def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
-    """What is heavy under each candidate, as whole numbers (j, t), the odds A, and the number of symbols k."""
+    """Return the heavy symbols of each candidate, as whole numbers (j, t), the odds A, and the number of symbols k."""
     mechanism, views = candidates.mechanism, candidates.views
     symbols = mechanism.symbols(candidates.dim)
     if len(symbols) != 1:

@@ -87,7 +87,7 @@ def gather_candidates(
 
 
 @dataclass(frozen=True)
-class Reconstruction:
+class ReconstructionFindings:
     """The rows of a reconstruction, and the secrets that were given away.
 
     Attributes:
@@ -142,7 +142,7 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
     return read_candidates(rewriter.mechanism, rewriter.encode(text_list(texts)).cpu())
 
 
-def play(game: AttackGame, *, candidates: int) -> Reconstruction:
+def play(game: AttackGame, *, candidates: int) -> ReconstructionFindings:
     """Release secrets drawn from the private records, attack each release, and set the rates beside their bounds.
 
     Args:
@@ -153,22 +153,22 @@ def play(game: AttackGame, *, candidates: int) -> Reconstruction:
     rows = list(found.rows)
     named = name_from_text(game.rewriter, played.released, played.pool.texts, played.candidates)
     rows.append(played.row("text", named == played.places))
-    return Reconstruction(rows, found.given_away)
+    return ReconstructionFindings(rows, found.given_away)
 
 
-def play_posterior(game: AttackGame, *, candidates: int) -> Reconstruction:
+def play_posterior(game: AttackGame, *, candidates: int) -> ReconstructionFindings:
     """Play the exact posterior alone, among pool and crowd: no attack on one release guesses better; arguments as of `play`."""
     return _play_posterior(game, candidates)[1]
 
 
-def _play_posterior(game: AttackGame, candidates: int) -> tuple[Round, Reconstruction]:
+def _play_posterior(game: AttackGame, candidates: int) -> tuple[Round, ReconstructionFindings]:
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")
     played = Round(game, gather_candidates(game.private.texts, game.private.slot_values))
     rows = [played.exact_row("pool"), *_good_enough(played)]
     texts = crowd_texts(played.pool, game.public, candidates, random.Random(game.seed))
     crowd = Round(replace(game, seed=game.seed + 1), gather_candidates(texts, weighted=False))
-    return played, Reconstruction([*rows, crowd.exact_row("crowd")], _given_away(played))
+    return played, ReconstructionFindings([*rows, crowd.exact_row("crowd")], _given_away(played))
 
 
 def _good_enough(played: Round) -> list[AttackRow]:

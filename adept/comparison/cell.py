@@ -60,8 +60,8 @@ def row_of(trial: Trial, cell: Cell) -> ResultRow:
     return row
 
 
-class Source:
-    """Where the texts of a cell come from: here the private records, or public ones with their labels.
+class TextSource:
+    """The origin of a cell's texts: here the private records, or public ones with their labels.
 
     Attributes:
         spent: columns of the row: the true budget of text and label together, the dimensions and the model.
@@ -98,8 +98,8 @@ class Source:
         return [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
 
 
-class Writer(Source):
-    """Where texts are written that are kept."""
+class TextWriter(TextSource):
+    """A source that writes texts, which are kept."""
 
     def learned_from(self) -> Corpus:
         """Return the texts with their labels."""
@@ -108,7 +108,7 @@ class Writer(Source):
         return Corpus(written.texts, written.labels)
 
 
-class Alternative(Writer):
+class Alternative(TextWriter):
     """Text that is released at once, by what might be used instead."""
 
     def __init__(self, trial: Trial, cell: Cell) -> None:
@@ -147,7 +147,7 @@ class Alternative(Writer):
         return [(text, None) for text in self.mechanism.privatize(self.trial.private.texts)]
 
 
-class LookUp(Writer):
+class LookUp(TextWriter):
     """The public texts that are nearest to released linear latents, without a model of ours."""
 
     def __init__(self, trial: Trial, cell: Cell) -> None:
@@ -163,8 +163,8 @@ class LookUp(Writer):
         return [(text, None) for text in texts]
 
 
-class Rewritten(Writer):
-    """What a rewriter releases and writes."""
+class Rewritten(TextWriter):
+    """Rewrites of a rewriter: each record is released once."""
 
     def __init__(self, trial: Trial, cell: Cell) -> None:
         super().__init__(trial, cell)
@@ -194,7 +194,7 @@ class Rewritten(Writer):
         return self.rewriter.rewrite_pairs(texts, labels, samples=samples)
 
 
-class Synthesized(Writer):
+class Synthesized(TextWriter):
     """Synthetic records from the private half, at a budget, without noise (``identity``), or from an empty file (``random``).
 
     References have the codewords of the largest budget.
@@ -227,10 +227,10 @@ class Synthesized(Writer):
         return list(synthesizer.write(Release(tally.counts.reshape(synthesizer.cells.size, -1))))
 
 
-def open_source(trial: Trial, cell: Cell) -> Source:
+def open_source(trial: Trial, cell: Cell) -> TextSource:
     """Return the source of a cell's texts; a model that it needs is trained, unless an earlier run did."""
     if cell.decoder is None:
-        return Source(trial, cell)
+        return TextSource(trial, cell)
     if cell.decoder == PUBLIC_TEXTS:
         return Synthesized(trial, cell)
     if cell.mechanism in ALTERNATIVES:
@@ -244,7 +244,7 @@ def _quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
     return metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
 
 
-def _make_row(source: Source) -> ResultRow:
+def _make_row(source: TextSource) -> ResultRow:
     """Test on clean text what a classifier learns."""
     trial, cell = source.trial, source.cell
     evaluation = evaluate(

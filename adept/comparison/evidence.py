@@ -1,4 +1,4 @@
-"""What stands beside the rows of a comparison: audits of the claims, attacks on releases, and examples of rewrites.
+"""Evidence beside the rows of a comparison: audits of the claims, attacks on releases, and examples of rewrites.
 
 Text mechanisms are audited on two public texts: the shortest, and the longest of those whose words all have a position. They
 are not attacked, because they have no latent.

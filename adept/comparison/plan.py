@@ -5,6 +5,7 @@ mechanism needs nothing here. A new decoder, baseline or alternative needs a nam
 and a source in ``adept.comparison.cell``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adept.comparison.config import (
@@ -74,7 +75,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Job:
-    """What is made in one go, by one process: everything of one seed and model.
+    """Everything of one seed and model, made in one go by one process.
 
     Attributes:
         seed: of the rows.
@@ -134,7 +135,8 @@ def _local(config: CompareConfig) -> list[Cell]:
         for name in (*REFERENCES, *config.mechanisms):
             if name in REFERENCES or _model(config, name) == model:
                 found += _readings(config, model, name)
-        found += _for_each_budget(config, PROMPTED, LSTM, model=model) if config.alternatives else []
+        if config.alternatives:
+            found += _resolve(config, PROMPTED, LSTM, budgets=config.epsilons, model=model)
     return found
 
 
@@ -178,53 +180,44 @@ def _untouched(config: CompareConfig, name: str) -> list[Cell]:
 
 
 def _baselines(config: CompareConfig) -> list[Cell]:
-    """What has no model of ours: a classifier on the rewriter's labelled public half, and the look-up."""
+    """Cells without a model of ours: a classifier on the rewriter's labelled public half, and the look-up."""
     found = _untouched(config, PUBLIC) if config.protocol == "disjoint" else []
     if config.labels in (JOINT, JOINT_RESPONSE):  # no label fits beside the look-up's random codebook
         return found
-    return found + _for_each_budget(config, LOOKUP, NEAREST, samples=config.samples)
+    return found + _resolve(config, LOOKUP, NEAREST, budgets=config.epsilons, samples=config.samples)
 
 
 def _alternatives(config: CompareConfig) -> list[Cell]:
-    """What releases text without a model of ours: word by word at each budget, and redaction, which has none."""
-    found = [cell for name in TOKEN_WISE for cell in _for_each_budget(config, name, WORDS)]
-    return found + _resolve(config, REDACTED, None, WORDS)
+    """Cells that release text without a model of ours: word by word at each budget, and redaction, which has none."""
+    found = [cell for name in TOKEN_WISE for cell in _resolve(config, name, WORDS, budgets=config.epsilons)]
+    return found + _resolve(config, REDACTED, WORDS, budgets=[None])
 
 
 def _readings(config: CompareConfig, model: ModelKind, name: str) -> list[Cell]:
     """The cells of one reference or mechanism: every budget and classifier."""
     samples = min(config.samples, IDENTITY_SAMPLES) if name == IDENTITY else config.samples
     decoder = DESCRIBED if BY_NAME[name].randomises == "description" else LSTM
-    if name in REFERENCES:
-        return _resolve(config, name, None, decoder, model=model, samples=samples)
-    return _for_each_budget(config, name, decoder, model=model, samples=samples)
-
-
-def _for_each_budget(
-    config: CompareConfig, name: str, decoder: str, *, model: ModelKind | None = None, samples: int = 1
-) -> list[Cell]:
-    return [
-        cell
-        for epsilon in config.epsilons
-        for cell in _resolve(config, name, epsilon, decoder, model=model, samples=samples)
-    ]
+    budgets = [None] if name in REFERENCES else config.epsilons
+    return _resolve(config, name, decoder, budgets=budgets, model=model, samples=samples)
 
 
 def _resolve(
     config: CompareConfig,
     name: str,
-    budget: float | None,
     decoder: str,
     *,
+    budgets: Sequence[float | None],
     model: ModelKind | None = None,
     samples: int = 1,
 ) -> list[Cell]:
-    """A cell for each classifier. References have no pair to release, and no budget to share."""
-    label_epsilon, labels = config.label_part(budget), config.labels
-    alone = labels == RANDOMIZED_RESPONSE and label_epsilon is None
-    labels = COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels
-    measured = config.baselines or config.alternatives
-    return [
-        Cell(name, budget, decoder, classifier, model, samples, labels, label_epsilon, measured)
-        for classifier in config.classifiers
-    ]
+    """A cell for each budget and classifier. References have no pair to release, and no budget to share."""
+    measured, found = config.baselines or config.alternatives, []
+    for budget in budgets:
+        label_epsilon, labels = config.label_part(budget), config.labels
+        alone = labels == RANDOMIZED_RESPONSE and label_epsilon is None
+        labels = COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels
+        found += [
+            Cell(name, budget, decoder, classifier, model, samples, labels, label_epsilon, measured)
+            for classifier in config.classifiers
+        ]
+    return found

@@ -1,4 +1,4 @@
-"""What a comparison makes and answers: the rows of its table, texts, verdicts, attacks and examples.
+"""Results of a comparison: the rows of its table, texts, verdicts, attacks and examples.
 
 A new column is a field of :class:`ResultRow`, at the end and with a default, so that rows which were kept before it can still be
 read. What measures text goes into ``adept.evaluation.metrics``; nothing else has to know of it but the page that shows it.
@@ -90,7 +90,7 @@ class AuditVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackedRelease:
-    """What was found out about records from releases of one mechanism at one budget.
+    """Findings about records from releases of one mechanism at one budget.
 
     Attributes:
         mechanism, model: what was attacked.

@@ -22,7 +22,7 @@ from adept.comparison.plan import LOOKUP
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, drawing, legend, log_axis
-from adept.report.table import KEPT, MAJORITY, METRICS, ComparisonTable, Curve, Line
+from adept.report.table import KEPT_MEASURES, MAJORITY, METRICS, ComparisonTable, Curve, Line
 from adept.studies.limits import capacity
 
 LOOKUP_COLOUR = "#a08c00"
@@ -103,7 +103,7 @@ def draw_kept(axis: Any, table: ComparisonTable) -> None:
     axis.set_ylabel("share kept in the rewrite")
     axis.set_ylim(0, 1.02)
     _draw_bits_axis(axis)
-    keys = [Line2D([], [], color=INK, ls=dash, lw=1.4, label=KEPT[name]) for name, dash in dashes.items()]
+    keys = [Line2D([], [], color=INK, ls=dash, lw=1.4, label=KEPT_MEASURES[name]) for name, dash in dashes.items()]
     keys.append(Line2D([], [], color=GREY, lw=0.8, label="random"))
     axis.legend(handles=keys, loc="upper left", frameon=False, handlelength=3)
 
@@ -121,7 +121,7 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
 
 
 def _draw_bits_axis(axis: Any) -> None:
-    """How many bits a record a release with this epsilon tells at most, above (``adept.studies.limits.capacity``)."""
+    """Draw, above, the bits that a release with this epsilon tells at most (``adept.studies.limits.capacity``)."""
     ticks = list(axis.get_xticks())
     above = axis.secondary_xaxis("top")
     above.set_xticks(ticks, [f"{capacity(epsilon=tick):.3g}" for tick in ticks])
@@ -171,7 +171,7 @@ def _level_looks(*, several: bool) -> dict[str, Look]:
 
 
 def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
-    """What the original really spends, above."""
+    """Draw, above, the budget that the original really spends."""
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     if broken is None:
         return

@@ -10,7 +10,7 @@ from adept.plotting import NAMES
 from adept.report.table import ComparisonTable, Curve, Line
 
 GOOD_REWRITER = (
-    0.8  # a rewriter that keeps less of the accuracy without any noise is itself what holds its mechanisms back
+    0.8  # least share of the accuracy that a rewriter keeps without noise, lest it be what holds mechanisms back
 )
 
 
@@ -137,7 +137,7 @@ def alternatives(table: ComparisonTable) -> list[str]:
 
 
 def _worth(table: ComparisonTable, best: Curve) -> str:
-    """What a classifier reaches that was trained on the rewriter's public half, with true labels, beside the mechanism."""
+    """Compare the mechanism with a classifier of the rewriter's public half, with true labels."""
     if not (public := _means(table, PUBLIC)):
         return ""
     better = [epsilon for epsilon in best.at if _accuracy(best, epsilon) > public[0]]

@@ -165,7 +165,7 @@ def verdict(audited: AuditVerdict) -> str:
 
 
 def _present(table: ComparisonTable) -> dict[str, Any]:
-    """What the notes under the tables have to explain."""
+    """Return what the notes under the tables have to explain."""
     lines = table.lines
     return {
         "mechanisms": {line.mechanism for line in lines},

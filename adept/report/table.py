@@ -27,14 +27,14 @@ from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
-KEPT = {"slots": "slots", "words": "words", "exact": "exact"}  # what of a record stands in its rewrite
+KEPT_MEASURES = {"slots": "slots", "words": "words", "exact": "exact"}  # what of a record stands in its rewrite
 QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
-QUALITY |= KEPT | {"fluency": "fluency"}
-OTHERS = {name: f"{name}{OTHER}" for name in KEPT}
+QUALITY |= KEPT_MEASURES | {"fluency": "fluency"}
+OTHERS = {name: f"{name}{OTHER}" for name in KEPT_MEASURES}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
 MEASURES = (*QUALITY, *OTHERS.values(), *REPEATS)
 MAJORITY = "always the majority label"
-ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]  # of curves
+CURVE_ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]  # of curves
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class SeedMean:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """What a mechanism, a decoder, a model and a classifier have at one claimed budget, over all seeds.
+    """Means over all seeds of one mechanism, decoder, model and classifier at one claimed budget.
 
     Attributes:
         mechanism, decoder, clip, content, classifier: as in the rows; "" for what does not apply.
         claimed_epsilon: None without a budget.
         epsilon: the true one.
-        false_claim: is more spent than is claimed.
+        false_claim: True if more is spent than is claimed.
         title, model: mechanism and model in words.
         records, test_records: how many the classifier learned from, and was tested on.
         accuracy, macro_f1: of the classifier.
@@ -93,7 +93,7 @@ class Line:
 
     @property
     def reader(self) -> tuple[str, str, str, str]:
-        """What a line has in common with the references that it is read against: model, decoder and classifier."""
+        """Model, decoder and classifier, which a line shares with the references that it is read against."""
         return self.clip, self.content, self.decoder, self.classifier
 
 
@@ -103,7 +103,7 @@ class Curve:
 
     Attributes:
         mechanism, title: of each line.
-        false_claim: is the claim false at any budget.
+        false_claim: True if the claim is false at any budget.
         at: the lines by their budget.
         random: what the same model, decoder and classifier make of random latents; None where there is no such line.
     """
@@ -226,7 +226,7 @@ def _curves(lines: list[Line]) -> list[Curve]:
         first = next(iter(at.values()))
         false = any(line.false_claim for line in at.values())
         found.append(Curve(first.mechanism, first.title, false, dict(sorted(at.items())), random.get(first.reader)))
-    return sorted(found, key=lambda curve: ORDER.index(curve.mechanism))
+    return sorted(found, key=lambda curve: CURVE_ORDER.index(curve.mechanism))
 
 
 def _levels(texts: list[Line], metric: str) -> dict[str, SeedMean]:

@@ -61,7 +61,7 @@ REPLACED = 2.0  # an epsilon for replacing a record, over that for adding or rem
 LABEL_SHARE = 0.5  # of a claimed budget, where text and label are no single symbol
 ORIGINAL = "original"
 FIGURE, SIZE = "trust.svg", (7.6, 4.6)
-ORDER = (CENTRAL, SHUFFLED, LOCAL)
+TRUST_ORDER = (CENTRAL, SHUFFLED, LOCAL)
 SHUFFLED_COLOUR, GREY = "#7d5ba6", "#777"
 LEVELS = {"none": "the text itself", "random": "random"}
 WIDTHS = {PRIVATE: 2.2, COPIED: 0.9}  # of curves, by what becomes of labels
@@ -243,7 +243,7 @@ def curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
             of_curve = groups.setdefault((row.trust, row.mechanism, row.labels), {})
             of_curve.setdefault(row.claimed_epsilon or 0.0, []).append(row)
     found = [TrustCurve(*key, sorted(map(_point, of_curve.values()))) for key, of_curve in groups.items()]
-    return sorted(found, key=lambda curve: (curve.labels != PRIVATE, ORDER.index(curve.trust)))
+    return sorted(found, key=lambda curve: (curve.labels != PRIVATE, TRUST_ORDER.index(curve.trust)))
 
 
 def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:
