@@ -20,8 +20,14 @@ import torch
 from adept.audit import questions
 from adept.audit.distinguisher.choice import MAX_DISTINGUISHERS
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment, Progress
-from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, given_pairs, given_values, value_pairs
-from adept.audit.distinguisher.search import every_pair
+from adept.audit.distinguisher.pairs import (
+    InputPair,
+    adversarial_pairs,
+    every_pair,
+    given_pairs,
+    given_values,
+    value_pairs,
+)
 from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, MechanismFailure, Verdict, judge, judged
 from adept.audit.stats.bounds import rounds_needed

@@ -130,7 +130,7 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
         return Finding(
             failed=False, evidence=f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
         )
-    placed = target.asked_as(Placed(target.mechanism, size, PLACES[name](size)))
+    placed = target.asked_as(PlacedInBatch(target.mechanism, size, PLACES[name](size)))
     trials = placed.affordable(min(SIZE_TRIALS, experiment.trials), seconds=GAME_SECONDS)
     found = experiment.with_pairs(_pairs(placed, SIZE_PAIRS), trials, placed).refute(alpha=alpha)
     return replace(found, evidence=f"the {name} of {size} rows varies little; {found.evidence}")
@@ -150,7 +150,7 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedInBatch:
     """A mechanism on one row of a batch, the rest of which are zeros."""
 
     mechanism: Any

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.distinguisher.search import searched_records
+from adept.audit.distinguisher.pairs import searched_records
 from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import GameCounts
 from adept.audit.stats.exact_tests import certified
@@ -56,14 +56,16 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     """Ask for every value by itself; one of an alphabet has to be answered."""
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None
-    return distinguishable([Asked(partial(target.answer, value), must) for value in target.values], target, alpha=alpha)
+    return distinguishable(
+        [AskedRecord(partial(target.answer, value), must) for value in target.values], target, alpha=alpha
+    )
 
 
-def _asked(target: VectorTarget, record: Tensor) -> Iterator["Asked"]:
+def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
     """Yield a record (n,) alone and beside a copy; it has to be answered if it lies in the set that the mechanism itself names."""
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
-        yield Asked(partial(target.answer, record.expand(rows, -1)), must, how)
+        yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)
 
 
 def _inside(target: VectorTarget, record: Tensor) -> bool:
@@ -72,7 +74,7 @@ def _inside(target: VectorTarget, record: Tensor) -> bool:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedRecord:
     """A record as it is asked for, and what comes back; ``ask`` returns the release itself, or raises MechanismFailure.
 
     Attributes:
@@ -93,7 +95,7 @@ class Asked:
         return {self.how + name: found for name, found in {ANSWER: "a release", **metadata_of(released)}.items()}
 
 
-def distinguishable(asked: Sequence[Asked], target: Target, *, alpha: float) -> Finding:
+def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Finding:
     """Test that no two records differ in the metadata of their releases more often than the claim allows.
 
     The two records are the first that differ; the rule is fixed before the rounds that count, and alpha is split over what differs.
@@ -110,7 +112,9 @@ def distinguishable(asked: Sequence[Asked], target: Target, *, alpha: float) -> 
     return max(findings, key=lambda finding: finding.certified_epsilon or 0.0)
 
 
-def _differing(seen: Sequence[tuple[Asked, Metadata]], name: str) -> tuple[Asked, Asked, str, str] | None:
+def _differing(
+    seen: Sequence[tuple[AskedRecord, Metadata]], name: str
+) -> tuple[AskedRecord, AskedRecord, str, str] | None:
     having = [(one, found[name]) for one, found in seen if name in found]
     for one, value in having[1:]:
         if value != having[0][1]:
@@ -118,7 +122,9 @@ def _differing(seen: Sequence[tuple[Asked, Metadata]], name: str) -> tuple[Asked
     return None
 
 
-def _played(name: str, first: Asked, second: Asked, value: str, other: str, target: Target, *, alpha: float) -> Finding:
+def _played(
+    name: str, first: AskedRecord, second: AskedRecord, value: str, other: str, target: Target, *, alpha: float
+) -> Finding:
     tally: Counter[bool] = Counter()
     for side in np.random.default_rng().integers(2, size=GAME_ROUNDS):
         tally[((first, second)[side].metadata().get(name) == value) == (side == 0)] += 1

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 MIN_CAP_WIDTH = 3e-4
 
 
-class Laplace:
+class LaplaceNoise:
     """Independent Laplace noise of scale b on each coordinate (Habernal 2021, Definition 2.5)."""
 
     order = 1
@@ -46,7 +46,7 @@ class Laplace:
         return scale * math.log(2)
 
 
-class Gaussian:
+class GaussianNoise:
     """Independent normal noise of standard deviation s on each coordinate."""
 
     order = 2
@@ -67,7 +67,7 @@ class Gaussian:
         return scale * float(norm.ppf(0.75))
 
 
-class Radial:
+class RadialNoise:
     """The K-norm distribution in l2: density proportional to exp(-||z|| / s); radius Gamma(n, s), uniform direction."""
 
     order = 2
@@ -94,8 +94,8 @@ class Radial:
         return None
 
 
-Noise = Laplace | Gaussian | Radial
-NOISES: dict[str, Noise] = {"laplace": Laplace(), "gaussian": Gaussian(), "l2_norm": Radial()}
+Noise = LaplaceNoise | GaussianNoise | RadialNoise
+NOISES: dict[str, Noise] = {"laplace": LaplaceNoise(), "gaussian": GaussianNoise(), "l2_norm": RadialNoise()}
 
 
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:

@@ -8,7 +8,7 @@ import torch
 from audit.asking import failed_of
 from torch import Tensor
 
-from adept.audit.checks.calls import Placed, any_size
+from adept.audit.checks.calls import PlacedInBatch, any_size
 from adept.audit.distinguisher.experiment import Experiment
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit
@@ -63,6 +63,6 @@ def test_the_rest_of_the_batch_is_the_same_for_every_record(kind: str) -> None:
 
     mechanism = WritesIntoItsInput()
     latents = torch.eye(4, dtype=torch.float64)
-    rows = Placed(mechanism, 3, 2).privatize(latents if kind == "tensor" else latents.numpy())
+    rows = PlacedInBatch(mechanism, 3, 2).privatize(latents if kind == "tensor" else latents.numpy())
     assert (rows == latents.numpy() + 1).all()
     assert mechanism.rest == {0.0}
