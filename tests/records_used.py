@@ -13,8 +13,8 @@ from adept.data.corpus import read_corpus
 from adept.data.files import FORMATS
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.release.columns import ReleaseOptions
-from adept.release.file import preview_file, release_file
 from adept.release.ledger import Ledger
+from adept.release.local import preview_file, release_file
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32

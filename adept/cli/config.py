@@ -339,8 +339,6 @@ class FileNames:
     'logs/*.jsonl', or - for standard input."""
     output: str = REQUIRED
     """The file to write, in the format of its name, or else of the input; nothing is overwritten; - is standard output."""
-    statement: str | None = None
-    """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False

@@ -15,12 +15,11 @@ from adept.data.corpus import find_label_column, read_corpus
 from adept.data.files import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
-from adept.release.columns import ReleaseOptions
+from adept.release.columns import CheckedRecords, ReleaseOptions
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.inputs import Inputs
 from adept.release.publication import STATEMENT, Publication
-from adept.release.request import open_release
-from adept.release.service import preview_file, release_file
+from adept.release.service import open_release, preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import MIN_TEXTS, expected_lines
 from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, look_at
@@ -32,18 +31,18 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     """Rewrite a file; raises AdeptError for what the user can mend."""
     config.label_set = list(read_label_set(config.label_set))
     rewriter, options = open_release(config)
-    expected = expected_lines(rewriter, _public_texts(config), packaged=is_packaged(config.model_dir))
-    inputs, seen = Inputs.of(config.input, config), options.seen
-    seen.limit = FIRST_TEXTS
+    inputs, notes = Inputs.of(config.input, config), list[CheckedRecords]()
+    expected = expected_lines(rewriter, _public_texts(config, inputs), packaged=is_packaged(config.model_dir))
     first = first_texts(iter(inputs.first_records(FIRST_TEXTS)), config.text_column)
-    tell = _Once([*expected, *_label_lines(config), *_foreign_lines(rewriter, first)])
+    tell = _Once([*expected, *_label_lines(config, inputs), *_foreign_lines(rewriter, first)])
     if config.dry_run:
-        place = config.statement
-        statement = preview_file(rewriter, config.input, config.output, options=options, statement_path=place)
+        statement = preview_file(rewriter, config.input, config.output, options=options, tell=notes.append)
     else:
-        statement = _release(config, rewriter, options, tell)
+        statement = _release(config, rewriter, options, tell, notes)
     tell()
-    _Once([*([] if inputs.repeatable else _foreign_lines(rewriter, seen.texts)), *map(_private, seen.lines)])()
+    for checked in notes:
+        foreign = [] if inputs.repeatable else _foreign_lines(rewriter, checked.first_texts)
+        _Once([*foreign, *map(_private, checked.lines)])()
     return statement
 
 
@@ -68,9 +67,13 @@ def _warn_of_leftovers(config: RewriteConfig) -> None:
 
 
 def _release(
-    config: RewriteConfig, rewriter: Rewriter, options: ReleaseOptions, tell: Callable[[], None]
+    config: RewriteConfig,
+    rewriter: Rewriter,
+    options: ReleaseOptions,
+    tell: Callable[[], None],
+    notes: list[CheckedRecords],
 ) -> PrivacyStatement:
-    """Release a file, and tell what to expect of it before the first record is counted."""
+    """Release a file, tell what to expect of it before the first record is counted, and collect notes."""
     key = find_key(config, needed=config.resume)
 
     def advance(count: int) -> None:
@@ -86,20 +89,19 @@ def _release(
             config.input,
             config.output,
             options=options,
-            statement_path=config.statement,
             resume=config.resume,
             key=key,
             ledger=ledger,
             progress=Interruptible(advance),
+            tell=notes.append,
         )
         for line in describe_overlap(ledger):
             warn(line)
         return statement
 
 
-def _label_lines(config: RewriteConfig) -> list[str]:
-    """That nobody looks for labels under another name than the usual one, where a file may have them."""
-    inputs = Inputs.of(config.input, config)
+def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
+    """Return a line if a file may have labels under another name than the usual one, where nobody looks for them."""
     asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
     first = {} if asked else next(iter(inputs.first_records(1)), {})
     others = first.keys() - {config.text_column, config.person_column, *config.keep_columns}
@@ -108,7 +110,7 @@ def _label_lines(config: RewriteConfig) -> list[str]:
     return ["no labels are written, as no column is called intent: label_column=NAME copies those of another one"]
 
 
-def _public_texts(config: RewriteConfig) -> list[str] | None:
+def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
     """The public texts that the user wants to know the fate of.
 
     Raises:
@@ -121,7 +123,6 @@ def _public_texts(config: RewriteConfig) -> list[str] | None:
             "public must be true with expect, got false: what survives of these texts is shown, which is no private release of "
             "them; add public=true if anyone may read them"
         )
-    inputs = Inputs.of(config.input, config)
     if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations):
         raise ConfigurationError(
             "expect must be a file of public texts, got the input: what survives of private records would be a release of its own"

@@ -12,13 +12,12 @@ from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.votes import ADD_OR_REMOVE
-from adept.release.central import preview_central, synthesize_file
-from adept.release.central_plan import Known, check_labels
-from adept.release.central_statement import CentralStatement
+from adept.release.central import TallyNotes, check_label_set, preview_central, synthesize_file
 from adept.release.config import CentralOptions
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.inputs import Inputs
 from adept.release.publication import STATEMENT
+from adept.release.statement import CentralStatement
 from adept.rewriting.foreign_text import first_texts, look_at
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -26,7 +25,7 @@ from adept.synthesis.synthesizer import Synthesizer
 def run(config: SynthesizeConfig) -> CentralStatement:
     """Synthesize a file; raises AdeptError for what the user can mend."""
     options = CentralOptions(**{option.name: getattr(config, option.name) for option in fields(CentralOptions)})
-    check_labels(options, bool(config.label_set))
+    check_label_set(options, bool(config.label_set))
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given, got nothing: add epsilon=1")
     synthesizer = Synthesizer.from_pretrained(
@@ -39,9 +38,7 @@ def run(config: SynthesizeConfig) -> CentralStatement:
         accept_private_model=config.accept_private_model,
     )
     if config.dry_run:
-        statement = preview_central(
-            synthesizer, config.input, config.output, options=options, statement_path=config.statement, tell=_tell
-        )
+        statement = preview_central(synthesizer, config.input, config.output, options=options, tell=_tell)
         _tell_foreign(config, synthesizer)
         return statement
     with (
@@ -53,7 +50,6 @@ def run(config: SynthesizeConfig) -> CentralStatement:
             config.input,
             config.output,
             options=options,
-            statement_path=config.statement,
             resume=config.resume,
             ledger=ledger,
             progress=Interruptible(read),
@@ -64,9 +60,9 @@ def run(config: SynthesizeConfig) -> CentralStatement:
         return statement
 
 
-def _tell(known: Known) -> None:
+def _tell(notes: TallyNotes) -> None:
     """Tell the curator what the release must not."""
-    _write_private(known.lines)
+    _write_private(notes.lines)
 
 
 def _tell_foreign(config: SynthesizeConfig, synthesizer: Synthesizer) -> None:

@@ -5,26 +5,39 @@ drawn, beside the columns that are copied. So a journal that holds every draw ca
 """
 
 import base64
-from collections.abc import Iterator, Sequence
-from typing import Any
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from adept.data.files import Record
 from adept.data.parquet import ParquetRow
+from adept.errors import DataError
 from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.entropy import shuffle
+from adept.release import cluster
 from adept.release.columns import ReleaseOptions
+from adept.release.identity import prefix_digest, row_digest
 from adept.release.journal import Entry
+from adept.release.ledger import Ledger
+from adept.release.ledger_file import Spending
+from adept.release.publication import open_output
 from adept.rewriting.rewriter import Rewriter
 
-KINDS = {"int64": torch.int64, "float32": torch.float32, "float64": torch.float64}  # of what is released
+if TYPE_CHECKING:
+    from adept.release.local import LocalPlan
+    from adept.release.run import Run
+    from adept.release.statement import PrivacyStatement
+
+RELEASE_TYPES = {"int64": torch.int64, "float32": torch.float32, "float64": torch.float64}
 JOINT = ("joint", "joint_response")  # treatments that put the label into the release of the text
 
 
 class PlainBatches:
-    """Writes each record from its own release; kept columns are ``copied`` within Arrow, or written from Python."""
+    """Batches that are written record by record; kept columns are ``copied`` within Arrow, or written from Python."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -59,19 +72,19 @@ class PlainBatches:
         return [record.get(self.label_column) for record in batch] if self.label_column else None
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """The output rows of a batch, from what was drawn for it."""
+        """Yield the output rows of a batch, from what was drawn for it."""
         labels = entry.get("labels")
         if labels is None and self.label_column:
             labels = _repeated([record[self.label_column] for record in batch], self.options.samples)
         return output_rows(entry["texts"], labels, batch, self.label_column, self.options, copied=self.copied)
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """The rows that are written when every record is released: none."""
+        """Yield the rows that are written when every record is released: none."""
         return iter(())
 
 
 class ShuffledBatches:
-    """Every record is released before any text is written; then releases are permuted, and written from in their new order alone.
+    """Batches that are all released before any text is written; then texts are written from the permuted releases alone.
 
     The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then each record's release stays in
     memory, with the label that is copied or was randomised beside it; equal releases are kept once. A run that resumes draws
@@ -96,7 +109,7 @@ class ShuffledBatches:
         return entry if labels is None else entry | {"labels": labels}
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Nothing yet: what was drawn is kept for the end."""
+        """Keep what was drawn for the end, and yield nothing yet."""
         column = self._batches.label_column if self._batches.options.labels == "copy" else None
         labels = entry.get("labels") or [record[column] if column else None for record in batch]
         rows, self._kind = base64.b64decode(entry["releases"]), entry["kind"]
@@ -106,11 +119,11 @@ class ShuffledBatches:
         return iter(())
 
     def last_rows(self) -> Iterator[list[Record]]:
-        """Every record's rows, some records at a time."""
+        """Yield every record's rows, some records at a time."""
         shuffle(self._kept)
         batches, size = self._batches, self._batches.rewriter.batch_size
         for part in (self._kept[start : start + size] for start in range(0, len(self._kept), size)):
-            released = torch.frombuffer(bytearray(b"".join(row for row, _ in part)), dtype=KINDS[self._kind])
+            released = torch.frombuffer(bytearray(b"".join(row for row, _ in part)), dtype=RELEASE_TYPES[self._kind])
             entry = batches.write(released.reshape(len(part), -1), [label for _, label in part])
             labels = entry["labels"] if batches.label_column else None
             yield list(output_rows(entry["texts"], labels, (), batches.label_column, batches.options))
@@ -147,3 +160,125 @@ def output_rows(
 
 def _repeated(values: Sequence[Any], times: int) -> list[Any]:
     return [value for value in values for _ in range(times)]
+
+
+def draw_all(plan: "LocalPlan", run: "Run[PrivacyStatement]", records: Iterable[Record]) -> str:
+    """Draw for every record, and write all rows under the temporary name; return the digest of the output.
+
+    Every record of an input that can be read twice is checked and claimed before anything is drawn.
+    """
+    drawing = _Drawing(plan, run)
+    drawing.claim_all()
+    return drawing.write(iter(records))
+
+
+class _Drawing:
+    """The draws of one run: claimed, drawn, journalled, and only then written."""
+
+    def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
+        self._plan, self._run, options = plan, run, plan.options
+        self._identity = run.ledger and run.ledger.identity(
+            text_column=options.text_column, person_column=options.person_column
+        )
+        self._collected: dict[int, bytes] = {}  # fingerprints of claimed batches by the number of earlier records
+
+    @property
+    def _ledger(self) -> Ledger | None:
+        """Ledger of the run; None if it was given up."""
+        return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
+
+    def claim_all(self) -> None:
+        """Check every record of an input that can be read twice, and claim it."""
+        plan = self._plan
+        if ledger := self._ledger:
+            spending = Spending.of_local(plan.statement(), persons=plan.options.person_column is not None)
+            ledger.begin(self._run.journal.run, spending, plan.publication.target)
+        if not plan.inputs.repeatable:
+            return
+        count = 0
+        for batch in self._parts(iter(plan.checked(plan.records()))):
+            if ledger := self._ledger:
+                ledger.collect(self._subjects(batch, count))
+                self._collected[count] = self._fingerprint(batch)
+            count += len(batch)
+        if ledger := self._ledger:
+            ledger.claim()
+
+    def write(self, records: Iterator[Record]) -> str:
+        """Write the rows of all records; return the digest of the output."""
+        plan, batches, written = self._plan, self._plan.batches, 0
+        with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
+            for batch, entry in self._entries(batches, records):
+                if rows := list(batches.rows(batch, entry)):
+                    output.write(plan.typed(rows))
+                    output.flush()
+                written += len(batch)
+                self._run.advance(written)
+            for rows in batches.last_rows():
+                output.write(plan.typed(rows))
+                self._run.advance(written)
+        self._run.journal.sync()
+        return output.sha256()
+
+    def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
+        """Pair every batch of records with what was drawn for it, in an earlier run or now; by then it is in the journal."""
+        journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
+        for entry in journal.entries():
+            batch = list(islice(records, entry["records"]))
+            for digest in self._digests(batch):
+                prefix.update(digest)
+            if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
+                raise DataError(
+                    "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
+                    "as nothing else can be continued"
+                )
+            self._claim(batch, read)  # the run that drew them may have had no ledger
+            read += len(batch)
+            yield batch, entry
+        for (batch, digests), draws in self._drawn(batches, self._claimed(records, read)):
+            for digest in digests:
+                prefix.update(digest)
+            entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
+            journal.append(entry, durable=self._plan.publication.streaming)
+            if self._plan.publication.streaming:
+                self._run.show()
+            yield batch, entry
+
+    def _drawn(
+        self, batches: Batches, parts: Iterator[tuple[list[Record], list[bytes]]]
+    ) -> Iterator[tuple[tuple[list[Record], list[bytes]], Entry]]:
+        """Draw for every part, which begins with its batch of records, here or on a cluster."""
+        if self._plan.options.engine == "ray":
+            return cluster.draw_on_cluster(batches, parts, workers=self._plan.options.workers)
+        return ((part, batches.draw(part[0])) for part in parts)
+
+    def _claimed(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], list[bytes]]]:
+        """Yield claimed batches of records with their digests; ``read`` records precede them."""
+        for batch in self._parts(records):
+            self._claim(batch, read)  # the input may have grown since its records were claimed
+            read += len(batch)
+            yield batch, self._digests(batch)
+
+    def _claim(self, batch: Sequence[Record], before: int) -> None:
+        """Claim a batch, unless this run already claimed it before it drew anything."""
+        if (ledger := self._ledger) and self._collected.get(before) != self._fingerprint(batch):
+            ledger.collect(self._subjects(batch, before))
+            ledger.claim()
+
+    def _fingerprint(self, batch: Sequence[Record]) -> bytes:
+        """Return a digest of the values that identify a batch's records."""
+        identity = self._identity
+        names = [*(column for _, column in identity.columns), identity.person_column] if identity else []
+        content = repr([[record.get(name) for name in names] for record in batch])  # type: ignore[arg-type]
+        return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), key=self._run.key, digest_size=16).digest()
+
+    def _subjects(self, batch: Sequence[Record], before: int) -> Iterator[tuple[bytes, int]]:
+        """Yield the digests that a batch claims; ``before`` records precede it."""
+        for number, record in enumerate(batch, start=before + 1):
+            yield from self._identity.subjects(record, number) if self._identity else ()
+
+    def _parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
+        return iter(lambda: list(islice(records, self._plan.batch_size)), [])
+
+    def _digests(self, batch: Sequence[Record]) -> list[bytes]:
+        return [row_digest(self._run.key, record) for record in batch]

@@ -15,113 +15,37 @@ A parquet file or a compressed one is read as a whole or not at all. The names o
 public.
 """
 
-from collections.abc import Callable, Iterator
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adept.data.files import Record
-from adept.errors import DataError
-from adept.release.central_plan import BATCH, CentralPlan, Known, plan_central
-from adept.release.central_statement import CentralStatement
+from adept.data.files import Record, file_format
+from adept.data.formats import STANDARD_STREAM, written_format
+from adept.errors import ConfigurationError
+from adept.release import cluster
 from adept.release.config import CentralOptions
 from adept.release.inputs import Inputs
-from adept.release.journal import Journal
+from adept.release.journal import Entry
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
-from adept.release.output import open_output
-from adept.release.publication import Publication
-from adept.release.publishing import Progress, Publishing, check_newest
+from adept.release.plan import Plan
+from adept.release.publication import Publication, open_output
+from adept.release.run import Progress, preview, release, tell_nobody
+from adept.release.statement import CentralStatement
 from adept.synthesis.synthesizer import Release, Synthesizer
 from adept.synthesis.tally import Tally
 
-SAME = (
-    "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256", "model_sha256",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from adept.release.run import Run
 
-
-def _begun(records: Iterator[Record]) -> Iterator[Record]:
-    """Read up to the first record of a pipe, so that a header without a needed column is refused before any claim."""
-    return chain(list(islice(records, 1)), records)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CentralRun(Publishing[CentralStatement]):
-    """One run of a central release.
-
-    Attributes:
-        plan: what is released, and how.
-        tell: called with what the curator should know of the rows, once they are counted.
-    """
-
-    plan: CentralPlan
-    tell: Callable[[Known], None]
-
-    def drawn(self, records: Iterator[Record]) -> CentralStatement:
-        """Count and release, unless that was done, and write all rows under the temporary name."""
-        synthesizer, options = self.plan.synthesizer, self.plan.options
-        release = self._released(records)
-        rows = synthesizer.write(release, rows=options.rows)
-        written = 0
-        with open_output(self.publication, format=self.plan.format, columns=self.plan.columns) as output:
-            while part := list(islice(rows, BATCH)):
-                output.write([dict(zip(self.plan.columns, pair, strict=False)) for pair in part])
-                output.flush()
-                written += len(part)
-        return replace(
-            self.plan.statement(),
-            records=written,
-            output_sha256=output.sha256(),
-            stands_out=synthesizer.stands_out(release),
-        )
-
-    @property
-    def so_far(self) -> str:
-        """What was drawn, in a sentence."""
-        return "the noisy counts are drawn"
-
-    def _released(self, records: Iterator[Record]) -> Release:
-        """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
-        drawn = list(self.journal.entries())
-        if not drawn:
-            records = _begun(records)
-        self._claim()
-        shape = (self.plan.synthesizer.cells.size, len(self.plan.synthesizer.labels))
-        for entry in drawn:
-            return Release(np.array(entry["counts"], dtype=np.int64).reshape(shape))
-        release = self.plan.synthesizer.release(self._counted(records))
-        self.journal.append({"records": 1, "counts": release.counts.reshape(-1).tolist()}, durable=True)
-        if self.publication.streaming:
-            self.show()
-        return release
-
-    def _counted(self, records: Iterator[Record]) -> Tally:
-        """Count all records, and tell the curator about them."""
-        tally = self.plan.counted(self._watched(records))
-        self.tell(Known(tally))
-        return tally
-
-    def _claim(self) -> None:
-        """Note the release in the ledger before any record is read; the ledger learns nothing about records."""
-        if self.ledger:
-            options = self.plan.options
-            self.ledger.identity(text_column=options.text_column, person_column=options.person_column)
-            spending = Spending.of_votes(
-                self.plan.synthesizer.votes,
-                persons=options.person_column is not None,
-                model_sha256=self.plan.model_sha256,
-            )
-            self.ledger.begin(self.journal.run, spending, self.publication.target)
-            self.ledger.claim()
-
-    def _watched(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Pass records on, and say how many were read."""
-        for count, record in enumerate(records, start=1):
-            if self.progress and count % BATCH == 0:
-                self.progress(count)
-            yield record
+BATCH_ROWS = 4096  # records that are read, and rows that are written, together
 
 
 def synthesize_file(
@@ -130,11 +54,10 @@ def synthesize_file(
     target: str,
     *,
     options: CentralOptions,
-    statement_path: str | None = None,
     resume: bool = False,
     ledger: Ledger | None = None,
     progress: Progress | None = None,
-    tell: Callable[[Known], None] = lambda known: None,
+    tell: Callable[["TallyNotes"], None] = tell_nobody,
 ) -> CentralStatement:
     """Write synthetic records from ``source`` into ``target``, and the statement beside them.
 
@@ -143,7 +66,6 @@ def synthesize_file(
         source: a file, a pattern of files, or ``-``.
         target: a file, or ``-``.
         options: how the source is read, and how many records are written.
-        statement_path: None stands for ``TARGET.privacy.json``.
         resume: continue an interrupted release, or begin one. Counts that were drawn are written without reading the input.
         ledger: the ledger in which the release is noted; if it lists other releases, it needs ``again``.
         progress: called with the number of records read; its ``last_step`` is as for ``release_file``.
@@ -154,30 +76,9 @@ def synthesize_file(
         ConfigurationError: options contradict each other.
         ReleaseRefused: the ledger lists other releases.
     """
-    inputs = Inputs.of(source, options)
-    others = (*inputs.files, *([ledger.path] if ledger else []))
-    publication = Publication.of(target, statement_path, card=False, others=others)
-    complete = publication.complete if resume else None
-    if complete is None:
-        publication.check_free(resume=resume)
-    plan = plan_central(synthesizer, inputs, target, options)
-    if complete is not None:
-        _check_same(plan, publication, complete)
-        if not publication.journal.exists():
-            publication.clear()
-            return _stated(plan, complete)
-    publication.make_directories()
-    with Journal(publication.journal) as journal:
-        run = CentralRun(publication, journal, ledger, progress, plan=plan, tell=tell)
-        if complete is not None:
-            run.tidy()
-            return _stated(plan, complete)
-        if journal.begun and not resume:
-            publication.refuse_to_restart("drew the noisy counts of its records")
-        if ledger:
-            check_newest(journal, ledger)
-        journal.begin(plan.terms(publication, ledger=ledger is not None and ledger.required))
-        return run.finish(inputs.records(tolerant=True, columns=options.used_columns, required=options.required))
+    inputs, publication = _places(source, target, options, ledger)
+    plan = partial(plan_central, synthesizer, inputs, publication, options)
+    return release(publication, plan, resume=resume, ledger=ledger, progress=progress, tell=tell)
 
 
 def preview_central(
@@ -186,39 +87,239 @@ def preview_central(
     target: str,
     *,
     options: CentralOptions,
-    statement_path: str | None = None,
-    tell: Callable[[Known], None] = lambda known: None,
+    tell: Callable[["TallyNotes"], None] = tell_nobody,
 ) -> CentralStatement:
     """Return the statement of a release that is not made: options are checked, records counted, and nothing is drawn or written."""
+    inputs, publication = _places(source, target, options, None)
+    return preview(publication, partial(plan_central, synthesizer, inputs, publication, options), tell)
+
+
+def _places(source: str, target: str, options: CentralOptions, ledger: Ledger | None) -> tuple[Inputs, Publication]:
+    """Find the input and name the outputs."""
     inputs = Inputs.of(source, options)
-    Publication.of(target, statement_path, card=False, others=inputs.files).check_names()
-    plan = plan_central(synthesizer, inputs, target, options)
-    records = inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
-    tell(Known(plan.counted(records), mismatches=tuple(inputs.mismatches)))
-    return plan.statement()
+    others = (*inputs.files, *([ledger.path] if ledger else []))
+    return inputs, Publication.of(target, options.statement, card=False, others=others)
 
 
-def _check_same(plan: CentralPlan, publication: Publication, described: dict[str, Any]) -> None:
-    """Refuse another release than the one that is complete.
+@dataclass(frozen=True)
+class TallyNotes:
+    """Notes on the rows for the curator alone.
+
+    Attributes:
+        tally: the counts without noise, and notes on rows without a vote.
+        mismatches: sentences on files whose first bytes do not fit the format in which they are read.
+    """
+
+    tally: Tally
+    mismatches: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines to tell, with exact numbers."""
+        notes = self.tally.notes
+        parts = [
+            (notes.no_text, "have no text (text_column= names its column)"),
+            (notes.outside, "have a label outside label_set, or none (label_column= names its column)"),
+            (notes.nobody, "name no person"),
+            (notes.excess, "exceed their person's bound"),
+        ]
+        missing = "; ".join(f"{count} {what}" for count, what in parts if count)
+        counted = f"{notes.rows} rows read, {int(self.tally.counts.sum())} counted{': ' if missing else ''}{missing}"
+        return [counted, *self.mismatches]
+
+
+@dataclass(frozen=True)
+class Voting:
+    """The votes of batches of records: nothing else leaves a worker, and nothing random is in them."""
+
+    synthesizer: Synthesizer
+    options: CentralOptions
+
+    def draw(self, batch: Sequence[Record]) -> Entry:
+        """Return the cells of a batch."""
+        texts = [record.get(self.options.text_column) for record in batch]
+        labels = [record.get(self.options.label) for record in batch] if self.options.labels == "vote" else None
+        return {"votes": self.synthesizer.vote(texts, labels)}
+
+    def votes(self, parts: Iterator[list[Record]]) -> Iterator[tuple[list[Record], list[int]]]:
+        """Pair batches with their votes, here or on a cluster."""
+        if self.options.engine == "ray":
+            drawn = cluster.draw_on_cluster(self, ((part, None) for part in parts), workers=self.options.workers)
+            return ((part[0], entry["votes"]) for part, entry in drawn)
+        return ((part, self.draw(part)["votes"]) for part in parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentralPlan(Plan[CentralStatement]):
+    """A central release before its first record.
+
+    Attributes:
+        date: the day.
+    """
+
+    released = ("records", "output_sha256", "stands_out", "date")
+    verb = "drew"
+
+    writer: Synthesizer
+    options: CentralOptions
+    date: str
+
+    @property
+    def same(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Fields that two statements of the same release have in common."""
+        fields = (
+            "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256",
+            "model_sha256",
+        )  # fmt: skip
+        return fields if self.options.rows is None else (*fields, "records")
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the output."""
+        return [self.options.text_column, *([self.options.label] if self.options.labels == "vote" else [])]
+
+    @cached_property
+    def cells_sha256(self) -> str:
+        """Digest of what a cell means: codewords, and the texts that may be written."""
+        cells = self.writer.cells
+        digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
+        for text in cells.texts:
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+        return digest.hexdigest()
+
+    def records(self) -> Iterator[Record]:
+        """Return the records from the beginning."""
+        options = self.options
+        return self.inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
+
+    def own_terms(self) -> dict[str, Any]:
+        """Return the terms of a central release: options, and nothing of a record."""
+        votes = self.writer.votes
+        return {
+            "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
+            "columns": self.columns,
+            "rows": self.options.rows,
+            "person_column": self.options.person_column,
+            "epsilon": votes.epsilon,
+            "neighbours": votes.neighbours,
+            "votes_per_person": votes.votes_per_person,
+            "label_set": list(self.writer.labels),
+            "cells": self.writer.cells.size,
+            "cells_sha256": self.cells_sha256,
+        }
+
+    def asked(self) -> CentralStatement:
+        """Return what is guaranteed, as far as it is known before anything is released."""
+        labels = tuple(label for label in self.writer.labels if label is not None)
+        return CentralStatement(
+            **self.model_facts,
+            votes=self.writer.votes,
+            records=self.options.rows,
+            label_set=labels or None,
+            persons=self.options.person_column is not None,
+            text_column=self.options.text_column,
+            label_column=self.options.label if labels else None,
+            cells=self.writer.cells.size,
+            cells_sha256=self.cells_sha256,
+            date=self.date,
+        )
+
+    def preview(self) -> tuple[CentralStatement, TallyNotes]:
+        """Count all records."""
+        return self.asked(), TallyNotes(self.count(self.records()), mismatches=tuple(self.inputs.mismatches))
+
+    def count(self, records: Iterator[Record]) -> Tally:
+        """Count the votes of all records."""
+        tally, person = self.writer.tally(), self.options.person_column
+        parts = iter(lambda: list(islice(records, BATCH_ROWS)), [])
+        for part, votes in Voting(self.writer, self.options).votes(parts):
+            tally.add(votes, [record.get(person) for record in part] if person else None)
+        return tally
+
+    def drawn_so_far(self, records: int) -> str:
+        """Return in words what a run has drawn."""
+        return "the noisy counts"
+
+    def draw(self, run: "Run[CentralStatement]") -> tuple[CentralStatement, None]:
+        """Count and release, unless that was done, and write all rows under the temporary name."""
+        release = _drawn_counts(self, run)
+        rows, written = self.writer.write(release, rows=self.options.rows), 0
+        with open_output(self.publication, format=self.format, columns=self.columns) as output:
+            while part := list(islice(rows, BATCH_ROWS)):
+                output.write([dict(zip(self.columns, pair, strict=False)) for pair in part])
+                output.flush()
+                written += len(part)
+        stands_out = self.writer.stands_out(release)
+        return replace(self.asked(), records=written, output_sha256=output.sha256(), stands_out=stands_out), None
+
+
+def _drawn_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Release:
+    """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
+    drawn = list(run.journal.entries())
+    records = iter(()) if drawn else plan.records()
+    # A header of a pipe without a needed column is refused before any claim.
+    begun = chain(list(islice(records, 1)), records)
+    _claim(plan, run)
+    if drawn:
+        shape = (plan.writer.cells.size, len(plan.writer.labels))
+        return Release(np.array(drawn[0]["counts"], dtype=np.int64).reshape(shape))
+    tally = plan.count(_watched(begun, run))
+    run.tell(TallyNotes(tally))
+    release = plan.writer.release(tally)
+    run.journal.append({"records": 1, "counts": release.counts.reshape(-1).tolist()}, durable=True)
+    if plan.publication.streaming:
+        run.show()
+    return release
+
+
+def _claim(plan: CentralPlan, run: "Run[CentralStatement]") -> None:
+    """Note the release in the ledger before any record is read; the ledger learns nothing about records."""
+    if run.ledger:
+        options, named = plan.options, plan.options.person_column is not None
+        run.ledger.identity(text_column=options.text_column, person_column=options.person_column)
+        spending = Spending.of_votes(plan.writer.votes, persons=named, model_sha256=plan.model_sha256)
+        run.ledger.begin(run.journal.run, spending, plan.publication.target)
+        run.ledger.claim()
+
+
+def _watched(records: Iterator[Record], run: "Run[CentralStatement]") -> Iterator[Record]:
+    """Pass records on, and tell how many were read."""
+    for count, record in enumerate(records, start=1):
+        if count % BATCH_ROWS == 0:
+            run.advance(count)
+        yield record
+
+
+def plan_central(
+    synthesizer: Synthesizer, inputs: Inputs, publication: Publication, options: CentralOptions
+) -> CentralPlan:
+    """Plan a release without reading any record.
 
     Raises:
-        DataError: naming the first difference.
+        DataError: the format of input or output is unknown, or a header or schema does not name a column.
+        ConfigurationError: options contradict each other.
     """
-    asked = plan.statement().to_json()
-    for name in (*SAME, *(["records"] if plan.options.rows is not None else [])):
-        if asked.get(name) != described.get(name):
-            raise DataError(
-                f"{publication.target} is another release, complete, and is not overwritten ({name} was "
-                f"{described.get(name)!r}, and is {asked.get(name)!r}): choose another name"
-            )
-
-
-def _stated(plan: CentralPlan, described: dict[str, Any]) -> CentralStatement:
-    """The statement of a release that was complete before."""
-    return replace(
-        plan.statement(),
-        records=described["records"],
-        output_sha256=described["output_sha256"],
-        stands_out=described["stands_out"],
-        date=described["date"],
+    written = written_format(publication.target, inputs.options, inputs.locations)
+    for location in inputs.locations:
+        file_format(location, inputs.options.format)
+    check_label_set(options, synthesizer.labels != (None,))
+    if written == "txt" and options.labels == "vote":
+        raise ConfigurationError("labels must be drop for a txt output, which holds text alone: write jsonl or csv")
+    if (options.max_records_per_person or 1) != synthesizer.votes.votes_per_person:
+        raise ConfigurationError(
+            f"max_records_per_person must be the synthesizer's {synthesizer.votes.votes_per_person}, "
+            f"got {options.max_records_per_person}"
+        )
+    inputs.check_columns(options.required)
+    day = datetime.now(UTC).date().isoformat()
+    return CentralPlan(
+        writer=synthesizer, inputs=inputs, publication=publication, options=options, format=written, date=day
     )
+
+
+def check_label_set(options: CentralOptions, given: bool) -> None:
+    """Refuse votes for labels without a label set, and a label set that nothing votes for."""
+    if (options.labels == "vote") != given:
+        raise ConfigurationError(
+            "label_set must name the public labels, or be left out with labels=drop: a set read off private data would leak"
+        )

@@ -1,4 +1,4 @@
-"""DrawsBatches on a Ray cluster: many machines draw, one process writes the journal and the output.
+"""Drawing on a Ray cluster: many machines draw, one process writes the journal and the output.
 
 *Claim*: all visible rows of a record are written from one release of it, however often workers die and Ray repeats what they
 were at. *Proof*. A worker's draws leave it in one way, as the result of its call, which goes to the process that asked and into its

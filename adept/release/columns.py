@@ -1,4 +1,4 @@
-"""The columns of a release: which of a file's are read, which reach the output, and what every record is checked for.
+"""Columns of a local release: which are read, which reach the output, and the checks of every record.
 
 Text and label are what a record is about; a person's column is counted and never written; kept columns are copied as they are,
 and so not private. Everything else is dropped.
@@ -6,8 +6,8 @@ and so not private. Everything else is dropped.
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.corpus import find_label_column, text_of
@@ -16,58 +16,21 @@ from adept.data.labels import is_missing, label_of, label_set_of
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.release.config import FileOptions
+from adept.rewriting.foreign_text import FIRST_TEXTS
 from adept.synthesis.tally import person_name
 
-RELEASED = ("randomized_response", "joint_response")  # treatments that randomise labels
-NAMES = "write each person's name as text or as a whole number"
-
-
-@dataclass
-class Seen:
-    """Notes for the curator alone on the records that a run read.
-
-    Attributes:
-        texts: the first texts, at most ``limit``.
-        limit: number of texts to keep.
-        left_out: number of records left out because they exceed their person's bound.
-        persons: number of persons with such records.
-    """
-
-    texts: list[str] = field(default_factory=list)
-    limit: int = 0
-    left_out: int = 0
-    persons: int = 0
-
-    @property
-    def lines(self) -> list[str]:
-        """Return a line about records that were left out, if there are any."""
-        if not self.left_out:
-            return []
-        return [
-            f"{self.left_out} records of {self.persons} persons were left out, as they are beyond max_records_per_person"
-        ]
-
-
-def required_columns(options: FileOptions) -> RequiredColumns:
-    """Return the columns that options name; a file whose format declares columns must have them."""
-    named = [(name, getattr(options, name)) for name in ("text_column", "label_column", "person_column")]
-    if options.labels == "drop":
-        named.pop(1)
-    kept = [("keep_columns", column) for column in options.keep_columns]
-    return RequiredColumns(tuple((name, column) for name, column in [*named, *kept] if column))
+RANDOMISED = ("randomized_response", "joint_response")  # treatments that randomise labels
 
 
 @dataclass(kw_only=True)
 class ReleaseOptions(FileOptions):
-    """Options of a release: the columns that are rewritten, and those that reach the output otherwise.
+    """Options of a local release, with the mechanism of its labels.
 
     Attributes:
         label_response: the mechanism for labels=randomized_response; that of labels=joint_response comes with the rewriter.
-        seen: receives notes for the curator; it is no part of the release.
     """
 
     label_response: RandomizedResponse | JointResponse | None = None
-    seen: Seen = field(default_factory=Seen)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,18 +48,26 @@ class ReleaseOptions(FileOptions):
         return [column for column in named if column is not None]
 
     @property
+    def required(self) -> RequiredColumns:
+        """Columns that options name; a file whose format declares columns must have them."""
+        label = self.label_column if self.labels != "drop" else None
+        named = [("text_column", self.text_column), ("label_column", label), ("person_column", self.person_column)]
+        kept = [("keep_columns", column) for column in self.keep_columns]
+        return RequiredColumns(tuple((name, column) for name, column in [*named, *kept] if column))
+
+    @property
     def shuffled(self) -> bool:
-        """Are records shuffled, here or elsewhere."""
+        """True if records are shuffled, here or elsewhere."""
         return self.shuffle or self.shuffled_records is not None
 
     @property
     def response(self) -> RandomizedResponse | JointResponse | None:
-        """What randomises the labels; None where they are treated otherwise."""
-        return self.label_response if self.labels in RELEASED else None
+        """Mechanism that randomises the labels; None if they are treated otherwise."""
+        return self.label_response if self.labels in RANDOMISED else None
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
-    """The label column of the output; a model that writes labels needs none in the input.
+    """Return the label column of the output; a model that writes labels needs none in the input.
 
     Raises:
         ConfigurationError: labels are to be dropped, and kept as a column.
@@ -112,7 +83,7 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
-    """The columns of the output.
+    """Return the columns of the output.
 
     Raises:
         ConfigurationError: two of them have the same name, so that one would overwrite the other: a kept column could put
@@ -132,15 +103,8 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
     return columns
 
 
-def checked_records(
-    records: Iterator[Record],
-    label_column: str | None,
-    options: ReleaseOptions,
-    *,
-    labels: Collection[str] | None = None,
-    seen: Seen | None = None,
-) -> Iterator[Record]:
-    """Yield records after checking every used column and counting each person's records.
+class CheckedRecords:
+    """Records whose used columns are checked one by one, and notes on those that were read so far.
 
     Labels become text (``adept.data.labels``), so that rows, digests, groups and mechanisms all use the label that is written.
 
@@ -154,46 +118,89 @@ def checked_records(
         label_column: the label's column in the output.
         options: the options of the release.
         labels: the public labels that a record may have; None: any.
-        seen: receives notes for the curator.
+
+    Attributes:
+        count: number of records that were passed on.
+        first_texts: their first texts.
 
     Raises:
         ConfigurationError: a label is not public; it is not repeated.
         DataError: a column is missing, a label has no text, or a person has too many records.
     """
-    persons = _Persons(options) if options.person_column else None
-    seen = seen or Seen()
-    seen.texts, seen.left_out, seen.persons = [], 0, 0
-    # A model that writes labels does with or without them, record by record, unless their column was named.
-    optional_label = options.labels == "joint" and options.label_column is None
-    allowed = None if labels is None else frozenset(labels)
-    for number, record in enumerate(records, start=1):
-        if persons and not persons.admits(record, number):
-            seen.left_out, seen.persons = persons.left_out, len(persons.exceeded)
-            continue
-        text = text_of(record, options.text_column, number=number)
-        if len(seen.texts) < seen.limit:
-            seen.texts.append(text)
-        if missing := [column for column in options.keep_columns if column not in record]:
+
+    def __init__(
+        self,
+        records: Iterable[Record],
+        label_column: str | None,
+        options: ReleaseOptions,
+        *,
+        labels: Collection[str] | None = None,
+    ) -> None:
+        self.count, self.first_texts = 0, list[str]()
+        self._records, self._label_column, self._options = records, label_column, options
+        self._allowed = None if labels is None else frozenset(labels)
+        # A model that writes labels does with or without them, record by record, unless their column was named.
+        self._optional = options.labels == "joint" and options.label_column is None
+        self._persons = _Persons(options) if options.person_column else None
+        self._grouped = label_column if options.labels == "copy" else None
+        self._groups: Counter[object] = Counter()
+
+    def __iter__(self) -> Iterator[Record]:
+        for number, record in enumerate(self._records, start=1):
+            if not self._persons or self._persons.admits(record, number):
+                checked = self._checked(record, number)
+                self.count += 1
+                self._groups[checked[self._grouped] if self._grouped else None] += 1
+                yield checked
+
+    def _checked(self, record: Record, number: int) -> Record:
+        text = text_of(record, self._options.text_column, number=number)
+        if len(self.first_texts) < FIRST_TEXTS:
+            self.first_texts.append(text)
+        if missing := [column for column in self._options.keep_columns if column not in record]:
             raise missing_column(list(record), missing[0], "keep_columns", number=number)
-        if label_column is None:
-            yield record
-            continue
-        unlabelled = optional_label and is_missing(record.get(label_column))
-        label = None if unlabelled else label_of(record, label_column, number=number)
-        if label is not None and allowed is not None and label not in allowed:
+        if self._label_column is None:
+            return record
+        return record | {self._label_column: self._label(record, self._label_column, number)}
+
+    def _label(self, record: Record, column: str, number: int) -> str | None:
+        if self._optional and is_missing(record.get(column)):
+            return None
+        label = label_of(record, column, number=number)
+        if self._allowed is not None and label not in self._allowed:
             raise ConfigurationError(
                 f"labels must be in the public label set, got another one in record {number}: add it to label_set=, if it is public"
             )
-        yield record | {label_column: label}
+        return label
+
+    @property
+    def smallest_group(self) -> int:
+        """Number of records with the rarest copied label, or of all if none is copied; 0 for no records."""
+        return min(self._groups.values(), default=0)
+
+    @property
+    def left_out(self) -> int:
+        """Number of records that were left out because they exceed their person's bound."""
+        return self._persons.left_out if self._persons else 0
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines for the curator alone: a number of records that were left out."""
+        if not self._persons or not self.left_out:
+            return []
+        persons = len(self._persons.exceeded)
+        return [
+            f"{self.left_out} records of {persons} persons were left out, as they are beyond max_records_per_person"
+        ]
 
 
 class _Persons:
     """Counts of each person's records by a digest of the name, which is short for any name."""
 
     def __init__(self, options: ReleaseOptions) -> None:
-        self.column, self.most = options.person_column or "", options.max_records_per_person or 0
-        self.drops = options.excess == "drop"
-        self.counts: Counter[bytes] = Counter()
+        self._column, self._most = options.person_column or "", options.max_records_per_person or 0
+        self._drops = options.excess == "drop"
+        self._counts: Counter[bytes] = Counter()
         self.left_out, self.exceeded = 0, set[bytes]()
 
     def admits(self, record: Record, number: int) -> bool:
@@ -202,25 +209,23 @@ class _Persons:
         Raises:
             DataError: the record names no person, or the person has too many records.
         """
-        name = person_name(record.get(self.column))
+        value = record.get(self._column)
+        name = person_name(value)
         if name is None:
+            kind = "nothing" if is_missing(value) else type(value).__name__
             raise DataError(
-                f"column {self.column!r} must name a person, got {_kind(record, self.column)} in record {number}: {NAMES}"
+                f"column {self._column!r} must name a person, got {kind} in record {number}: write each person's name as text or "
+                "as a whole number"
             )
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        if self.counts[digest] < self.most:
-            self.counts[digest] += 1
+        if self._counts[digest] < self._most:
+            self._counts[digest] += 1
             return True
-        if not self.drops:
+        if not self._drops:
             raise DataError(
-                f"record {number} exceeds max_records_per_person={self.most} of its person: add excess=drop, which keeps each "
+                f"record {number} exceeds max_records_per_person={self._most} of its person: add excess=drop, which keeps each "
                 "person's first records, or raise the bound, which costs budget"
             )
         self.left_out += 1
         self.exceeded.add(digest)
         return False
-
-
-def _kind(record: Record, column: str) -> str:
-    value = record.get(column)
-    return "nothing" if is_missing(value) else type(value).__name__

@@ -14,7 +14,11 @@ MAX_SAMPLES = 1000  # rewrites of one record: more tell nothing, and would fill 
 
 @dataclass(kw_only=True)
 class PersonOptions(Columns):
-    """Columns of the files that are read."""
+    """Options of every release of a file."""
+
+    # --- Files
+    statement: str | None = None
+    """Where the statement of what is guaranteed goes; null: OUTPUT.privacy.json."""
 
     # --- Persons
     person_column: str | None = None

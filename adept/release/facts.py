@@ -1,4 +1,4 @@
-"""What a statement says of model, mechanism and program, so that a release can be checked and its distribution is known."""
+"""Fields of a statement about model, mechanism and programs: they make a release checkable and its distribution known."""
 
 import hashlib
 import importlib.metadata
@@ -22,11 +22,11 @@ from adept.models.config import TrainingData
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import PACKAGED, packaged_directory
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 
 
 def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
-    """The mechanism's fields that JSON can hold; an infinite epsilon is the string "inf"."""
+    """Return the mechanism's fields that JSON can hold; an infinite epsilon is the string "inf"."""
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {name: value for name, value in values.items() if value is None or isinstance(value, int | float | str)}
     return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
@@ -35,7 +35,7 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 def certificate(
     mechanism: LocalRandomizer, response: RandomizedResponse | JointResponse | None, dim: int
 ) -> list[Part] | None:
-    """The public numbers of every draw of a record's release; None where not every one of them is exact arithmetic."""
+    """Return the public numbers of every draw of a record's release; None if one of them is not exact arithmetic."""
     if isinstance(response, JointResponse):
         return response.certificate()
     text = mechanism.certificate(dim)
@@ -43,14 +43,14 @@ def certificate(
 
 
 def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
-    """What latent is released: its dimensions, and the set and radius that it is clipped into; a description has none of them."""
+    """Return the released latent's dimensions, and the set and radius that it is clipped into; a description has none of them."""
     if mechanism.radius is None:
         return {"dim": None, "clip": None, "clip_norm": None}
     return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.radius}
 
 
 def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
-    """What a codebook came to: codewords k and heavy codewords t of each draw, and the digest of all codewords.
+    """Return the size of a realised codebook: codewords k and heavy codewords t of each draw, and the digest of all codewords.
 
     Where there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row. Of
     descriptions there are k, t of them heavy, and the digest is that of the codec, which says what each of them means.
@@ -68,7 +68,7 @@ def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = N
 
 
 def codewords_sha256(blocks: Sequence[Block]) -> str:
-    """The digest of all codewords."""
+    """Return the digest of all codewords."""
     digest = hashlib.sha256()
     for block in blocks:
         digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
@@ -76,7 +76,7 @@ def codewords_sha256(blocks: Sequence[Block]) -> str:
 
 
 def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str, Any]:
-    """What is needed to estimate true label frequencies from randomised ones."""
+    """Return the fields that serve to estimate true label frequencies from randomised ones."""
     if response is None:
         return {"label_set": None, "label_keep_probability": None}
     return {"label_set": list(response.labels), "label_keep_probability": float(response.keep_probability)}
@@ -90,7 +90,7 @@ def model_sha256(model: Autoencoder) -> str:
 
 
 def is_packaged(model: Autoencoder, sha256: str) -> bool:
-    """Is it the model that comes with the package: weights with this digest, said to come from the same text."""
+    """Return True for the model that comes with the package: weights with this digest, said to come from the same text."""
     weights = packaged_directory() / WEIGHTS
     if model.training_data.name != PACKAGED or not weights.is_file():
         return False
@@ -99,14 +99,14 @@ def is_packaged(model: Autoencoder, sha256: str) -> bool:
 
 
 def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
-    """The digest of what a release depends on, codebook and codec aside: weights (their digest), sizes, clip and vocabulary."""
+    """Return the digest of weights (by their digest), sizes, clip and vocabulary: of everything but codebook and codec."""
     read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
     described = repr((sha256, model.config, model.clip, model.labels, *read))
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def origin(training_data: TrainingData) -> dict[str, Any]:
-    """Where a model comes from, as its directory declares it: a stranger's words, so that only a plain name is let through."""
+    """Return a model's origin as its directory declares it: a stranger's words, so that only a plain name is let through."""
     return {
         "name": plain_name(training_data.name),
         "public": training_data.public is True,
@@ -119,14 +119,14 @@ def plain_name(name: object) -> str:
     """Return a name on one line, cut off, in which nothing but letters, digits and plain punctuation is left."""
     if not isinstance(name, str):
         return "unknown"
-    return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:LONGEST_NAME] or "unknown"
+    return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
 
 
 def drawing_versions() -> dict[str, str]:
-    """The versions of what draws and writes a release: with others its distribution may differ."""
+    """Return the versions of the programs that draw and write a release: with others its distribution may differ."""
     return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
 
 
 def versions() -> dict[str, str]:
-    """The versions of what a release depends on."""
+    """Return the versions of all programs that a release depends on."""
     return {**drawing_versions(), "python": platform.python_version()}

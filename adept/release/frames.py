@@ -22,15 +22,14 @@ from adept.data.texts import shown_names, text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.choice import MechanismChoice
-from adept.release.columns import RELEASED
+from adept.release.columns import RANDOMISED
 from adept.release.config import ReleaseRequest
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.inputs import Inputs
 from adept.release.kept import Kept
-from adept.release.plan import Plan, plan_release
+from adept.release.local import LocalPlan, plan_local
 from adept.release.publication import PARTIAL, Publication
-from adept.release.request import open_release
-from adept.release.shuffling import Groups
+from adept.release.service import open_release
 from adept.release.statement import PrivacyStatement
 from adept.release.tables import PlacedRecord, Table, table_of
 
@@ -43,6 +42,7 @@ OF_FILES = {
     "format",
     "delimiter",
     "columns",
+    "statement",
     "card",
     "engine",
     "workers",
@@ -95,14 +95,13 @@ def rewrite_frame(
     used = _checked_columns(table, request)
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
-    plan, read = plan_release(
-        rewriter, _Held(("frame",), held=table.records(used), types=table.integer_types(used)), OUTPUT, asked
-    )
+    inputs = _Held(("frame",), held=table.records(used), types=table.integer_types(used))
+    plan = plan_local(rewriter, inputs, Publication(OUTPUT, place.statement), asked)
     plan = replace(plan, kept=Kept())  # a frame may hold values that no file can
-    groups = Groups(plan.label_column, asked)
-    records = list(groups.counted(plan.checked(read)))
+    checked = plan.checked(plan.begun)
+    records = list(checked)
     places = np.repeat([cast(PlacedRecord, record).place for record in records], asked.samples).tolist()
-    stated = plan.statement(len(records), output_sha256=None, smallest=groups.smallest)
+    stated = plan.statement(checked)
     held = claim_records(records, stated, request, name=place.statement, text_column=text, person_column=person)
     with _reserved(place), held:
         rows = plan.typed(list(_drawn(plan, records)))
@@ -150,7 +149,7 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         options["label_set"] = list(label_set_of(options["label_set"]))
     options["mechanism"] = _choice(options.get("mechanism"))
     treatment = options.setdefault("labels", "copy")
-    if columns["label_column"] is None and treatment in RELEASED:
+    if columns["label_column"] is None and treatment in RANDOMISED:
         raise ConfigurationError(f"label must name a column for labels={treatment}, got none: add label=NAME")
     if columns["label_column"] is None and treatment == "copy":
         options["labels"] = "drop"
@@ -221,7 +220,7 @@ def _reserved(place: Publication) -> Iterator[None]:
         place.clear()
 
 
-def _drawn(plan: Plan, records: Sequence[Record]) -> Iterator[Record]:
+def _drawn(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
     """Yield the rows of all records; each record is drawn once."""
     batches, left = plan.batches, iter(records)
     while batch := list(islice(left, plan.batch_size)):

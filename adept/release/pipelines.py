@@ -27,7 +27,8 @@ from adept.release.config import LedgerOptions
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.identity import text_digest, throwaway_key
 from adept.release.inputs import Inputs
-from adept.release.plan import Plan
+from adept.release.local import LocalPlan
+from adept.release.publication import Publication
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -65,8 +66,10 @@ class TextRelease:
     @property
     def statement(self) -> PrivacyStatement:
         """Statement of a release of texts alone."""
+        inputs, publication = Inputs(("-",)), Publication("-", "")
         options = ReleaseOptions(labels="drop")
-        return Plan(self.rewriter, Inputs(("-",)), options, "txt", None).statement(0, output_sha256=None)
+        plan = LocalPlan(writer=self.rewriter, inputs=inputs, publication=publication, options=options, format="txt")
+        return plan.statement()
 
     def release(self, texts: Any) -> list[str]:
         """Return one rewrite of each text.

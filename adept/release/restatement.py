@@ -7,10 +7,9 @@ from typing import Any
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.votes import Votes
-from adept.release.central_statement import CentralStatement
 from adept.release.checker import SENTENCES, Json, Refused, is_ours
 from adept.release.shuffling import Shuffled
-from adept.release.statement import PrivacyStatement
+from adept.release.statement import CentralStatement, PrivacyStatement
 
 
 def restated(said: Json) -> Json | None:

@@ -1,169 +1,221 @@
-"""One run of a rewriter's release: read again what was drawn, draw the rest, and write everything.
+"""One flow for every release: plan it, or continue one that was interrupted, draw, publish, and tidy up.
 
-The order of what happens is the proof of ``adept.release.journal``: claimed, drawn, journalled, and only then visible.
+The order of what happens is the proof of ``adept.release.journal`` and ``adept.release.publication``: claimed, drawn, journalled,
+and only then visible. The two kinds of release differ in their plans (``adept.release.local``, ``adept.release.central``).
 """
 
-import hashlib
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
 from pathlib import Path
+from typing import Any, Generic
 
-from adept.data.files import Record
-from adept.errors import DataError
-from adept.release.batches import Batches
-from adept.release.card import card
-from adept.release.identity import Identity, prefix_digest, row_digest
-from adept.release.journal import Entry
+from adept.errors import AdeptError, DataError, Interrupted
+from adept.release.identity import throwaway_key
+from adept.release.journal import LEDGER, Journal
 from adept.release.ledger import Ledger
-from adept.release.ledger_file import Spending
-from adept.release.output import open_output
-from adept.release.plan import Plan
-from adept.release.publication import PARTIAL
-from adept.release.publishing import Publishing
-from adept.release.shuffling import Groups
-from adept.release.statement import PrivacyStatement
+from adept.release.plan import Notes, Plan, Stated
+from adept.release.publication import PARTIAL, Publication
+from adept.release.wording import card
+
+Progress = Callable[[int], None]
+Tell = Callable[[Any], None]  # takes the notes of the plan
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run(Publishing[PrivacyStatement]):
-    """One run of a rewriter's release.
+def tell_nobody(notes: Notes) -> None:
+    """Drop the notes."""
+
+
+def release(
+    publication: Publication,
+    plan: Callable[[], Plan[Stated]],
+    *,
+    resume: bool,
+    key: bytes | None = None,
+    ledger: Ledger | None,
+    progress: Progress | None,
+    tell: Tell,
+) -> Stated:
+    """Release a file, or return the statement of the release if it is complete already.
+
+    Args:
+        publication: the files of the release.
+        plan: plans the release; it is called once nothing stands in its way.
+        resume: continue an interrupted release, or begin one.
+        key: the key of the digests by which a resumed run knows its input.
+        ledger: the ledger in which records are claimed.
+        progress: called with a number of records; its ``last_step``, if it has one, is a context that keeps interrupts away from
+            the publication and from all that comes after it.
+        tell: called with notes for the curator.
+    """
+    complete = publication.complete if resume else None
+    if complete is None:
+        publication.check_free(resume=resume)
+    planned = plan()
+    stated = None if complete is None else planned.complete(complete)
+    if stated is not None and not publication.journal.exists():
+        publication.clear()
+        return stated
+    publication.make_directories()
+    with Journal(publication.journal) as journal:
+        run = Run(planned, journal, key or throwaway_key(), ledger, progress, tell)
+        if stated is not None:
+            run.tidy()
+            return stated
+        run.begin(resume=resume)
+        return run.finish()
+
+
+def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell) -> Stated:
+    """Return the statement of a release that is not made: options and records are checked, and nothing is drawn or written."""
+    publication.check_names()
+    statement, notes = plan().preview()
+    tell(notes)
+    return statement
+
+
+@dataclass(frozen=True)
+class Run(Generic[Stated]):
+    """One run of a release, from its first record or from where another run was interrupted.
 
     Attributes:
-        plan: what is released, and how.
-        key: of digests.
+        plan: the release.
+        journal: the draws; open.
+        key: the key of digests.
+        ledger, progress, tell: as in ``release``.
     """
 
-    plan: Plan
+    plan: Plan[Stated]
+    journal: Journal
     key: bytes
-
-    def drawn(self, records: Iterator[Record]) -> PrivacyStatement:
-        """Draw for every record, and write all rows under the temporary name; returns what is to be stated of them."""
-        self._check_and_claim_all()
-        groups = Groups(self.plan.label_column, self.plan.options)
-        sha256 = self._write(groups.counted(self.plan.checked(records)))
-        return self.plan.statement(self.journal.records, output_sha256=sha256, smallest=groups.smallest)
+    ledger: Ledger | None = None
+    progress: Progress | None = None
+    tell: Tell = tell_nobody
 
     @property
-    def so_far(self) -> str:
-        """What was drawn, in a sentence."""
-        return f"{self.journal.records} records are drawn"
+    def publication(self) -> Publication:
+        """Files of the release."""
+        return self.plan.publication
 
-    def describe(self, statement: PrivacyStatement) -> None:
-        """Write statement and card under their temporary names."""
-        super().describe(statement)
-        if self.publication.card:
-            described = card(statement, Path(self.publication.target).name)
-            Path(self.publication.card + PARTIAL).write_text(described, "utf-8")
+    def begin(self, *, resume: bool) -> None:
+        """Write down the terms of the release, or check that they are those of the run that was interrupted.
 
-    def _check_and_claim_all(self) -> None:
-        """Check every record of an input that can be read twice, and claim it, before anything is drawn."""
-        if ledger := self._open_ledger:
-            persons = self.plan.options.person_column is not None
-            spending = Spending.of_local(self.plan.statement(0, output_sha256=None), persons=persons)
-            ledger.begin(self.journal.run, spending, self.publication.target)
-        if not self.plan.inputs.repeatable:
-            return
-        count = 0
-        for batch in self._parts(self.plan.checked(self.plan.records())):
-            if ledger := self._open_ledger:
-                ledger.collect(self._subjects(batch, count))
-                self._collected[count] = self._fingerprint(batch)
-            count += len(batch)
-        if ledger := self._open_ledger:
-            ledger.claim()
+        Raises:
+            DataError: a run was interrupted, and is not resumed or cannot be.
+        """
+        journal, ledger = self.journal, self.ledger
+        if journal.begun and not resume:
+            self.publication.refuse_to_restart(f"{self.plan.verb} {self.plan.drawn_so_far(journal.records)}")
+        if ledger:
+            _check_newest(journal, ledger)
+        required = ledger is not None and ledger.required
+        if journal.has_ledger and not required:
+            raise DataError(
+                f"{self.publication.target} was begun with a ledger, which would not learn of the rest: add ledger=FILE"
+            )
+        noted = {LEDGER: True} if required and (journal.has_ledger or not journal.begun) else {}
+        journal.begin(self.plan.terms() | noted)
 
-    @property
-    def _open_ledger(self) -> Ledger | None:
-        """Ledger of the run; None if it was given up."""
-        return self.ledger if self.ledger and self.ledger.keeps else None
+    def finish(self) -> Stated:
+        """Release what is not yet released, write everything and publish it.
 
-    @cached_property
-    def _identity(self) -> Identity | None:
-        """Identity of records in the ledger."""
-        options = self.plan.options
-        if not self.ledger:
-            return None
-        return self.ledger.identity(text_column=options.text_column, person_column=options.person_column)
+        Raises:
+            DataError: the input is not that of the interrupted release, or cannot be read; an output cannot be written.
+            ReleaseRefused: rows are in the ledger.
+        """
+        keep = self.publication.streaming or self.journal.begun
+        try:
+            self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
+            self.publication.check_names(begun=self.journal.begun)
+            self.publication.make_temporary()
+            statement, notes = self.plan.draw(self)
+        except BaseException as error:
+            self._leave(error, keep=keep)
+            raise
+        try:
+            self._publish(statement)
+        except BaseException as error:
+            if not self.publication.named:
+                self._leave(error, keep=True)
+                raise
+        self.tidy()
+        if notes:
+            self.tell(notes)
+        return statement
 
-    @cached_property
-    def _collected(self) -> dict[int, bytes]:
-        """Fingerprints of the batches that were claimed before anything was drawn, by the number of earlier records."""
-        return {}
+    def advance(self, records: int) -> None:
+        """Tell how many records are done."""
+        if self.progress:
+            self.progress(records)
 
-    def _fingerprint(self, batch: Sequence[Record]) -> bytes:
-        """Return a digest of the values that identify a batch's records."""
-        identity = self._identity
-        names = [*(column for _, column in identity.columns), identity.person_column] if identity else []
-        content = repr([[record.get(name) for name in names] for record in batch])  # type: ignore[arg-type]
-        return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), key=self.key, digest_size=16).digest()
+    def show(self) -> None:
+        """Let the ledger know that everything drawn so far may be read from now on."""
+        if self.ledger:
+            self.ledger.show(self.journal.run, self.journal.records)
 
-    def _subjects(self, batch: Sequence[Record], before: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the digests that a batch claims; ``before`` records precede it."""
-        identity = self._identity
-        for number, record in enumerate(batch, start=before + 1):
-            yield from identity.subjects(record, number) if identity else ()
+    def tidy(self) -> None:
+        """Remove what a complete release needs no longer; if that fails, what is left tells a resumption to do it."""
+        with suppress(OSError, AdeptError, KeyboardInterrupt):
+            self.journal.finish()
+            if self.ledger:
+                self.ledger.finish(self.journal.run)
+            self.publication.clear()
+            self.journal.remove()
 
-    def _write(self, records: Iterator[Record]) -> str:
-        """Write the rows of all records; returns the digest of the output."""
-        batches, written = self.plan.batches, 0
-        plan = self.plan
-        with open_output(self.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
-            for batch, entry in self._entries(batches, records):
-                if rows := list(batches.rows(batch, entry)):
-                    output.write(self.plan.typed(rows))
-                    output.flush()
-                written += len(batch)
-                if self.progress:
-                    self.progress(written)
-            for rows in batches.last_rows():
-                output.write(self.plan.typed(rows))
-                if self.progress:
-                    self.progress(written)
-        self.journal.sync()
-        return output.sha256()
+    def _publish(self, statement: Stated) -> None:
+        """Write statement and card, and give everything its name."""
+        publication = self.publication
+        described = json.dumps(statement.to_json(), indent=2) + "\n"
+        Path(publication.statement + PARTIAL).write_text(described, "utf-8")
+        if publication.card:
+            Path(publication.card + PARTIAL).write_text(card(statement, Path(publication.target).name), "utf-8")
+        self.show()
+        with getattr(self.progress, "last_step", nullcontext)():
+            publication.publish()
 
-    def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
-        """Pair every batch of records with what was drawn for it, in an earlier run or now; by then it is in the journal."""
-        prefix, read = prefix_digest(self.key), 0
-        for entry in self.journal.entries():
-            batch = list(islice(records, entry["records"]))
-            digests = self._digests(batch)
-            for digest in digests:
-                prefix.update(digest)
-            if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
-                raise DataError(
-                    "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
-                    "as nothing else can be continued"
-                )
-            self._claim(batch, read)  # the run that drew them may have had no ledger
-            read += len(batch)
-            yield batch, entry
-        for (batch, digests), draws in self.plan.drawn(batches, self._claimed(records, read)):
-            for digest in digests:
-                prefix.update(digest)
-            entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
-            self.journal.append(entry, durable=self.publication.streaming)
-            if self.publication.streaming:
-                self.show()
-            yield batch, entry
+    def _leave(self, error: BaseException, *, keep: bool) -> None:
+        """Leave what a resumption needs if a run ends early, and nothing if there is nothing to resume.
 
-    def _claimed(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], list[bytes]]]:
-        """Yield claimed batches of records with their digests; ``read`` records precede them."""
-        for batch in self._parts(records):
-            self._claim(batch, read)  # the input may have grown since its records were claimed
-            read += len(batch)
-            yield batch, self._digests(batch)
+        A mistake of the user's in the first run of a file ends as if nothing had been drawn: nothing of it was visible.
+        """
+        self.publication.withdraw()
+        self.publication.clear()
+        if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
+            self._give_up()
+        if isinstance(error, OSError):
+            place = error.filename or ("standard output" if self.publication.streaming else self.publication.target)
+            raise DataError(
+                f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
+            ) from None
+        if _is_interrupt(error) and self.journal.begun:
+            raise Interrupted(
+                f"{self.plan.drawn_so_far(self.journal.records)} are drawn, and {self.journal.path} keeps them: the same command "
+                "with resume=true goes on"
+            ) from None
 
-    def _parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
-        return iter(lambda: list(islice(records, self.plan.batch_size)), [])
+    def _give_up(self) -> None:
+        """Undo what nobody can have read; if that fails, the journal stays, and the next run of this release does it."""
+        with suppress(OSError, AdeptError):
+            self.journal.give_up()
+            if self.ledger:
+                self.ledger.forget(self.journal.run)
+            self.journal.remove()
 
-    def _digests(self, batch: Sequence[Record]) -> list[bytes]:
-        return [row_digest(self.key, record) for record in batch]
 
-    def _claim(self, batch: Sequence[Record], before: int) -> None:
-        """Claim a batch, unless this run already claimed it before it drew anything."""
-        if (ledger := self._open_ledger) and self._collected.get(before) != self._fingerprint(batch):
-            ledger.collect(self._subjects(batch, before))
-            ledger.claim()
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Return True for an interrupt, or for an error that a library made of it, as numba does within machine code."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _check_newest(journal: Journal, ledger: Ledger) -> None:
+    """Refuse a journal without everything that may have been read, and forget the claims of a run that drew nothing."""
+    if journal.records < (shown := ledger.shown(journal.run)):
+        raise DataError(
+            f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "
+            "read: restore the newest one; to release what it lacks again, remove it and add again=true"
+        )
+    if not journal.begun:
+        ledger.forget(journal.run)

@@ -1,12 +1,12 @@
 """One way to release a file, for the command line, a page and a cluster alike: open a rewriter, then release through it.
 
 ``open_rewriter`` decides everything about who may be released and with what: model, mechanism, the budget and its shares, refusals.
-``release_file`` (``adept.release.file``) decides what of a file reaches the output. Neither can be had without the other's checks.
+``release_file`` (``adept.release.local``) decides what of a file reaches the output. Neither can be had without the other's checks.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from adept.data.labels import label_set_of
@@ -15,11 +15,13 @@ from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.models.config import BATCH_SIZE, DecodingConfig
-from adept.release.file import preview_file, release_file
+from adept.release.columns import ReleaseOptions
+from adept.release.config import FileOptions, ReleaseRequest
+from adept.release.local import preview_file, release_file
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
-__all__ = ["Budget", "label_response", "open_rewriter", "preview_file", "release_file"]
+__all__ = ["Budget", "label_response", "open_release", "open_rewriter", "preview_file", "release_file"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,3 +125,32 @@ def label_response(budget: Budget, labels: Sequence[str]) -> RandomizedResponse:
             "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2"
         )
     return RandomizedResponse(epsilon=epsilon, labels=_public(labels))
+
+
+def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
+    """Load the model, give it the budget, and return the rewriter and the options of the output.
+
+    Raises:
+        AdeptError: as ``open_rewriter``, or options contradict each other.
+    """
+    budget = Budget(
+        epsilon=request.epsilon,
+        label_epsilon=request.label_epsilon,
+        per=request.epsilon_per,
+        max_records_per_person=request.max_records_per_person,
+    )
+    rewriter = open_rewriter(
+        request.model_dir,
+        budget=budget,
+        mechanism=request.mechanism,
+        decoding=request.decoding,
+        batch_size=request.batch_size,
+        joint_labels=(request.label_set or []) if request.labels == "joint_response" else None,
+        accept_broken_claim=request.accept_broken_claim,
+        accept_inexact=request.accept_inexact,
+        accept_private_model=request.accept_private_model,
+    )
+    given = {option.name: getattr(request, option.name) for option in fields(FileOptions)}
+    randomised = request.labels == "randomized_response"
+    response = label_response(budget, request.label_set or rewriter.tokenizer.labels) if randomised else None
+    return rewriter, ReleaseOptions(**given, label_response=response)

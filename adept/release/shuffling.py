@@ -27,28 +27,26 @@ Where labels are copied, only records with the same label are mixed, so the labe
 records than the file's are said to be shuffled together, nobody knows how many of them have one label, and each stands alone.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from adept.data.files import STANDARD_STREAM, Record
+from adept.data.files import STANDARD_STREAM
 from adept.errors import ConfigurationError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.shuffling import central_epsilon, draws_of
 from adept.release.columns import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
-DELTA, SHARE = 1e-6, 0.1  # the usual central delta: at most this, and at most this share of 1 / n
+MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this, and at most this share of 1 / n
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
-    """What a file guarantees to those who read it in its new order alone.
+    """The guarantee of a file to those who read it in its new order alone.
 
     Attributes:
-        here: was it shuffled by this run.
-        records: how many are shuffled together.
-        smallest: how many of them at least a record hides among: those with its label, where labels are copied.
+        here: True if this run shuffled it.
+        records: number of records that are shuffled together.
+        smallest: least number of records that one hides among: those with its label, if labels are copied.
         epsilon: central, for replacing one record.
         delta: central.
     """
@@ -61,7 +59,7 @@ class Shuffled:
 
 
 def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) -> None:
-    """Refuse what the proof does not cover.
+    """Refuse a shuffled release that the proof does not cover.
 
     Raises:
         ConfigurationError: naming the option.
@@ -89,40 +87,17 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
         )
 
 
-def shuffled(
+def find_shuffled(
     mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
-    """Return what shuffling adds for a file of so many records; None where nobody shuffles, or nothing was released."""
+    """Return the guarantee that shuffling adds for a file of so many records; None if nobody shuffles, or nothing was released."""
     if not options.shuffled or not smallest:
         return None
     together = min(records, options.shuffled_records or records)
     if together < records and smallest < records:
         smallest = 1
     hidden = min(smallest, together)
-    delta = options.central_delta or min(DELTA, SHARE / hidden)
+    delta = options.central_delta or min(MAX_DELTA, MAX_DELTA_SHARE / hidden)
     draws = draws_of(mechanism, dim=dim, labels=options.response)
     central = central_epsilon(draws, records=hidden, delta=delta)
     return Shuffled(here=options.shuffle, records=together, smallest=hidden, epsilon=central, delta=delta)
-
-
-class Groups:
-    """How many records have the same copied label: all of them where none is copied."""
-
-    def __init__(self, label_column: str | None, options: ReleaseOptions) -> None:
-        self._label = label_column if options.labels == "copy" else None
-        self._counts: Counter[object] = Counter()
-
-    def count(self, records: Sequence[Record]) -> None:
-        """Count some records."""
-        self._counts.update([record.get(self._label) if self._label else None for record in records])
-
-    def counted(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Pass records on, counting them."""
-        for record in records:
-            self.count([record])
-            yield record
-
-    @property
-    def smallest(self) -> int:
-        """The size of the smallest group; 0 for no records."""
-        return min(self._counts.values(), default=0)

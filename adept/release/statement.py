@@ -1,75 +1,303 @@
-"""The statement beside a rewritten file: every field of ``OUTPUT.privacy.json``."""
+"""Statements: every field of ``OUTPUT.privacy.json``, local and central, and how it follows from the release."""
 
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
 
-from adept.mechanisms.guarantee import json_number
+from adept.mechanisms import JointResponse, RandomizedResponse
+from adept.mechanisms.certificate import Part, laplace_part
+from adept.mechanisms.guarantee import Guarantee, json_number, total
+from adept.mechanisms.votes import COUNTS_MOVED, Votes
+from adept.release import wording
 from adept.release.checker import STATEMENT_VERSION, statement_sha256
 from adept.release.facts import label_facts
-from adept.release.released import Released
-from adept.release.wording import composition, statement_text
+from adept.release.shuffling import Shuffled
+
+FIELDS = (
+    "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon", "delta",
+    "person_epsilon", "person_delta", "max_records_per_person", "excess", "holds", "exact", "private_model", "sensitivity",
+    "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours", "not_hidden", "trust",
+    "records", "shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta", "samples",
+    "labels", "text_column", "label_column", "kept_columns", "label_set", "label_keep_probability", "stands_out",
+    "composition", "training_data", "model_sha256", "model_files", "output_sha256", "date", "simulated", "versions",
+    "statement",
+)  # fmt: skip
+"""Fields of statements; one that does not apply is null."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivacyStatement(Released):
-    """What was released, as JSON and in words."""
+class Statement(ABC):
+    """A release, from which the fields of its statement follow.
+
+    Attributes:
+        records: number of records, in a central release of synthetic ones; None before they are written.
+        training_data: origin of the model's text.
+        versions: versions of the programs that drew and wrote the release.
+        model_sha256: digest of the weights.
+        model_files: digests of the model directory's files; None for a model without files.
+        output_sha256: digest of the output; None before anything is released.
+        date: the time (UTC) at which a local release ended, or the day on which a central one began.
+        text_column: the text's column in the output.
+        label_column: the label's column in the output; None without labels.
+    """
+
+    lacks: ClassVar[str]  # the field that only the other kind of statement has
+
+    records: int | None
+    training_data: dict[str, Any]
+    versions: dict[str, str]
+    model_sha256: str | None = None
+    model_files: dict[str, str] | None = None
+    output_sha256: str | None = None
+    date: str | None = None
+    text_column: str | None = None
+    label_column: str | None = None
 
     @property
+    @abstractmethod
     def text(self) -> str:
-        """The statement in words: what is guaranteed, to whom, and what is not."""
-        return statement_text(self)
+        """Statement in words: what is guaranteed, to whom, and what is not."""
+
+    @abstractmethod
+    def values(self) -> dict[str, Any]:
+        """Return the fields that no attribute holds as JSON has them."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values, and the certificate with their digest."""
-        described = {"statement_version": STATEMENT_VERSION} | self._fields()
-        if self.certificate:
-            described["certificate"] = {"parts": self.certificate}
+        """Return the fields as JSON values, an infinite epsilon as the string "inf", and the certificate with their digest."""
+        values = self.values()
+        found = {name: values[name] if name in values else getattr(self, name) for name in FIELDS if name != self.lacks}
+        plain = {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
+        described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **plain, "certificate": None}
+        if parts := values["parts"]:
+            described["certificate"] = {"parts": parts}
             described["certificate"]["statement_sha256"] = statement_sha256(described)
         return described
 
-    def _fields(self) -> dict[str, Any]:
-        """The fields as JSON values; what does not apply is null, an infinite epsilon is the string "inf"."""
-        g, people = self.guarantee, self.max_records_per_person
+    def _common(self, guarantee: Guarantee) -> dict[str, Any]:
+        """Return fields that follow from the guarantee, the model and the words."""
         return {
-            "mechanism": self.mechanism,
-            "mechanism_options": self.mechanism_options,
-            "claimed_epsilon": json_number(self.claimed_epsilon),
-            "epsilon": json_number(self.epsilon),
-            "text_epsilon": json_number(self.text_epsilon),
-            "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
-            "delta": g.delta,
-            "person_epsilon": json_number(self.person_epsilon),
-            "person_delta": self.person_delta,
-            "max_records_per_person": people,
-            "excess": self.excess if people else None,
-            "holds": g.holds,
-            "exact": g.exact,
+            **{name: getattr(guarantee, name) for name in ("holds", "exact", "sensitivity", "scale")},
             "private_model": self.training_data.get("public") is not True,
-            "sensitivity": json_number(g.sensitivity),
-            "scale": json_number(g.scale),
-            "dim": self.dim,
-            "clip": self.clip,
-            "clip_norm": self.clip_norm,
-            **{key: self.codebook.get(key) for key in ("size", "top", "codebook_sha256")},
-            "unit": "record",
-            "neighbours": self.neighbours,
-            "not_hidden": self.not_hidden,
-            "trust": self.trust,
-            "records": self.records,
-            "shuffled_here": self.shuffled.here if self.shuffled else None,
-            "shuffled_records": self.shuffled.records if self.shuffled else None,
-            "shuffled_smallest": self.shuffled.smallest if self.shuffled else None,
-            "central_epsilon": self.shuffled.epsilon if self.shuffled else None,
-            "central_delta": self.shuffled.delta if self.shuffled else None,
-            **{
-                name: getattr(self, name)
-                for name in ("samples", "labels", "text_column", "label_column", "kept_columns")
-            },
-            **label_facts(self.label_response),
-            "composition": composition(self),
-            "training_data": self.training_data,
-            **{name: getattr(self, name) for name in ("model_sha256", "model_files", "output_sha256")},
-            **{name: getattr(self, name) for name in ("date", "simulated", "versions")},
             "statement": self.text,
-            "certificate": None,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyStatement(Statement):
+    """A local release of records.
+
+    ``epsilon`` is the true total per record, over what is private under ``neighbours``: with copied labels the neighbours are
+    records with the same label, because two records with different labels can be told apart for certain.
+
+    Attributes:
+        mechanism: name of the mechanism.
+        mechanism_options: every field of the mechanism, which gives its distribution.
+        guarantee: guarantee of the released latent, and so of the text; of text and label if they are one symbol.
+        dim, clip, clip_norm: the released latent; None for a description.
+        samples: number of rewrites of each record.
+        labels: treatment of labels; None if the input has none.
+        label_response: the mechanism of randomised labels, beside the text or with it.
+        kept_columns: names of the copied columns.
+        codebook: ``size``, ``top`` and ``codebook_sha256`` of the realised codebook.
+        max_records_per_person: the bound that was checked; None without a person column.
+        excess: treatment of a person's further records.
+        certificate: public numbers that imply the guarantee; None if no proof covers it.
+        shuffled: what a new order hides further; None if records keep theirs.
+        simulated: True for seeded noise, which guarantees nothing.
+    """
+
+    lacks = "stands_out"
+
+    mechanism: str
+    mechanism_options: dict[str, Any]
+    guarantee: Guarantee
+    dim: int | None
+    clip: str | None
+    clip_norm: float | None
+    samples: int
+    labels: str | None
+    label_response: RandomizedResponse | JointResponse | None
+    kept_columns: list[str]
+    codebook: dict[str, Any] = field(default_factory=dict)
+    max_records_per_person: int | None = None
+    excess: str = "refuse"
+    certificate: list[Part] | None = None
+    shuffled: Shuffled | None = None
+    simulated: bool = False
+
+    @property
+    def label_epsilon(self) -> float | None:
+        """True epsilon of the written label alone, if labels are randomised."""
+        response = self.label_response
+        return response.label_epsilon if isinstance(response, JointResponse) else self.label_budget or None
+
+    @property
+    def label_budget(self) -> float:
+        """Epsilon that labels spend beside the guarantee; 0 if it is that of the pair, or if labels are not randomised."""
+        response = self.label_response
+        return response.guarantee().epsilon if response and not isinstance(response, JointResponse) else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """True total per record."""
+        return total(self.guarantee.epsilon, self.label_budget)
+
+    @property
+    def delta(self) -> float:
+        """Delta per record."""
+        return self.guarantee.delta
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """Total that the mechanisms' authors claim."""
+        return total(self.guarantee.claimed_epsilon, self.label_budget)
+
+    @property
+    def text_epsilon(self) -> float:
+        """True total of the text alone, for any two records."""
+        response = self.label_response
+        return response.text_epsilon if isinstance(response, JointResponse) else self.guarantee.epsilon
+
+    @property
+    def person_epsilon(self) -> float | None:
+        """True total per person if persons are named (basic composition); summed exactly, rounded up once."""
+        people = self.max_records_per_person
+        return total(self.guarantee.epsilon, self.label_budget, times=people) if people else None
+
+    @property
+    def person_delta(self) -> float | None:
+        """Delta per person."""
+        people = self.max_records_per_person
+        return total(self.guarantee.delta, times=people) if people else None
+
+    @property
+    def neighbours(self) -> str:
+        """Pairs of records that the guarantee compares: those that agree in everything that is copied.
+
+        If a person's further records are left out, it depends on the person's other records if a record is in the output. So
+        only records of one person are compared.
+        """
+        copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
+        whose = "any two records of the same person" if self.excess == "drop" else "any two records"
+        return f"{whose} with the same {' and '.join(copied)}" if copied else whose
+
+    @property
+    def not_hidden(self) -> list[str]:
+        """Facts that nobody promises to hide."""
+        return wording.facts_not_hidden(self)
+
+    @property
+    def text(self) -> str:
+        """Statement in words."""
+        return wording.local_text(self)
+
+    def values(self) -> dict[str, Any]:
+        """Return the fields that no attribute holds as JSON has them."""
+        shuffled = asdict(self.shuffled) if self.shuffled else {}
+        return {
+            **self._common(self.guarantee),
+            **label_facts(self.label_response),
+            **{name: self.codebook.get(name) for name in ("size", "top", "codebook_sha256")},
+            **{f"shuffled_{name}": shuffled.get(name) for name in ("here", "records", "smallest")},
+            **{f"central_{name}": shuffled.get(name) for name in ("epsilon", "delta")},
+            "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
+            "excess": self.excess if self.max_records_per_person else None,
+            "unit": "record",
+            "trust": "shuffled" if self.shuffled else "local",
+            "composition": wording.local_composition(self),
+            "parts": self.certificate,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentralStatement(Statement):
+    """A central release of a whole file.
+
+    Every field is a public option, or follows from released counts: no number of records that were read, no digest of the input,
+    and no time that a run took.
+
+    Attributes:
+        votes: the mechanism that released the counts.
+        label_set: public labels; None if labels were left out.
+        persons: True if a column names each record's person.
+        cells: number K of codewords.
+        cells_sha256: digest of the codewords.
+        stands_out: True if any released count exceeds what noise alone would give.
+    """
+
+    lacks = "excess"
+
+    votes: Votes
+    label_set: tuple[str, ...] | None
+    persons: bool
+    cells: int
+    cells_sha256: str
+    stands_out: bool = True
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of a person, or of a record if no persons are named."""
+        return self.votes.guarantee(persons=self.persons)
+
+    @property
+    def epsilon(self) -> float:
+        """Budget of a person, or of a record."""
+        return self.votes.epsilon
+
+    @property
+    def unit(self) -> str:
+        """Whom the guarantee protects."""
+        return "person" if self.persons else "record"
+
+    @property
+    def times_counted(self) -> int:
+        """Number of times that epsilon counts at most, for replacing one record and for replacing a person.
+
+        Replacing is removing and adding. If a person's record is removed, their next one counts: up to 4 counts change
+        (``adept.mechanisms.votes``), and one epsilon covers a change of ``sensitivity``.
+        """
+        person = 2 // COUNTS_MOVED[self.votes.neighbours]
+        return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
+
+    @property
+    def certificate(self) -> list[Part]:
+        """Sensitivity and scale of the counts, from which epsilon follows."""
+        scale, epsilon = self.votes.scale, Fraction(self.votes.epsilon)
+        return [laplace_part("counts", epsilon=epsilon, sensitivity=self.votes.sensitivity, scale=scale)]
+
+    @property
+    def text(self) -> str:
+        """Statement in words."""
+        return wording.central_text(self)
+
+    def values(self) -> dict[str, Any]:
+        """Return the fields that no attribute holds as JSON has them."""
+        votes, epsilon = self.votes, self.epsilon
+        local = ("dim", "clip", "clip_norm", "top", "label_keep_probability", "shuffled_here", "shuffled_records",
+                 "shuffled_smallest", "central_epsilon", "central_delta")  # fmt: skip
+        return {
+            **dict.fromkeys(local),
+            **self._common(self.guarantee),
+            "mechanism": votes.name,
+            "mechanism_options": asdict(votes),
+            "claimed_epsilon": self.guarantee.claimed_epsilon,
+            "text_epsilon": epsilon,
+            "label_epsilon": epsilon if self.label_set else None,
+            "delta": 0.0,
+            "person_epsilon": epsilon if self.persons else None,
+            "person_delta": 0.0 if self.persons else None,
+            "max_records_per_person": votes.votes_per_person if self.persons else None,
+            "size": self.cells * len(self.label_set or (None,)),
+            "codebook_sha256": self.cells_sha256,
+            "neighbours": votes.neighbours,
+            "not_hidden": list(wording.CENTRAL_NOT_HIDDEN),
+            "trust": "central",
+            "samples": 1,
+            "labels": "vote" if self.label_set else "drop",
+            "label_set": list(self.label_set) if self.label_set else None,
+            "kept_columns": [],
+            "composition": wording.central_composition(self),
+            "simulated": False,
+            "parts": self.certificate,
         }

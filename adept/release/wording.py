@@ -1,29 +1,61 @@
-"""A statement in words.
+"""Statements in words, and the data set card.
 
-Every epsilon and delta in it is rounded up (``guarantee.words``, here and in the mechanisms' own texts), and a probability is a
-count of times, never rounded to always (``guarantee.often``); what a model's directory says of itself stands in quotes, reduced to
-a plain name (``facts.plain_name``), so that it cannot add a sentence or a line.
+Every epsilon and delta in them is rounded up (``guarantee.words``, here and in the mechanisms' own texts), and a probability is a
+count of times, never rounded to always (``guarantee.often``). A model's directory is a stranger's word: it stands in quotes,
+reduced to a plain name (``facts.plain_name``), so that it cannot add a sentence or a line.
 """
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adept.mechanisms.guarantee import words
 from adept.release.facts import plain_name
-from adept.release.released import Released
 from adept.release.shuffling import Shuffled
 
+if TYPE_CHECKING:
+    from adept.release.statement import CentralStatement, PrivacyStatement, Statement
 
-def statement_text(statement: Released) -> str:
+NOT_HIDDEN = (
+    "that someone took part",
+    "how many records there are",
+    "which record is damaged, lacks a column, its text, label or person, has an unknown label or exceeds its person's bound, "
+    "if a run ends with that error",
+    "whether the first record has a label, which decides whether labels are written, if no option names their column",
+    "that a record was released before, if a ledger refuses the run",
+    "what the model learned from its training text",
+)
+EXCESS_NOT_HIDDEN = (
+    "which records exceed their person's bound and were left out",
+    "how many records, up to {most}, a person has",
+)
+ORDER_NOT_HIDDEN = "their order"
+TIME_NOT_HIDDEN = (
+    "how long a batch of records takes, if somebody sees when rows are written: the time depends on the records' lengths and "
+    "words and on which of them are equal or similar"
+)
+CENTRAL_NOT_HIDDEN = (
+    "that a file was read and this was written from it",
+    "what the model learned from its training text",
+    "how long a run takes, for whoever watches it",
+    "a value that damages the whole file: a quote in a csv file that is never closed hides the rows after it, and a damaged page "
+    "of a parquet file, a damaged compressed file or a value too large for the memory ends the run",
+)
+NOTHING_STANDS_OUT = (
+    "No count stands out of what noise alone makes: at this budget next to nothing can be said about such a file, and what is "
+    "written says little more than the public texts do."
+)
+
+
+def local_text(statement: "PrivacyStatement") -> str:
     """Return what is guaranteed, to whom, and what is not."""
-    parts = [statement.guarantee.text, *_labels(statement), composition(statement)]
+    parts = [statement.guarantee.text, *_labels(statement), local_composition(statement)]
     if not statement.guarantee.exact:
         parts.append(
             "The release is floating-point arithmetic: the proof covers the formula, not every rounding error."
         )
     if statement.samples > 1:
         parts.append(
-            f"The {statement.samples} rewrites of a record share one released {kind(statement)} and cost no further budget."
+            f"The {statement.samples} rewrites of a record share one released {_kind(statement.dim)} and cost no further budget."
         )
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
@@ -36,7 +68,7 @@ def statement_text(statement: Released) -> str:
     return " ".join(parts)
 
 
-def composition(statement: Released) -> str:
+def local_composition(statement: "PrivacyStatement") -> str:
     """Return what several records of one person, and several releases of one record, come to."""
     people = statement.max_records_per_person
     if math.isinf(statement.epsilon):
@@ -53,7 +85,7 @@ def composition(statement: Released) -> str:
     )
 
 
-def _checked(statement: Released) -> str:
+def _checked(statement: "PrivacyStatement") -> str:
     """Return how the bound of a person was kept, and which records are then compared."""
     people = statement.max_records_per_person
     if statement.excess == "drop":
@@ -65,7 +97,7 @@ def _checked(statement: Released) -> str:
 
 
 def _shuffled(shuffled: Shuffled, neighbours: str) -> str:
-    """What shuffling adds, and on what conditions."""
+    """Return what shuffling adds, and on what conditions."""
     who = (
         "This run shuffled the records"
         if shuffled.here
@@ -85,9 +117,9 @@ def listed(facts: list[str]) -> str:
     return f"{', '.join(facts[:-1])}, and {facts[-1]}"
 
 
-def kind(statement: Released) -> str:
-    """What is released: a description has no latent, and so no dimensions."""
-    return "description" if statement.dim is None else "latent"
+def _kind(dim: int | None) -> str:
+    """Return the name of what is released: a description has no latent, and so no dimensions."""
+    return "description" if dim is None else "latent"
 
 
 def origin(data: dict[str, Any]) -> str:
@@ -111,7 +143,7 @@ def origin(data: dict[str, Any]) -> str:
     )
 
 
-def _labels(statement: Released) -> list[str]:
+def _labels(statement: "PrivacyStatement") -> list[str]:
     match statement.labels:
         case "copy":
             return [
@@ -138,3 +170,72 @@ def _labels(statement: Released) -> list[str]:
             return ["The labels are left out."]
         case _:
             return []
+
+
+def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
+    """Return the facts that nobody promises to hide."""
+    labels = ["each record's label"] if statement.labels == "copy" else []
+    order = [] if statement.shuffled and statement.shuffled.here else [ORDER_NOT_HIDDEN]
+    most, drops = statement.max_records_per_person, statement.excess == "drop"
+    rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
+    kept = [f"each record's {column}" for column in statement.kept_columns]
+    return [*NOT_HIDDEN, *rows, *order, *labels, *kept, TIME_NOT_HIDDEN]
+
+
+def central_text(statement: "CentralStatement") -> str:
+    """Return what a central release guarantees, to whom, and what it does not."""
+    both = "Text and label of a record are one vote, so that both are private."
+    return " ".join(
+        [
+            statement.guarantee.text,
+            _who(statement),
+            both if statement.label_set else "Labels were left out.",
+            "Every text here is a public text of the model, and none was copied from a record; which of them stand here, "
+            "how often and with what label follows from the released counts alone.",
+            *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
+            central_composition(statement),
+            f"The guarantee asks to trust whoever held the file. Not hidden: {listed(list(CENTRAL_NOT_HIDDEN))}.",
+            origin(statement.training_data),
+        ]
+    )
+
+
+def _who(statement: "CentralStatement") -> str:
+    """Return whom the guarantee protects, and how many records of a person were counted."""
+    votes = statement.votes
+    most = votes.votes_per_person
+    if not statement.persons:
+        return "The guarantee is for one record: if a person contributed m records, their epsilon is m times as large."
+    return (
+        "The guarantee is for one person, that is, one name in a column that the curator chose. At most "
+        f"{most} of a person's records {'was' if most == 1 else 'were'} counted, and all others were left out. If one record "
+        "of a person is removed, another of their records may count instead. So "
+        f"the epsilon of one record alone is {words(votes.record_epsilon(2))} for adding or removing it, and "
+        f"{words(votes.record_epsilon(4))} for replacing it by any other."
+    )
+
+
+def central_composition(statement: "CentralStatement") -> str:
+    """Return the total budget of several releases of the same records."""
+    both = (
+        "Together with a local release of the same records at epsilon e, the budget is e + "
+        f"{words(statement.times_counted * statement.epsilon)} for replacing one record, if the number of records is public"
+    )
+    return f"Budgets of central releases of the same records add up, for the same neighbours. {both}."
+
+
+def card(statement: "Statement", title: str) -> str:
+    """Return a dataset card in Markdown, for people who get the file without its history."""
+    described = statement.to_json()
+    fields = {
+        key: value
+        for key, value in described.items()
+        if isinstance(value, int | float | str) and key not in ("statement", "text_column", "label_column")
+    }
+    rows = "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in fields.items())
+    return (
+        "---\ntags: [differential-privacy, synthetic]\n---\n"
+        f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
+        f"Every text here was written from a randomised {_kind(described['dim'])}, not copied from its record. It may be wrong, "
+        "and it may also be, word for word, what its record, or somebody else, said.\n"
+    )

@@ -51,7 +51,7 @@ from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, drawing, log_axis
 from adept.release.columns import ReleaseOptions
-from adept.release.shuffling import Shuffled, shuffled
+from adept.release.shuffling import Shuffled, find_shuffled
 from adept.report import page
 from adept.report.figure import NamedEnd, name_ends
 
@@ -213,7 +213,7 @@ def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
     options = ReleaseOptions(labels=cell.labels, label_response=rewriter.joint, shuffle=True)
     smallest = min(Counter(own).values()) if cell.labels == COPY else len(own)
     dim = rewriter.model.config.latent_dim
-    return shuffled(rewriter.mechanism, options, dim=dim, records=len(own), smallest=smallest)
+    return find_shuffled(rewriter.mechanism, options, dim=dim, records=len(own), smallest=smallest)
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,13 @@ from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
 from adept.release import checker
-from adept.release.central import preview_central, synthesize_file
-from adept.release.central_plan import Known
-from adept.release.central_statement import CentralStatement
+from adept.release.central import TallyNotes, preview_central, synthesize_file
 from adept.release.checker import Refused, statement_sha256
 from adept.release.config import CentralOptions
 from adept.release.identity import secret_key
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
+from adept.release.statement import CentralStatement
 from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -70,7 +69,7 @@ def rows(out: Path) -> list[dict[str, Any]]:
 
 
 def test_synthetic_records_and_their_statement(synthesizer: Synthesizer, given: Path, tmp_path: Path) -> None:
-    out, told = tmp_path / "out.jsonl", list[Known]()
+    out, told = tmp_path / "out.jsonl", list[TallyNotes]()
     statement = released(synthesizer, given, out, tell=told.append)
     assert {row["text"] for row in rows(out)} <= set(synthesizer.cells.texts)
     assert {row["intent"] for row in rows(out)} <= set(LABELS)
@@ -214,7 +213,7 @@ def test_a_part_of_no_bytes_is_a_part_without_rows(
     content = row[ending.removesuffix(".gz")].encode()
     (tmp_path / f"1.{ending}").write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
     (tmp_path / f"2.{ending}").touch()
-    told: list[Known] = []
+    told: list[TallyNotes] = []
     monkeypatch.setattr(Votes, "privatize", lambda self, counts: counts)
     released(synthesizer, tmp_path / f"*.{ending}", tmp_path / "out.jsonl", tell=told.append)
     assert told[0].lines == ["1 rows read, 1 counted"]
@@ -236,7 +235,7 @@ def test_a_schema_without_a_column_is_refused_whether_there_are_rows_or_not(tmp_
 def test_a_record_that_cannot_be_read_has_no_vote(
     synthesizer: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, told = type(synthesizer.cells).vote, list[Known]()
+    real, told = type(synthesizer.cells).vote, list[TallyNotes]()
 
     def fails(self: Any, texts: list[str]) -> Any:
         if any(text.endswith("3") for text in texts):
@@ -252,7 +251,7 @@ def test_a_record_that_cannot_be_read_has_no_vote(
 
 def test_rows_beyond_a_persons_are_left_out(topic_run: Path, given: Path, tmp_path: Path) -> None:
     votes = Votes(epsilon=2.0, votes_per_person=2)
-    made, told = Synthesizer(*load_model(topic_run), votes=votes, label_set=LABELS, cells=16), list[Known]()
+    made, told = Synthesizer(*load_model(topic_run), votes=votes, label_set=LABELS, cells=16), list[TallyNotes]()
     persons = CentralOptions(person_column="user", max_records_per_person=2, rows=5)
     released(made, given, tmp_path / "out.jsonl", options=persons, tell=told.append)
     assert (told[0].tally.counts.sum(), told[0].tally.notes.excess) == (14, len(FILE) - 14)
@@ -275,8 +274,8 @@ def test_a_cluster_counts_what_one_process_does(
         return ((part, json.loads(json.dumps(there.draw(part[0])))) for part in parts)
 
     monkeypatch.setattr("adept.release.cluster.draw_on_cluster", drawn)
-    monkeypatch.setattr("adept.release.central_plan.BATCH", 7)
-    told = list[Known]()
+    monkeypatch.setattr("adept.release.central.BATCH_ROWS", 7)
+    told = list[TallyNotes]()
     for engine in ("local", "ray"):
         options = CentralOptions(engine=engine, workers=2)
         released(synthesizer, given, tmp_path / f"{engine}.jsonl", options=options, tell=told.append)
@@ -415,7 +414,7 @@ def test_another_release_is_not_continued(synthesizer: Synthesizer, given: Path,
 def test_a_ledger_refuses_by_what_it_lists_and_never_by_a_row(
     synthesizer: Synthesizer, given: Path, tmp_path: Path
 ) -> None:
-    place, told = str(tmp_path / "ledger.db"), list[Known]()
+    place, told = str(tmp_path / "ledger.db"), list[TallyNotes]()
     others = written(tmp_path / "others.jsonl", [{"text": "nobody else's", "intent": "fare"}])
     with closing(Ledger(place, key=KEY)) as ledger:
         released(synthesizer, given, tmp_path / "a.jsonl", ledger=ledger, tell=told.append)
@@ -485,7 +484,7 @@ def test_local_and_central_budgets_of_a_row_add_up(
 ) -> None:
     from adept.mechanisms import LearnedCodebook
     from adept.release.columns import ReleaseOptions
-    from adept.release.file import release_file
+    from adept.release.local import release_file
     from adept.rewriting.rewriter import Rewriter
 
     local = Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=3.0))
@@ -541,7 +540,7 @@ def test_a_dry_run_draws_nothing_and_says_how_many_would_count(
     synthesizer: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(Votes, "privatize")
-    told = list[Known]()
+    told = list[TallyNotes]()
     out = str(tmp_path / "out.jsonl")
     statement = preview_central(synthesizer, str(given), out, options=OPTIONS, tell=told.append)
     assert statement.records is None

@@ -18,7 +18,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release import cluster
 from adept.release.columns import ReleaseOptions
-from adept.release.file import release_file
+from adept.release.local import release_file
 from adept.rewriting.rewriter import Rewriter
 
 WORKER = b"ray::_Worker"

@@ -12,9 +12,9 @@ from tiny import Run
 
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
-from adept.release.columns import ReleaseOptions, checked_records
-from adept.release.file import preview_file, release_file
+from adept.release.columns import CheckedRecords, ReleaseOptions
 from adept.release.ledger import Ledger
+from adept.release.local import preview_file, release_file
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32
@@ -56,7 +56,7 @@ def test_whether_a_record_is_kept_depends_on_its_own_persons_records_alone(
 
     def kept(rows: list[tuple[int, Any]], text: str) -> list[int]:
         read = [{"text": f"{text}{place}", "who": who, "place": place} for place, who in rows]
-        passed = checked_records(iter(read), None, options(most))
+        passed = CheckedRecords(read, None, options(most))
         return [record["place"] for record in passed]
 
     rows = list(enumerate(people))
@@ -71,11 +71,11 @@ def test_the_first_records_of_each_person_are_written_in_their_order(
     rewriter: Rewriter, tmp_path: Path, samples: int
 ) -> None:
     asked = options(samples=samples, keep_columns=["id"])
-    seen = asked.seen
-    statement = release_file(rewriter, people_file(tmp_path / "in.jsonl"), f"{tmp_path}/out.jsonl", options=asked)
+    given, notes = people_file(tmp_path / "in.jsonl"), list[CheckedRecords]()
+    statement = release_file(rewriter, given, f"{tmp_path}/out.jsonl", options=asked, tell=notes.append)
     assert ids(tmp_path / "out.jsonl") == [place for place in KEPT[2] for _ in range(samples)]
     assert (statement.records, statement.person_epsilon) == (7, 16.0)
-    assert seen.lines == ["3 records of 2 persons were left out, as they are beyond max_records_per_person"]
+    assert notes[0].lines == ["3 records of 2 persons were left out, as they are beyond max_records_per_person"]
 
 
 def test_the_statement_compares_records_of_the_same_person(rewriter: Rewriter, tmp_path: Path) -> None:

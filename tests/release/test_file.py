@@ -29,8 +29,8 @@ from adept.mechanisms import (
 from adept.models.config import TrainingData
 from adept.release import facts
 from adept.release.columns import ReleaseOptions
-from adept.release.file import release_file
 from adept.release.ledger import Ledger
+from adept.release.local import release_file
 from adept.rewriting.loading import check_release
 from adept.rewriting.rewriter import Rewriter
 
@@ -509,7 +509,7 @@ def test_the_statement_is_a_file_of_its_own(rewriter: Rewriter, labelled_file: P
     output = str(tmp_path / "out.jsonl")
     for path in (output, "-"):
         with pytest.raises(DataError, match="file of its own"):
-            release_file(rewriter, str(labelled_file), output, options=ReleaseOptions(), statement_path=path)
+            release_file(rewriter, str(labelled_file), output, options=ReleaseOptions(statement=path))
 
 
 def test_the_statement_is_there_before_the_data(

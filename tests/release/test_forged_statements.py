@@ -17,9 +17,9 @@ from adept.errors import DataError
 from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
 from adept.mechanisms.votes import REPLACE, Votes
 from adept.release import checker, facts
-from adept.release.central_statement import CentralStatement
 from adept.release.checker import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
 from adept.release.shuffling import Shuffled
+from adept.release.statement import CentralStatement
 from adept.rewriting import loading
 
 NUMBERS = (
@@ -312,7 +312,7 @@ def stated(**changes: Any) -> CentralStatement:
 )
 def test_a_row_of_persons_counts_for_all_counts_that_it_moves(neighbours: str, most: int, counted: int) -> None:
     votes = Votes(epsilon=1.0, neighbours=neighbours, votes_per_person=most)
-    assert stated(votes=votes, persons=True).counted == counted
+    assert stated(votes=votes, persons=True).times_counted == counted
     assert stated(votes=votes, persons=False).counted == (2 if neighbours == "add_or_remove" else 1)
 
 

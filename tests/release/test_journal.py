@@ -16,9 +16,9 @@ from adept.mechanisms import SqrtNLaplace
 from adept.models.config import DecodingConfig
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
-from adept.release.file import release_file
 from adept.release.journal import SIDE_FILES, Entry, Journal
 from adept.release.ledger import Ledger
+from adept.release.local import release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -41,11 +41,11 @@ def streamed(rewriter: Rewriter, home: Path, *, ledger: bool, stop: int | None =
         if written == stop:
             raise KeyboardInterrupt
 
-    options = ReleaseOptions(format="jsonl")
+    options = ReleaseOptions(format="jsonl", statement=str(home / "s.json"))
     with standard_output(home / "shown"), closing(Ledger(str(home / "ledger.db"), key=KEY)) as opened:
         return release_file(
-            rewriter, str(home / "in.jsonl"), "-", options=options, statement_path=str(home / "s.json"), resume=True,
-            key=KEY, ledger=opened if ledger else None, progress=interrupt,
+            rewriter, str(home / "in.jsonl"), "-", options=options, resume=True, key=KEY,
+            ledger=opened if ledger else None, progress=interrupt,
         )  # fmt: skip
 
 

@@ -12,13 +12,12 @@ import pytest
 from adept.data.files import Record, read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
-from adept.release.central import preview_central
-from adept.release.central_plan import Known
+from adept.release.central import TallyNotes, preview_central
 from adept.release.columns import ReleaseOptions
 from adept.release.config import CentralOptions
-from adept.release.file import preview_file, release_file
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
+from adept.release.local import preview_file, release_file
 from adept.release.service import Budget, label_response, open_rewriter
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -122,7 +121,7 @@ def test_a_rewriter_refuses_two_labels_that_become_one(topic_run: Path) -> None:
 
 def test_labels_vote_whatever_spells_them_and_others_have_no_vote(topic_run: Path, tmp_path: Path) -> None:
     made = Synthesizer(*load_model(topic_run), votes=Votes(epsilon=2.0), label_set=[1, "réservation", True], cells=4)  # type: ignore[list-item]
-    told: list[Known] = []
+    told: list[TallyNotes] = []
     given = labelled(tmp_path / "in.jsonl", [*MIXED, None, 0.5, ["1"], "", "2"])
     preview_central(made, given, f"{tmp_path}/out.jsonl", options=CentralOptions(), tell=told.append)
     assert told[0].tally.counts.reshape(4, 3).sum(axis=0).tolist() == [5, 3, 2]

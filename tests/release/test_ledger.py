@@ -19,11 +19,11 @@ from adept.data.formats import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions
-from adept.release.file import release_file
 from adept.release.identity import ROW_KIND, TEXT, Identity, row_digest
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
+from adept.release.local import release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -253,7 +253,7 @@ def test_a_record_without_a_label_is_a_mistake_that_claims_nothing(
     rewriter: Rewriter, tmp_path: Path, label: object
 ) -> None:
     given, rows = tmp_path / "in.jsonl", [{"text": f"fare {i}", "intent": "fare"} for i in range(12)]
-    options: Any = {"options": ReleaseOptions(format="jsonl"), "key": KEY, "statement_path": str(tmp_path / "s.json")}
+    options: Any = {"options": ReleaseOptions(format="jsonl", statement=str(tmp_path / "s.json")), "key": KEY}
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger, standard_output(tmp_path / "shown"):
         for target in (str(tmp_path / "out.jsonl"), "-"):
             given.write_text("".join(json.dumps(row) + "\n" for row in [*rows[:10], {**rows[10], "intent": label}]))

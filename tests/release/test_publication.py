@@ -17,9 +17,9 @@ from adept.errors import DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
-from adept.release.file import release_file
 from adept.release.journal import Journal
 from adept.release.ledger import Ledger
+from adept.release.local import release_file
 from adept.release.publication import Publication
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
@@ -44,7 +44,7 @@ def appended(path: Path, numbers: range) -> Path:
 
 
 def released(rewriter: Rewriter, given: Path, out: Path, **options: object) -> PrivacyStatement:
-    keep = ReleaseOptions(keep_columns=["id"])
+    keep = ReleaseOptions(keep_columns=["id"], statement=options.pop("statement", None))  # type: ignore[arg-type]
     return release_file(rewriter, str(given), str(out), options=keep, key=KEY, **options)  # type: ignore[arg-type]
 
 
@@ -165,7 +165,7 @@ def test_names_that_cannot_be_given_are_refused_before_anything_is_drawn(
         released(rewriter, given, tmp_path / ("x" * 240 + ".jsonl"), progress=drawn.append)
     (tmp_path / "sub").mkdir()
     with pytest.raises(DataError, match="statement must be a file of its own"):
-        released(rewriter, given, tmp_path / "a.jsonl", statement_path=str(tmp_path / "sub" / ".." / "a.jsonl"))
+        released(rewriter, given, tmp_path / "a.jsonl", statement=str(tmp_path / "sub" / ".." / "a.jsonl"))
     assert not drawn
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "sub"]
 
@@ -219,7 +219,7 @@ def test_from_publication_on_the_answer_is_done(
 
 
 def test_a_stream_that_is_complete_is_not_begun_again(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
-    place = {"options": ReleaseOptions(format="jsonl"), "statement_path": str(tmp_path / "s.json"), "key": KEY}
+    place = {"options": ReleaseOptions(format="jsonl", statement=str(tmp_path / "s.json")), "key": KEY}
     with standard_output(tmp_path / "shown"):
         release_file(rewriter, str(given), "-", **place)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="this release is complete: what was read of it is all there is"):
@@ -248,8 +248,8 @@ def recorded(
 
 
 def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> PrivacyStatement:
-    options = ReleaseOptions(keep_columns=["id"], format="jsonl" if streaming else None, flush_every=2)
-    place = {"statement_path": str(home / "s.json"), "resume": True}
+    kind, place = "jsonl" if streaming else None, str(home / "s.json")
+    options = ReleaseOptions(keep_columns=["id"], format=kind, flush_every=2, statement=place)
     target = "-" if streaming else str(home / "out.jsonl")
     with closing(Ledger(str(home / "ledger.db"), key=KEY)) as ledger, standard_output(shown):
         ledger._database.execute("PRAGMA synchronous = OFF")  # this test trusts SQLite
@@ -260,7 +260,7 @@ def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> 
             options=options,
             key=KEY,
             ledger=ledger,
-            **place,  # type: ignore[arg-type]
+            resume=True,
         )
 
 
@@ -322,7 +322,7 @@ def test_a_statement_that_would_take_another_files_place_is_refused_before_anyth
                 given,
                 tmp_path / "out.jsonl",
                 ledger=ledger,
-                statement_path=str(tmp_path / statement),
+                statement=str(tmp_path / statement),
                 resume=True,
             )
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -17,8 +17,8 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Votes
 from adept.mechanisms.votes import Counts
 from adept.release import central
-from adept.release.central_statement import CentralStatement
 from adept.release.replay import replay
+from adept.release.statement import CentralStatement
 from adept.rewriting.loading import load_model
 from adept.synthesis import tally as tallies
 from adept.synthesis.neighbouring_files import NeighbouringFiles
@@ -168,16 +168,16 @@ def made_only(loaded: tuple[Any, Any], kind: type[Synthesizer]) -> Synthesizer:
 def test_a_statement_that_tells_the_number_of_rows_is_found(
     loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted, real = [0], central.CentralPlan.counted
+    counted, real = [0], central.CentralPlan.count
 
     def count(self: Any, *arguments: Any) -> Tally:
         tally = real(self, *arguments)
         counted[0] = tally.notes.rows
         return tally
 
-    fields = CentralStatement._fields
-    monkeypatch.setattr(central.CentralPlan, "counted", count)
-    monkeypatch.setattr(CentralStatement, "_fields", lambda self: fields(self) | {"rows_read": counted[0]})
+    fields = CentralStatement.to_json
+    monkeypatch.setattr(central.CentralPlan, "count", count)
+    monkeypatch.setattr(CentralStatement, "to_json", lambda self: fields(self) | {"rows_read": counted[0]})
     assert replay(made(loaded)).violated
 
 

@@ -10,6 +10,7 @@ import resource
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,11 @@ from adept.models.config import DecodingConfig
 from adept.release import facts
 from adept.release import journal as journals
 from adept.release.columns import ReleaseOptions
-from adept.release.file import release_file
 from adept.release.identity import secret_key
 from adept.release.inputs import Inputs
 from adept.release.journal import SIDE_FILES, Journal
-from adept.release.output import STDOUT
-from adept.release.plan import plan_release
-from adept.release.publication import Publication
+from adept.release.local import plan_local, release_file
+from adept.release.publication import STDOUT, Publication
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -103,7 +102,7 @@ def killed_often(
 
     def release() -> PrivacyStatement:
         return release_file(
-            rewriter, str(given), place, options=options, statement_path=statement, resume=True, key=KEY
+            rewriter, str(given), place, options=replace(options, statement=statement), resume=True, key=KEY
         )
 
     def attempt(kill_after: float | None) -> bool:
@@ -212,8 +211,8 @@ def test_a_stream_that_dies_at_any_step_comes_again_row_by_row_and_goes_on(sampl
         given, statement = records_file(directory / "in.jsonl", 6), directory / "s.json"
 
         def release(given: Path = given, statement: Path = statement) -> PrivacyStatement:
-            place = {"statement_path": str(statement), "resume": True, "key": KEY}
-            return release_file(sampler, str(given), "-", options=options, **place)  # type: ignore[arg-type]
+            asked = replace(options, statement=str(statement))
+            return release_file(sampler, str(given), "-", options=asked, resume=True, key=KEY)
 
         def die(step: int = step, release: Callable[[], PrivacyStatement] = release) -> None:
             count = [step]
@@ -329,8 +328,8 @@ def test_another_budget_of_labels_is_another_release_where_both_keep_nearly_ever
     def terms(epsilon: float) -> dict[str, object]:
         response = RandomizedResponse(epsilon=epsilon, labels=LABELS)
         options = ReleaseOptions(labels="randomized_response", label_response=response)
-        plan, _ = plan_release(sampler, Inputs.of(str(given), options), target, options)
-        return plan.terms(Publication.of(target, None, card=False))
+        publication = Publication.of(target, None, card=False)
+        return plan_local(sampler, Inputs.of(str(given), options), publication, options).terms()
 
     assert terms(100.0) != terms(40.0)
 

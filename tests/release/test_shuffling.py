@@ -20,12 +20,12 @@ from adept.mechanisms import Description, JointResponse, LearnedCodebook, Random
 from adept.mechanisms.shuffling import Draw, central_epsilon
 from adept.models import decoding
 from adept.models.config import DecodingConfig
-from adept.release import plan
+from adept.release import local
 from adept.release.batches import PlainBatches, ShuffledBatches
 from adept.release.columns import ReleaseOptions
-from adept.release.file import preview_file, release_file
 from adept.release.journal import Entry
-from adept.release.shuffling import shuffled
+from adept.release.local import preview_file, release_file
+from adept.release.shuffling import find_shuffled
 from adept.rewriting.descriptions import pack
 from adept.rewriting.rewriter import Rewriter
 
@@ -96,7 +96,7 @@ def test_a_complete_release_is_stated_again_as_it_was(
     place = {"options": options, "key": b"k" * 32}
     release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), **place)  # type: ignore[arg-type]
     described = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
-    monkeypatch.setattr(plan, "datetime", Later)
+    monkeypatch.setattr(local, "datetime", Later)
     again = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), resume=True, **place)  # type: ignore[arg-type]
     assert json.loads(json.dumps(again.to_json())) == described
 
@@ -113,7 +113,7 @@ def test_the_smallest_label_decides_where_labels_are_copied_and_both_budgets_whe
     randomised = replace(dropped, labels="randomized_response", label_response=response)
 
     def epsilon(options: ReleaseOptions, smallest: int, records: int = 9_000) -> float:
-        found = shuffled(MECHANISM, options, dim=8, records=records, smallest=smallest)
+        found = find_shuffled(MECHANISM, options, dim=8, records=records, smallest=smallest)
         assert found is not None
         assert found.delta == 1e-6
         return found.epsilon
@@ -128,7 +128,7 @@ def test_the_smallest_label_decides_where_labels_are_copied_and_both_budgets_whe
 def test_labels_of_one_symbol_hide_among_all_records_as_one_symbol() -> None:
     joint = JointResponse(mechanism=LearnedCodebook(epsilon=6.0, size=64, top=3), labels=("fare", "flight"))
     options = ReleaseOptions(shuffled_records=9_000, labels="joint_response", label_response=joint)
-    found = shuffled(joint.text, options, dim=8, records=9_000, smallest=9_000)
+    found = find_shuffled(joint.text, options, dim=8, records=9_000, smallest=9_000)
     assert found is not None
     assert found.epsilon == central_epsilon([Draw(6.0, 128, 3)], records=9_000, delta=1e-6)
 
@@ -154,9 +154,9 @@ def test_additive_noise_and_streams_are_refused(
     additive = Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0))
     with pytest.raises(ConfigurationError, match="must be description, learned_codebook or codebook with blocks=1"):
         release_file(additive, str(numbered), str(tmp_path / "o.jsonl"), options=ReleaseOptions(shuffled_records=60))
-    streamed = ReleaseOptions(shuffle=True, format="jsonl")
+    streamed = ReleaseOptions(shuffle=True, format="jsonl", statement=str(tmp_path / "s.json"))
     with pytest.raises(ConfigurationError, match="output must be a file for shuffle=true"):
-        release_file(rewriter, str(numbered), "-", options=streamed, statement_path=str(tmp_path / "s.json"))
+        release_file(rewriter, str(numbered), "-", options=streamed)
 
 
 def test_a_shuffled_release_that_was_interrupted_is_continued(
@@ -318,7 +318,7 @@ def test_draws_from_a_seed_are_noticed_before_the_permutation_and_harmless_after
 ) -> None:
     """After it a row is found where the permutation leaves it in its place: 12 of 60 with a probability below 1 / 12!."""
     monkeypatch.setattr(decoding, "fresh_uniform", seeded)
-    monkeypatch.setattr(plan, "ShuffledBatches", WrittenBefore if before else ShuffledBatches)
+    monkeypatch.setattr(local, "ShuffledBatches", WrittenBefore if before else ShuffledBatches)
     found = placed(topic_run, 0, told_apart, tmp_path, ReleaseOptions(shuffle=True))
     assert found == 60 if before else found < 12
 

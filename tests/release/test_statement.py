@@ -17,7 +17,7 @@ from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, Ran
 from adept.mechanisms.guarantee import json_number, share, total, words
 from adept.models.config import TrainingData
 from adept.release import facts
-from adept.release.card import card
+from adept.release.wording import card
 from adept.rewriting.loading import load_model
 
 PACKAGE = Path(adept.__file__).parent

@@ -1,0 +1,298 @@
+"""The local release of a file: every record is randomised by itself and written as private text.
+
+What of a record may reach the output is the rewritten text, the label as ``labels=`` says, and the columns that the user asked to
+keep (``adept.release.columns``). Everything else is dropped. What is drawn goes into a journal before it is visible, so that a
+run that is killed is continued and not repeated (``adept.release.journal``).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from adept.data.files import Record
+from adept.data.formats import written_format
+from adept.errors import ConfigurationError, ReleaseRefused
+from adept.release import facts
+from adept.release.batches import Batches, PlainBatches, ShuffledBatches, draw_all
+from adept.release.columns import RANDOMISED, CheckedRecords, ReleaseOptions, find_label, output_columns
+from adept.release.inputs import Inputs
+from adept.release.kept import Kept, decide_kept, find_label_type
+from adept.release.ledger import Ledger
+from adept.release.plan import Plan
+from adept.release.publication import Publication
+from adept.release.run import Progress, preview, release, tell_nobody
+from adept.release.shuffling import check_shuffling, find_shuffled
+from adept.release.statement import PrivacyStatement
+from adept.rewriting.rewriter import Rewriter
+
+if TYPE_CHECKING:
+    from adept.release.run import Run
+
+# An interrupted release may be continued with other values of these options: nothing that was drawn depends on them.
+FREE = (
+    "label_response", "statement", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta",
+)  # fmt: skip
+
+
+def release_file(
+    rewriter: Rewriter,
+    source: str,
+    target: str,
+    *,
+    options: ReleaseOptions,
+    resume: bool = False,
+    key: bytes | None = None,
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    tell: Callable[[CheckedRecords], None] = tell_nobody,
+) -> PrivacyStatement:
+    """Rewrite the records of ``source`` into ``target``, a batch at a time, and write the privacy statement beside it.
+
+    Nothing appears under the final names until everything is written; standard output is written as records are released.
+
+    Args:
+        rewriter: releases and writes the texts.
+        source: a file, a pattern of files, or ``-``.
+        target: a file, or ``-``.
+        options: what of a record reaches the output, and how.
+        resume: continue an interrupted release, or begin one.
+        key: the key of the digests by which a resumed run knows its input; without one nothing can be resumed.
+        ledger: the ledger of released records; None keeps none.
+        progress: called with the number of records that are written; its ``last_step``, if it has one, is a context of the step
+            after which the release is public: it keeps interrupts away, since the answer is then "done" whatever comes.
+        tell: called with notes for the curator, which are exact numbers and no part of the release.
+
+    Raises:
+        DataError: the input cannot be read as asked, a person has too many records, an output exists, or a run was interrupted.
+        ConfigurationError: a label is outside the public label set, or the model writes no labels for labels=joint.
+        ReleaseRefused: the rewriter was made for measurement, or rows are in the ledger.
+    """
+    if resume and key is None:
+        raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
+    inputs, publication = _places(source, target, options, ledger)
+    plan = partial(plan_local, rewriter, inputs, publication, options)
+    return release(publication, plan, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
+
+
+def preview_file(
+    rewriter: Rewriter,
+    source: str,
+    target: str,
+    *,
+    options: ReleaseOptions,
+    tell: Callable[[CheckedRecords], None] = tell_nobody,
+) -> PrivacyStatement:
+    """Return the statement of a release that is not made: options and all records are checked, and nothing is released or written.
+
+    The ledger is not asked: only a release learns if it knows records.
+    """
+    inputs, publication = _places(source, target, options, None)
+    return preview(publication, partial(plan_local, rewriter, inputs, publication, options), tell)
+
+
+def _places(source: str, target: str, options: ReleaseOptions, ledger: Ledger | None) -> tuple[Inputs, Publication]:
+    """Find the input and name the outputs."""
+    inputs = Inputs.of(source, options)
+    if ledger:
+        identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
+        inputs = replace(inputs, also=tuple(column for _, column in identity.columns))
+    others = (*inputs.files, *([ledger.path] if ledger else []))
+    return inputs, Publication.of(target, options.statement, card=options.card, others=others)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalPlan(Plan[PrivacyStatement]):
+    """A local release before its first record.
+
+    Attributes:
+        label_column: the label's column in the output; None without labels.
+        kept: the kept columns.
+        label_type: the type of whole numbers that labels are written as; None: text.
+        begun: the records, of which the first was read already.
+    """
+
+    same = (
+        "records", "samples", "labels", "kept_columns", "mechanism", "mechanism_options", "label_set", "epsilon", "label_epsilon",
+        "delta", "max_records_per_person", "model_sha256", "codebook_sha256",
+    )  # fmt: skip
+    released = ("output_sha256", "date")
+    verb = "released"
+
+    writer: Rewriter
+    options: ReleaseOptions
+    label_column: str | None = None
+    kept: Kept = field(default_factory=Kept)
+    label_type: Any = None
+    begun: Iterator[Record] = field(default_factory=lambda: iter(()))
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the output."""
+        return output_columns(self.label_column, self.options)
+
+    @property
+    def types(self) -> dict[str, Any]:
+        """Arrow types of the columns that are no text."""
+        import pyarrow
+
+        label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
+        return {**self.kept.types, **label, **({"sample": pyarrow.int64()} if self.options.samples > 1 else {})}
+
+    @property
+    def batches(self) -> Batches:
+        """What turns records into rows."""
+        plain = PlainBatches(self.writer, self.label_column, self.options, copied=self.kept.copied)
+        return ShuffledBatches(plain) if self.options.shuffle else plain
+
+    @property
+    def batch_size(self) -> int:
+        """Number of records that are released, and become visible on standard output, together."""
+        return min(self.writer.batch_size, self.options.flush_every or self.writer.batch_size)
+
+    @cached_property
+    def codebook(self) -> dict[str, Any]:
+        """Size and digest of the mechanism's codebook."""
+        model = self.writer.model
+        return facts.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec)
+
+    def typed(self, rows: list[Record]) -> list[Record]:
+        """Return rows with labels in the type of the output."""
+        column = self.label_column or ""
+        return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
+
+    def checked(self, records: Iterator[Record]) -> CheckedRecords:
+        """Return records that are checked one by one as they are read."""
+        labels = _public_labels(self.writer, self.options) or None
+        return CheckedRecords(self.kept.checked(records), self.label_column, self.options, labels=labels)
+
+    def records(self) -> Iterator[Record]:
+        """Return the records from the beginning, if the input can be read again."""
+        return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
+
+    def own_terms(self) -> dict[str, Any]:
+        """Return the terms of a local release."""
+        options, response = self.options, self.options.response
+        plain = {name: value for name, value in asdict(options).items() if name not in FREE and value is not None}
+        return {
+            "input_bytes": self.inputs.sizes,
+            "label_written": self.label_column,
+            **plain,
+            **facts.label_facts(response),
+            "label_epsilon": response.epsilon if response else None,
+            "mechanism": self.writer.mechanism.name,
+            "mechanism_options": facts.mechanism_options(self.writer.mechanism),
+            "codebook": self.codebook,
+            "decoding": asdict(self.writer.decoding),
+        }
+
+    def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
+        """Return what is guaranteed of the records that were read; without a digest nothing has been released yet."""
+        rewriter, options = self.writer, self.options
+        dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
+        response = options.response if self.label_column else None
+        records, smallest = (checked.count, checked.smallest_group) if checked else (0, 0)
+        return PrivacyStatement(
+            **self.model_facts,
+            **facts.latent_facts(mechanism, dim),
+            mechanism=mechanism.name,
+            mechanism_options=facts.mechanism_options(mechanism),
+            guarantee=rewriter.guarantee,
+            records=records,
+            samples=options.samples,
+            labels=options.labels if options.labels == "drop" or self.label_column is not None else None,
+            label_response=response,
+            kept_columns=list(options.keep_columns),
+            codebook=self.codebook,
+            certificate=facts.certificate(mechanism, response, dim),
+            output_sha256=output_sha256,
+            date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
+            max_records_per_person=options.max_records_per_person,
+            excess=options.excess,
+            text_column=options.text_column,
+            label_column=self.label_column,
+            shuffled=find_shuffled(mechanism, options, dim=dim, records=records, smallest=smallest),
+        )
+
+    def preview(self) -> tuple[PrivacyStatement, CheckedRecords]:
+        """Check and count all records."""
+        checked = self.checked(self.begun)
+        for _ in checked:
+            pass
+        return self.statement(checked), checked
+
+    def asked(self) -> PrivacyStatement:
+        """Return the statement of the release that is asked for, all of whose records are counted."""
+        return self.preview()[0]
+
+    def drawn_so_far(self, records: int) -> str:
+        """Return in words what a run has drawn."""
+        return f"{records} records"
+
+    def draw(self, run: "Run[PrivacyStatement]") -> tuple[PrivacyStatement, CheckedRecords]:
+        """Release every record, and write all rows under the temporary name."""
+        checked = self.checked(self.begun)
+        sha256 = draw_all(self, run, checked)
+        return self.statement(checked, output_sha256=sha256), checked
+
+
+def _public_labels(rewriter: Rewriter, options: ReleaseOptions) -> tuple[str, ...]:
+    """Return the labels that may be written in place of a record's own."""
+    if options.labels == "joint":
+        return tuple(rewriter.tokenizer.labels)
+    return options.response.labels if options.response else ()
+
+
+def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
+    """Decide everything about a release by a look at the first record.
+
+    Raises:
+        DataError: the input cannot be read, or the output's format is unknown.
+        ConfigurationError: options contradict each other, the input or the model.
+        ReleaseRefused: the rewriter was made for measurement.
+    """
+    written = written_format(publication.target, inputs.options, inputs.locations)
+    _check_treatment(rewriter, options, written)
+    options = replace(options, label_response=rewriter.joint or options.label_response)
+    check_shuffling(rewriter, publication.target, options)
+    records = inputs.records(columns=options.used_columns, required=options.required)
+    first = next(records)
+    label_column = None if written == "txt" else find_label(first, options)
+    if label_column is None and options.labels in (RANDOMISED if written != "txt" else ("joint_response",)):
+        raise ConfigurationError(
+            f"labels={options.labels} needs labels in the input and the output, got none: name label_column="
+        )
+    output_columns(label_column, options)  # refuses names that stand twice
+    return LocalPlan(
+        writer=rewriter,
+        inputs=inputs,
+        publication=publication,
+        options=options,
+        format=written,
+        label_column=label_column,
+        kept=decide_kept(inputs, options, written, first),
+        label_type=find_label_type(inputs, label_column, _public_labels(rewriter, options), first),
+        begun=chain([first], records),
+    )
+
+
+def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) -> None:
+    """Refuse what output or rewriter cannot hold or do."""
+    if rewriter.measurement:
+        raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_rewriter")
+    if written == "txt" and options.keep_columns:
+        raise ConfigurationError(
+            "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
+        )
+    if options.labels == "joint" and not rewriter.coding.labels:
+        raise ConfigurationError(
+            f"labels must not be joint for mechanism={rewriter.mechanism.name} with this model, which writes no labels then: train "
+            "one with labels=joint for a mechanism on latents, or use joint_response"
+        )
+    if (options.labels == "joint_response") != (rewriter.joint is not None):
+        raise ConfigurationError(
+            f"labels must be joint_response with a rewriter that releases text and label as one symbol, and only then, "
+            f"got {options.labels}: give open_rewriter the public labels, or none"
+        )
