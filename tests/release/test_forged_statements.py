@@ -313,7 +313,7 @@ def stated(**changes: Any) -> CentralStatement:
 def test_a_row_of_persons_counts_for_all_counts_that_it_moves(neighbours: str, most: int, counted: int) -> None:
     votes = Votes(epsilon=1.0, neighbours=neighbours, votes_per_person=most)
     assert stated(votes=votes, persons=True).times_counted == counted
-    assert stated(votes=votes, persons=False).counted == (2 if neighbours == "add_or_remove" else 1)
+    assert stated(votes=votes, persons=False).times_counted == (2 if neighbours == "add_or_remove" else 1)
 
 
 def test_a_central_statement_is_worded_by_whether_there_are_persons() -> None:
