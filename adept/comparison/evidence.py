@@ -1,6 +1,6 @@
 """Evidence beside the rows of a comparison: audits of the claims, attacks on releases, and examples of rewrites.
 
-Text mechanisms are audited on two public texts: the shortest, and the longest of those whose words all have a position. They
+Text mechanisms are audited on two public texts: the shortest, and the longest whose words all have a position. They
 are not attacked, because they have no latent.
 
 An attacker knows the first seed's model and the mechanism, and has the private utterances, not knowing whose release it

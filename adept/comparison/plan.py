@@ -78,10 +78,8 @@ class Job:
     """Everything of one seed and model, made in one go by one process.
 
     Attributes:
-        seed: of the rows.
         cells: whose rows are made.
-        attacked: cells whose releases are attacked.
-        audited: cells whose mechanism's claim is audited.
+        attacked, audited: cells whose releases are attacked, and whose mechanism's claim is audited.
     """
 
     seed: int

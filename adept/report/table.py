@@ -62,12 +62,8 @@ class Line:
 
     Attributes:
         mechanism, decoder, clip, content, classifier: as in the rows; "" for what does not apply.
-        claimed_epsilon: None without a budget.
-        epsilon: the true one.
-        false_claim: True if more is spent than is claimed.
+        claimed_epsilon, epsilon: None without a budget, and the true one.
         title, model: mechanism and model in words.
-        records, test_records: how many the classifier learned from, and was tested on.
-        accuracy, macro_f1: of the classifier.
         majority: the accuracy of always guessing the majority label of the private records.
         above_random: accuracy above that of the random line; None where there is no such line.
         measures: means of the columns of quality; None where nobody measured.
@@ -102,10 +98,9 @@ class Curve:
     """The lines of one mechanism, model, decoder and classifier, by claimed budget, ascending.
 
     Attributes:
-        mechanism, title: of each line.
         false_claim: True if the claim is false at any budget.
         at: the lines by their budget.
-        random: what the same model, decoder and classifier make of random latents; None where there is no such line.
+        random: the line of random latents with the same model, decoder and classifier; None where there is none.
     """
 
     mechanism: str
@@ -120,14 +115,11 @@ class ComparisonTable:
     """All lines of a comparison, and what is read from them.
 
     Attributes:
-        lines: in the order of the rows.
-        texts: those of the first classifier.
+        lines, texts: all in the order of the rows, and those of the first classifier.
         budgets: the claimed ones, ascending.
-        curves: of text, mechanisms in the library's order, the look-up, then the alternatives.
+        curves: mechanisms in the library's order, the look-up, then the alternatives.
         levels: for each metric the levels that every curve is read against, by name: the references, of each model where there are
             several, and the majority.
-        majority: the accuracy of always guessing the majority label of the private records.
-        classifiers: in order.
     """
 
     lines: list[Line]

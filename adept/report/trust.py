@@ -74,12 +74,10 @@ class TrustRow:
 
     Attributes:
         trust: local, shuffled or central; reference for the text itself and for random latents.
-        mechanism: as in ``results.csv``.
         labels: private or copied.
         epsilon, delta: true, for replacing one record; None for references.
         claimed_epsilon: of the release behind it: for adding or removing a record where it is central.
         records: number of records that a record hides among; None where it does not.
-        seed, accuracy, macro_f1: as in ``results.csv``.
     """
 
     data: str
