@@ -17,7 +17,7 @@ from adept.models.config import DecodingConfig
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair
 
-HALF = 60  # bits
+HALF_BITS = 60
 
 
 class DescriptionCoding(Coding):
@@ -72,7 +72,7 @@ class DescriptionCoding(Coding):
 
 def pack(numbers: Sequence[int]) -> Tensor:
     """Return whole numbers below 2^120 as rows (B, 2) of int64: the high half and the low one."""
-    rows = [[number >> HALF, number & ((1 << HALF) - 1)] for number in numbers]
+    rows = [[number >> HALF_BITS, number & ((1 << HALF_BITS) - 1)] for number in numbers]
     return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
 
 
@@ -84,4 +84,4 @@ def unpack(rows: Tensor) -> list[int]:
     """
     if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
         raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
-    return [(high << HALF) + low for high, low in rows.tolist()]
+    return [(high << HALF_BITS) + low for high, low in rows.tolist()]

@@ -6,7 +6,7 @@ point of the line stands for the text in whose interval it lies. Points at rando
 
 To make K evenly spread points the K numbers is wasteful: half of them would write again what others write, most of the rest texts
 that are too rare to matter. A text needs one number, and the best code numbers the K likeliest texts. So numbers come in *bands*:
-those of one band write texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of ATTEMPTS
+those of one band write texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of MAX_ATTEMPTS
 points whose text is of its band. In each band the line is divided so that many points write a text of it
 (``adept.models.language_model.intervals``). The points of one attempt are evenly spread, one in each cell of the line, at a place
 in it and in an order that public hashes choose; so that
@@ -42,7 +42,7 @@ NARROWEST_BITS = 5 * BITS  # of a point that are left at an interval that is not
 PLAIN_SIZE = (
     1 << 12
 )  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
-BAND_RATIO, BAND_SHARE, ATTEMPTS = 64, 4, 12
+BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 NONE_SPELLED = Spelled(np.empty((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
@@ -93,8 +93,8 @@ class ArithmeticCode:
         """Return the words of a number's text, at most MAX_WORDS of them."""
         band = next(band for band in self.bands if number < band.first + band.size)
         place = number - band.first
-        attempt, words = self._first_inside(band, place, ATTEMPTS)
-        return words if attempt < ATTEMPTS else self.text_at(self._point(band, place, 0))
+        attempt, words = self._first_inside(band, place, MAX_ATTEMPTS)
+        return words if attempt < MAX_ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
         """Yield what the model writes at ``count`` points spread over the line; of K <= PLAIN_SIZE points, what K numbers write."""
@@ -161,7 +161,7 @@ class ArithmeticCode:
     def _number_in(self, band: Band, low: int, high: int) -> int | None:
         first, last = low * band.size >> self.precision, (high - 1) * band.size >> self.precision
         cells = dict.fromkeys((min(first + 1, last), first, last))
-        for attempt in range(ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             for place in ((cell - _turn(band, attempt)) % band.size for cell in cells):
                 inside = low <= self._point(band, place, attempt) < high
                 if inside and (not attempt or self._first_inside(band, place, attempt)[0] == attempt):

@@ -1,9 +1,10 @@
 r"""Meanings of texts in whole numbers, and the index of the text that is nearest to a record in meaning and in words.
 
-A text's meaning is the sum of its words' vectors, each times how rare the word is in public text, at length LENGTH and rounded to
-whole numbers. The words' vectors are those of a lexicon (``adept.models.lexicon``), whose sums are close to what a neural
-encoder makes of whole sentences. The product of two meanings is LENGTH^2 times their cosine: a sum of whole numbers below 2^24,
-which floating point holds exactly in whatever order it adds, so that the nearest is the nearest everywhere and in every batch.
+A text's meaning is the sum of its words' vectors, each times how rare the word is in public text, at length MEANING_LENGTH and
+rounded to whole numbers. The words' vectors are those of a lexicon (``adept.models.lexicon``), whose sums are close to what a
+neural encoder makes of whole sentences. The product of two meanings is MEANING_LENGTH^2 times their cosine: a sum of whole numbers
+below 2^24, which floating point holds exactly in whatever order it adds. So the nearest is the nearest everywhere and in every
+batch.
 
 The distance of a text y from a record x adds two parts: the distance by words (``adept.models.codec.nearest_text``), and a multiple
 of the weight of all of x's words for what the cosine lacks to one, which is less among MANY_TEXTS texts: some of them share x's
@@ -43,7 +44,7 @@ GROUP_TEXTS, JOINED_GROUP_TEXTS = 768, 1024  # at most, when a group is made and
 MAX_UNGROUPED = 1 << 15  # texts that are all compared
 PROBED_GROUPS = 40  # groups whose texts are compared
 KMEANS_ROUNDS = 8
-LENGTH = 127  # of a meaning and of a centre
+MEANING_LENGTH = 127  # of a meaning and of a centre
 CENTRE_BATCH = 1 << 13  # texts whose centres are looked for together
 PLACE_UNIT = 1 << 21  # more than there are texts
 MANY_TEXTS = 1 << 15
@@ -204,7 +205,12 @@ class MeaningIndex(TextTable):
 
     def _apart(self, weights: NDArray[np.int64], products: Any) -> Any:
         """Return how far meanings with these products are apart, for records whose words weigh so much."""
-        return self._halves * weights * (LENGTH**2 - np.asarray(products).astype(np.int64)) // (2 * LENGTH**2)
+        return (
+            self._halves
+            * weights
+            * (MEANING_LENGTH**2 - np.asarray(products).astype(np.int64))
+            // (2 * MEANING_LENGTH**2)
+        )
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return by how much the words of each text (B, S) take it away from or towards its record, whose words are given."""
@@ -219,10 +225,10 @@ class MeaningIndex(TextTable):
 
 
 def _at_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return sums of vectors (N, d) as meanings: at LENGTH, and whole. Sums of squares stay below 2^53, so they are exact."""
+    """Return sums of vectors (N, d) as meanings: at MEANING_LENGTH, and whole. Sums of squares are exact, being below 2^53."""
     wide = sums.astype(np.float64)
     lengths = np.sqrt(np.einsum("nd,nd->n", wide, wide))
-    factors = (LENGTH / np.maximum(lengths, 1)).astype(np.float32)
+    factors = (MEANING_LENGTH / np.maximum(lengths, 1)).astype(np.float32)
     scaled: NDArray[np.float32] = sums * factors[:, None]
     np.rint(scaled, out=scaled)
     return scaled
@@ -278,7 +284,7 @@ def find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
     lengths = sums.square().sum(dim=1, keepdim=True).sqrt().clamp_min(1.0)
-    return (LENGTH * sums / lengths).round().float()
+    return (MEANING_LENGTH * sums / lengths).round().float()
 
 
 def _nearest(table: Tensor, found: Tensor) -> Tensor:

@@ -1,1 +1,1 @@
-"""How likely a text is, in whole numbers: n-grams over words and word classes, an LSTM over words, and unknown words."""
+"""The probability of a text, in whole numbers: n-grams over words and word classes, unknown words, and an arithmetic coder."""

@@ -38,7 +38,7 @@ from adept.models.language_model.next_word import (
     start_again,
 )
 from adept.models.language_model.ngrams import BITS, ONE, NgramTables, Whole
-from adept.models.language_model.unknown_words import LETTER_ORDER, LISTED, MAX_LETTERS, SpellingTables
+from adept.models.language_model.unknown_words import LETTER_ORDER, LISTED_SHARE, MAX_LETTERS, SpellingTables
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
 WORD_END = 0  # the number of a letter, as of a word
@@ -58,7 +58,7 @@ class Spelled(NamedTuple):
 
 
 class Foreseen(NamedTuple):
-    """What the model says of a text's words (L).
+    """The model's shares of a text's words (L).
 
     Attributes:
         spans: the share of each word after those before it (L, 2).
@@ -249,14 +249,14 @@ def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) ->
     """Read a word that the vocabulary lacks: -1 - r for the r-th listed one, or its letters, up to the end or to MAX_LETTERS."""
     letters[0] = WORD_END
     if len(spelling.edges) > 1:
-        if _place(point) < LISTED:
-            _spell_to(point, 0, LISTED)
+        if _place(point) < LISTED_SHARE:
+            _spell_to(point, 0, LISTED_SHARE)
             if not _has_ended(point):
                 rank = first_at_least(spelling.edges, 1, len(spelling.edges), _place(point) + 1) - 1
                 _spell_to(point, spelling.edges[rank, 0], spelling.edges[rank + 1, 0])
                 letters[0] = -1 - rank
             return
-        _spell_to(point, LISTED, ONE)
+        _spell_to(point, LISTED_SHARE, ONE)
     context, contexts = _before_letters(spelling.letters)
     for number in range(len(letters)):
         letters[number] = WORD_END

@@ -15,29 +15,29 @@ from numba.core import config
 
 from adept.data.files import cache_directory
 
-PATIENCE = 2.0  # seconds after which a person is told what takes so long
-ROOMS = "language_model", "codec"  # whose sources machine code is made of
+NOTICE_SECONDS = 2.0  # after which a person is told what takes so long
+COMPILED_PACKAGES = "language_model", "codec"  # whose sources machine code is made of
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function) -> Function:
-    """A function of numbers and arrays as machine code: made at the first call and kept in the user's cache.
+    """Return a function of numbers and arrays as machine code: made at the first call and kept in the user's cache.
 
     Where it cannot be kept every process makes its own.
     """
-    return _made(function, counts=True)
+    return _compile(function, counts=True)
 
 
 def without_reference_counts(function: Function) -> Function:
-    """The same without reference counting, for a function that neither makes nor returns arrays, nor calls what returns any.
+    """Do the same without reference counting, for a function that neither makes nor returns arrays, nor calls one that does.
 
     One of microseconds takes a third to a tenth of the time.
     """
-    return _made(function, counts=False)
+    return _compile(function, counts=False)
 
 
-def _made(function: Function, *, counts: bool) -> Function:
+def _compile(function: Function, *, counts: bool) -> Function:
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()
     before = settings["CACHE_DIR"]
@@ -50,12 +50,12 @@ def _made(function: Function, *, counts: bool) -> Function:
 
 @cache
 def _directory() -> str | None:
-    """Where machine code lies; None where it cannot be kept: numba would put it beside the sources then.
+    """Return where machine code lies; None where it cannot be kept: numba would put it beside the sources then.
 
     Other sources have another place, since a function holds the code of those that it calls.
     """
     digest = hashlib.sha256()
-    for room in ROOMS:
+    for room in COMPILED_PACKAGES:
         for path in sorted((Path(__file__).parent.parent / room).glob("*.py")):
             digest.update(path.read_bytes())
     if (user := cache_directory()) is None:
@@ -73,7 +73,7 @@ def _directory() -> str | None:
 def making() -> Iterator[None]:
     """Tell a person on a terminal what is being made, if it takes long."""
     told = threading.Timer(
-        PATIENCE, print, ["making machine code, once for this version: up to a minute"], {"file": sys.stderr}
+        NOTICE_SECONDS, print, ["making machine code, once for this version: about half a minute"], {"file": sys.stderr}
     )
     told.daemon = True
     if sys.stderr.isatty():

@@ -89,7 +89,7 @@ class LanguageModel:
 
     @cached_property
     def tables(self) -> ModelTables:
-        """All of it in arrays; made when it is first asked for."""
+        """Return all of it in arrays; made when it is first asked for."""
         vocabulary = self.vocabulary
         first, counts = np.array(vocabulary.first), np.array(vocabulary.counts)
         counts = np.maximum(in_few_bits(counts, counts.sum()), 1)

@@ -1,4 +1,4 @@
-"""How likely a word is that the vocabulary lacks: as one of the commonest words of English, or letter by letter.
+"""The probability of a word that the vocabulary lacks: as one of the commonest words of English, or letter by letter.
 
 Public text of a domain lacks words that anyone may use. Most of them are among the 60,000 of the lexicon, whose r-th word is about
 1/(r + 20) as likely (Zipf): that costs 15 bits, where letters cost 22 to 25. Names, and words that public text holds once, are
@@ -20,7 +20,7 @@ from adept.models.language_model.ngrams import ONE, Ngrams, NgramTables, Whole
 from adept.models.lexicon import MIN_KNOWN_SHARE, Lexicon
 
 LETTER_ORDER, MAX_LETTERS = 6, 30
-LISTED = ONE // 2  # the share of words of the lexicon
+LISTED_SHARE = ONE // 2  # the share of words of the lexicon
 ZIPF_OFFSET, ZIPF_WEIGHT = 20, 1 << 40  # the r-th word has ZIPF_WEIGHT // (r + ZIPF_OFFSET)
 
 Span = tuple[int, int]  # a share of an interval, from the first to the second number out of ONE
@@ -99,7 +99,7 @@ class UnknownWords:
 
     def _as_listed(self, word: str) -> list[Span]:
         place = self._places.get(word)
-        return [] if place is None else [(0, LISTED), (self._edges[place], self._edges[place + 1])]
+        return [] if place is None else [(0, LISTED_SHARE), (self._edges[place], self._edges[place + 1])]
 
     def _as_letters(self, word: str) -> list[Span]:
         numbers = [self._numbers.get(letter, 0) for letter in word]
@@ -108,4 +108,4 @@ class UnknownWords:
         from adept.models.language_model.coder import spell  # machine code, slow to import
 
         shares = spell(self.letters.tables, np.array([*numbers, 0][:MAX_LETTERS]))  # the longest word needs no end
-        return [*([(LISTED, ONE)] if self._listed else []), *((low, high) for low, high in shares.tolist())]
+        return [*([(LISTED_SHARE, ONE)] if self._listed else []), *((low, high) for low, high in shares.tolist())]

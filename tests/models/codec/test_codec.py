@@ -178,7 +178,7 @@ def test_texts_of_some_more_bits_than_the_numbers_have_one(codec: Codec, texts: 
     found = {}
     for name, attribute, value in (
         ("bands", "BAND_RATIO", 64),
-        ("one attempt", "ATTEMPTS", 1),
+        ("one attempt", "MAX_ATTEMPTS", 1),
         ("points", "PLAIN_SIZE", 1 << 200),
     ):
         with pytest.MonkeyPatch.context() as patch:

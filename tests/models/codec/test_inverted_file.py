@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from adept.models.codec import meaning
-from adept.models.codec.meaning import LENGTH, InvertedFile, group_meanings, join_groups
+from adept.models.codec.meaning import MEANING_LENGTH, InvertedFile, group_meanings, join_groups
 
 DIM, COUNT = 32, 4000
 
@@ -17,7 +17,7 @@ def meanings() -> NDArray[np.int8]:
     subjects = rng.normal(size=(50, DIM))
     table = subjects[rng.integers(50, size=COUNT)] + 0.4 * rng.normal(size=(COUNT, DIM))
     table[::10] = table[1::10]
-    return np.rint(LENGTH * table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.int8)
+    return np.rint(MEANING_LENGTH * table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.int8)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from adept.models.codec import meaning
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.files import load_codec, save_codec
 from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.meaning import LENGTH, MeaningIndex, Meanings
+from adept.models.codec.meaning import MEANING_LENGTH, MeaningIndex, Meanings
 from adept.models.codec.nearest_text import MISSING_COST, WordWeights
 from adept.models.lexicon import Lexicon
 
@@ -66,14 +66,14 @@ def by_definition(meanings: Meanings, record: Words, text: Words, *, many: bool 
     vectors = meanings.of([record, text]).astype(int).tolist()
     product = sum(a * b for a, b in zip(*vectors, strict=True))
     weight = MISSING_COST * sum(map(weigh, set(record)))
-    apart = weight * (LENGTH**2 - product)
-    return weigh.distance(record, text) + (apart // (2 * LENGTH**2) if many else 2 * apart // LENGTH**2)
+    apart = weight * (MEANING_LENGTH**2 - product)
+    return weigh.distance(record, text) + (apart // (2 * MEANING_LENGTH**2) if many else 2 * apart // MEANING_LENGTH**2)
 
 
 def test_meanings_are_whole_numbers_of_one_length(meanings: Meanings, rows: list[Words]) -> None:
     found = meanings.of(rows).astype(int)
     lengths = np.linalg.norm(found[found.any(axis=1)], axis=1)
-    assert np.allclose(lengths, LENGTH, atol=7)  # each of 128 numbers is rounded
+    assert np.allclose(lengths, MEANING_LENGTH, atol=7)  # each of 128 numbers is rounded
     assert np.square(found).sum(axis=1).max() < 2**24
 
 
