@@ -22,7 +22,8 @@ import torch
 torch.set_num_threads(1)
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import Description
-from adept.release.service import Budget, open_rewriter
+from adept.release.config import ReleaseRequest
+from adept.release.service import open_release
 from adept.mechanisms.choice import MechanismChoice
 path, records = json.loads(sys.argv[1])
 texts = [json.loads(line)["text"] for line in Path(path).open()] if path else load(DataConfig())["test"].texts
@@ -34,7 +35,7 @@ def timed(action, *given):
     return 1e3 * (time.process_time() - begin)
 
 for epsilon in (8.0, 16.0, 20.0, 32.0, 64.0):
-    rewriter = open_rewriter(None, budget=Budget(epsilon=epsilon), mechanism=MechanismChoice(Description))
+    rewriter = open_release(ReleaseRequest(epsilon=epsilon, mechanism=MechanismChoice(Description)))[0]
     codec, size = rewriter.model.codec, rewriter.mechanism.count
     codec.write(codec.describe(["an unseemly flight"], size=size), size=size)
     found = {"new": [], "repeated": [], "truth": [], "random": []}

@@ -2,29 +2,32 @@
 
 import math
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from adept.cli.app import execute
 from adept.cli.config import RewriteConfig
-from adept.cli.console import progress, warn
-from adept.cli.process import Interruptible
-from adept.cli.summary import summary
+from adept.cli.console import warn
+from adept.cli.releases import foreign_lines, print_lines, run_release, statement_place, tell_curator
 from adept.data.corpus import find_label_column, read_corpus
 from adept.data.files import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
-from adept.release.columns import CheckedRecords, ReleaseOptions
-from adept.release.default_ledger import describe_overlap, find_key, open_ledger
+from adept.mechanisms.guarantee import words
+from adept.release.columns import CheckedRecords
+from adept.release.default_ledger import find_key
 from adept.release.inputs import Inputs
-from adept.release.publication import STATEMENT, Publication
+from adept.release.publication import Publication
 from adept.release.service import open_release, preview_file, release_file
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import MIN_TEXTS, expected_lines
-from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, look_at
+from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts
 from adept.rewriting.loading import is_packaged
-from adept.rewriting.rewriter import Rewriter
+
+MAX_STATED_EPSILON = 50.0  # above it the odds have more digits than anyone reads
 
 
 def run(config: RewriteConfig) -> PrivacyStatement:
@@ -34,70 +37,19 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     inputs, notes = Inputs.of(config.input, config), list[CheckedRecords]()
     expected = expected_lines(rewriter, _public_texts(config, inputs), packaged=is_packaged(config.model_dir))
     first = first_texts(iter(inputs.first_records(FIRST_TEXTS)), config.text_column)
-    tell = _Once([*expected, *_label_lines(config, inputs), *_foreign_lines(rewriter, first)])
+    tell = _Expectation([*expected, *_label_lines(config, inputs)], foreign_lines(rewriter, first))
+    places: dict[str, Any] = {"source": config.input, "target": config.output, "options": options, "tell": notes.append}
     if config.dry_run:
-        statement = preview_file(rewriter, config.input, config.output, options=options, tell=notes.append)
+        statement = preview_file(rewriter, **places)
     else:
-        statement = _release(config, rewriter, options, tell, notes)
+        key = find_key(config, needed=config.resume)
+        release = partial(release_file, rewriter, key=key, **places)
+        statement = run_release(config, release, key=key, title="rewriting", begin=tell)
     tell()
     for checked in notes:
-        foreign = [] if inputs.repeatable else _foreign_lines(rewriter, checked.first_texts)
-        _Once([*foreign, *map(_private, checked.lines)])()
+        tell_curator([] if inputs.repeatable else foreign_lines(rewriter, checked.first_texts))
+        tell_curator(checked.lines)
     return statement
-
-
-def _foreign_lines(rewriter: Rewriter, texts: list[str]) -> list[str]:
-    """Return lines about texts that the model was not made for."""
-    found = look_at(rewriter.tokenizer, texts, max_length=rewriter.model.config.max_length)
-    return [_private(line) for line in found.lines]
-
-
-def _private(line: str) -> str:
-    """Mark a line as one for the curator alone."""
-    return f"not part of the release: {line}"
-
-
-def _warn_of_leftovers(config: RewriteConfig) -> None:
-    """Say what a complete release has left behind: its ledger could not be told, or a file could not be removed."""
-    if left := Publication.of(config.output, config.statement, card=config.card).leftovers:
-        sys.stderr.write(
-            f"adept: warning: {config.output} is complete, but {', '.join(map(str, left))} could not be removed, or the ledger "
-            "not be told: the same command with resume=true tidies up\n"
-        )
-
-
-def _release(
-    config: RewriteConfig,
-    rewriter: Rewriter,
-    options: ReleaseOptions,
-    tell: Callable[[], None],
-    notes: list[CheckedRecords],
-) -> PrivacyStatement:
-    """Release a file, tell what to expect of it before the first record is counted, and collect notes."""
-    key = find_key(config, needed=config.resume)
-
-    def advance(count: int) -> None:
-        tell()
-        written(count)
-
-    with (
-        open_ledger(config, key, tell=warn) as ledger,
-        progress("rewriting", Inputs.of(config.input, config).estimate) as written,
-    ):
-        statement = release_file(
-            rewriter,
-            config.input,
-            config.output,
-            options=options,
-            resume=config.resume,
-            key=key,
-            ledger=ledger,
-            progress=Interruptible(advance),
-            tell=notes.append,
-        )
-        for line in describe_overlap(ledger):
-            warn(line)
-        return statement
 
 
 def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
@@ -111,7 +63,7 @@ def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
-    """The public texts that the user wants to know the fate of.
+    """Return the public texts whose fate the user wants to know.
 
     Raises:
         ConfigurationError: they are not declared public, or are what is to be released: what survives of records is a release.
@@ -134,22 +86,73 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two names are one file; that of standard input is the file that was redirected to it."""
+    """Return True if two names are one file; that of standard input is the file that was redirected to it."""
     try:
         return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
         return False
 
 
-class _Once:
-    """Says what to expect, worked out before the first release, as soon as nothing of the file is refused any more."""
+class _Expectation:
+    """Prints, once, what to expect of a release, as soon as nothing of the file is refused any more."""
 
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
+    def __init__(self, lines: list[str], private: list[str]) -> None:
+        self._lines, self._private = lines, private
 
     def __call__(self) -> None:
-        sys.stderr.writelines(f"adept: {line}\n" for line in self._lines)
-        self._lines = []
+        for line in self._lines:
+            warn(line)
+        tell_curator(self._private)
+        self._lines, self._private = [], []
+
+
+def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
+    """Return the lines.
+
+    Args:
+        statement: of the release.
+        output: the file that it was written into.
+        place: the file of the statement; None for a dry run, which leaves none, so that its text is the third line.
+    """
+    samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
+    by = f"by {statement.mechanism}{samples}"
+    done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
+    copied = [*(["labels"] if statement.labels == "copy" else []), *statement.kept_columns]
+    not_private = f"copied, and not private: {', '.join(copied)}; " if copied else ""
+    return [
+        f"{statement.records} records {done}",
+        f"guaranteed: {'; '.join(_guaranteed(statement))}",
+        f"{not_private}the whole statement: {place}" if place else statement.text,
+    ]
+
+
+def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
+    """Yield the budgets, and the odds that they stand for."""
+    if math.isinf(statement.epsilon):
+        yield "nothing, epsilon is infinite"
+        return
+    claimed = f" (claimed {words(statement.claimed_epsilon)})" if statement.claimed_epsilon != statement.epsilon else ""
+    delta = f", delta {words(statement.guarantee.delta)}" if statement.guarantee.delta else ""
+    yield f"epsilon {words(statement.epsilon)}{claimed}{delta}{_parts(statement)}"
+    if statement.epsilon >= MAX_STATED_EPSILON:
+        yield f"the odds between {statement.neighbours} may change more than 10^21-fold, so that next to nothing is guaranteed"
+    elif not delta:
+        odds = Decimal(words(math.exp(statement.epsilon)))
+        yield f"the odds between {statement.neighbours} change at most {odds:,f}-fold"
+    if statement.person_epsilon is not None:
+        yield f"for a person {words(statement.person_epsilon)}, at most {statement.max_records_per_person} records"
+    if shuffled := statement.shuffled:
+        how = "shuffled here" if shuffled.here else "as declared"
+        yield f"hidden among {shuffled.smallest} ({how}): {words(shuffled.epsilon)}, delta {words(shuffled.delta)}"
+
+
+def _parts(statement: PrivacyStatement) -> str:
+    """Return the parts of text and label, if labels are released; those of one symbol do not add up."""
+    if statement.label_epsilon is None:
+        return ""
+    if statement.labels == "joint_response":
+        return f" (text alone {words(statement.text_epsilon)}, label alone {words(statement.label_epsilon)})"
+    return f" (text {words(statement.guarantee.epsilon)}, label {words(statement.label_budget)})"
 
 
 def main() -> int:
@@ -157,16 +160,22 @@ def main() -> int:
 
     def command(config: RewriteConfig) -> None:
         statement = run(config)
-        place = None if config.dry_run else config.statement or config.output + STATEMENT
-        stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
-        stream.writelines(f"{line}\n" for line in summary(statement, output=config.output, place=place))
-        if not config.dry_run:
-            _warn_of_leftovers(config)
-        if math.isinf(statement.epsilon):
-            sys.stderr.write(f"adept: warning: {statement.mechanism} protects nothing, and no epsilon changes that\n")
-        if not statement.training_data["public"]:
-            sys.stderr.write(
-                "adept: warning: the model was trained on text declared private; its weights are not covered\n"
-            )
+        print_lines(config, summary(statement, output=config.output, place=statement_place(config)))
+        for line in _warnings(config, statement):
+            warn(f"warning: {line}")
 
     return execute("rewrite", command)
+
+
+def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[str]:
+    """Yield what a complete release has left behind, and what its guarantee does not cover."""
+    publication = Publication.of(config.output, config.statement, card=config.card)
+    if not config.dry_run and (left := publication.leftovers):
+        yield (
+            f"{config.output} is complete, but {', '.join(map(str, left))} could not be removed, or the ledger not be told: "
+            "the same command with resume=true tidies up"
+        )
+    if math.isinf(statement.epsilon):
+        yield f"{statement.mechanism} protects nothing, and no epsilon changes that"
+    if not statement.training_data["public"]:
+        yield "the model was trained on text declared private; its weights are not covered"

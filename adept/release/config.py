@@ -191,3 +191,10 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     """Who has the budget epsilon: record | person (each of a person's records gets an equal share)."""
 
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon_per not in ("record", "person"):
+            raise ConfigurationError(f"epsilon_per must be record or person, got {self.epsilon_per}")
+        if self.epsilon_per == "person" and self.max_records_per_person is None:
+            raise ConfigurationError("max_records_per_person must be given for epsilon_per=person, got none")

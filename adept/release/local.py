@@ -281,7 +281,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
 def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) -> None:
     """Refuse what output or rewriter cannot hold or do."""
     if rewriter.measurement:
-        raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_rewriter")
+        raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_release")
     if written == "txt" and options.keep_columns:
         raise ConfigurationError(
             "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
@@ -294,5 +294,5 @@ def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) 
     if (options.labels == "joint_response") != (rewriter.joint is not None):
         raise ConfigurationError(
             f"labels must be joint_response with a rewriter that releases text and label as one symbol, and only then, "
-            f"got {options.labels}: give open_rewriter the public labels, or none"
+            f"got {options.labels}: give open_release the public labels, or none"
         )

@@ -61,7 +61,7 @@ class TextRelease:
 
     def __post_init__(self) -> None:
         if self.rewriter.measurement:
-            raise ReleaseRefused("a rewriter for measurement must not release: open one with open_rewriter")
+            raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
 
     @property
     def statement(self) -> PrivacyStatement:

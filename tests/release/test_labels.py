@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from adept.data.files import Record, read_records
+from adept.data.labels import label_set_of
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
 from adept.release.central import TallyNotes, preview_central
 from adept.release.columns import ReleaseOptions
-from adept.release.config import CentralOptions
+from adept.release.config import CentralOptions, ReleaseRequest
 from adept.release.inputs import Inputs
 from adept.release.ledger import Ledger
 from adept.release.local import preview_file, release_file
-from adept.release.service import Budget, label_response, open_rewriter
+from adept.release.service import open_release
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
@@ -37,6 +38,10 @@ def rewriter(tiny_run: Path) -> Rewriter:
 @pytest.fixture
 def coded(topic_run: Path) -> Rewriter:
     return Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=8.0))
+
+
+def opened(model_dir: Path, **options: Any) -> tuple[Rewriter, ReleaseOptions]:
+    return open_release(ReleaseRequest(model_dir=str(model_dir), **options))
 
 
 def labelled(path: Path, labels: list[Any]) -> str:
@@ -74,17 +79,20 @@ def test_another_spelling_of_a_label_is_the_same_row_for_the_ledger(rewriter: Re
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_randomised_labels_are_released_whatever_spells_them(coded: Rewriter, tmp_path: Path, shuffle: bool) -> None:
-    response = label_response(Budget(label_epsilon=600), [1, "réservation", True])  # type: ignore[list-item]
-    assert response.labels == LABELS
-    options = ReleaseOptions(labels="randomized_response", label_response=response, shuffle=shuffle)
+def test_randomised_labels_are_released_whatever_spells_them(
+    coded: Rewriter, topic_run: Path, tmp_path: Path, shuffle: bool
+) -> None:
+    budget = {"epsilon": 8.0, "label_epsilon": 600.0, "label_set": [1, "réservation", True]}
+    _, options = opened(topic_run, labels="randomized_response", shuffle=shuffle, **budget)
+    assert options.label_response is not None
+    assert options.label_response.labels == LABELS
     release_file(coded, labelled(tmp_path / "in.jsonl", MIXED), f"{tmp_path}/out.jsonl", options=options)
     found = sorted(row["intent"] for row in written(tmp_path / "out.jsonl"))
     assert found == ["1"] * 5 + ["réservation"] * 3 + ["true"] * 2
 
 
 def test_labels_of_one_symbol_with_the_text_are_released_whatever_spells_them(topic_run: Path, tmp_path: Path) -> None:
-    made = open_rewriter(topic_run, budget=Budget(epsilon=600), joint_labels=[1.0, "réservation ", True])  # type: ignore[list-item]
+    made, _ = opened(topic_run, labels="joint_response", epsilon=600.0, label_set=[1.0, "réservation ", True])
     given, options = labelled(tmp_path / "in.jsonl", MIXED), ReleaseOptions(labels="joint_response")
     release_file(made, given, f"{tmp_path}/out.jsonl", options=options)
     found = [row["intent"] for row in written(tmp_path / "out.jsonl")]
@@ -116,7 +124,7 @@ def test_a_response_over_labels_that_are_no_texts_is_refused(topic_run: Path, tm
 
 def test_a_rewriter_refuses_two_labels_that_become_one(topic_run: Path) -> None:
     with pytest.raises(ConfigurationError, match="entries 1 and 3 are both '1'"):
-        open_rewriter(topic_run, budget=Budget(epsilon=8), joint_labels=["1", "2", " 1 "])
+        opened(topic_run, labels="joint_response", epsilon=8.0, label_set=["1", "2", " 1 "])
 
 
 def test_labels_vote_whatever_spells_them_and_others_have_no_vote(topic_run: Path, tmp_path: Path) -> None:
@@ -149,7 +157,7 @@ def test_drawn_labels_are_integers_where_schema_and_label_set_say_so(rewriter: R
 
     parquet.write_table(pyarrow.table({"text": ["a", "b"], "intent": [1, 2]}), tmp_path / "in.parquet")
     for labels, kind in ((["1", "2"], int), (["1", "2", "other"], str)):
-        response = label_response(Budget(label_epsilon=1), labels)
+        response = RandomizedResponse(epsilon=1, labels=label_set_of(labels))
         options = ReleaseOptions(labels="randomized_response", label_response=response)
         out = tmp_path / f"{kind.__name__}.parquet"
         release_file(rewriter, f"{tmp_path}/in.parquet", str(out), options=options)
@@ -175,7 +183,7 @@ def test_a_public_label_that_the_column_cannot_hold_makes_all_labels_text(
 
     table = pyarrow.table({"text": ["a"] * 40, "intent": pyarrow.array([1, 2] * 20, kind)})
     parquet.write_table(table, tmp_path / "in.parquet")
-    response = label_response(Budget(label_epsilon=0.1), public)
+    response = RandomizedResponse(epsilon=0.1, labels=label_set_of(public))
     options = ReleaseOptions(labels="randomized_response", label_response=response)
     release_file(rewriter, f"{tmp_path}/in.parquet", f"{tmp_path}/{output}", options=options)
     found = [row["intent"] for row in written(tmp_path / output)]

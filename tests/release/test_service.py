@@ -2,18 +2,28 @@
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tiny import tiny_config
 
 from adept.cli import train
+from adept.cli.config import TrainingDataConfig
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.choice import MechanismChoice
 from adept.release.columns import ReleaseOptions
-from adept.release.service import Budget, label_response, open_rewriter, release_file
+from adept.release.config import ReleaseRequest
+from adept.release.service import open_release, release_file
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
+
+PERSON = {"epsilon_per": "person", "person_column": "who"}
+AS_ONE = {"labels": "joint_response", "label_set": ["a", "b"]}
+
+
+def opened(model_dir: Path, **options: Any) -> Rewriter:
+    return open_release(ReleaseRequest(model_dir=str(model_dir), **options))[0]
 
 
 @pytest.mark.parametrize(
@@ -23,69 +33,69 @@ from adept.rewriting.rewriter import Rewriter
 def test_a_persons_budget_is_shared_wherever_it_was_given(
     tiny_run: Path, given: float | None, with_mechanism: float | None
 ) -> None:
-    budget = Budget(epsilon=given, per="person", max_records_per_person=3)
     choice = MechanismChoice(SqrtNLaplace, epsilon=with_mechanism)
-    part = open_rewriter(tiny_run, budget=budget, mechanism=choice).guarantee.epsilon
+    part = opened(tiny_run, epsilon=given, mechanism=choice, max_records_per_person=3, **PERSON).guarantee.epsilon
     assert 3 * Fraction(part) <= 8
     assert part == pytest.approx(8 / 3)
 
 
 def test_two_budgets_are_refused_and_so_is_none(tiny_run: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"epsilon must be given once, got 4\.0 and 8\.0"):
-        open_rewriter(tiny_run, budget=Budget(epsilon=4.0), mechanism=MechanismChoice(SqrtNLaplace, epsilon=8.0))
+        opened(tiny_run, epsilon=4.0, mechanism=MechanismChoice(SqrtNLaplace, epsilon=8.0))
     with pytest.raises(ConfigurationError, match="epsilon must be given"):
-        open_rewriter(tiny_run, budget=Budget())
+        opened(tiny_run)
 
 
 def test_half_a_budget_for_persons_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="max_records_per_person must be given"):
-        Budget(epsilon=1.0, per="person")
+        ReleaseRequest(epsilon=1.0, epsilon_per="person")
     with pytest.raises(ConfigurationError, match="epsilon_per must be record or person, got household"):
-        Budget(epsilon=1.0, per="household")
+        ReleaseRequest(epsilon=1.0, epsilon_per="household")
 
 
-def test_labels_get_their_share_too() -> None:
-    budget = Budget(epsilon=8.0, label_epsilon=2.0, per="person", max_records_per_person=4)
-    assert label_response(budget, ["a", "b"]).epsilon == 0.5
+def test_labels_get_their_share_too(tiny_run: Path) -> None:
+    budget = {"epsilon": 8.0, "label_epsilon": 2.0, "max_records_per_person": 4, **PERSON}
+    asked = {"model_dir": str(tiny_run), "labels": "randomized_response", "label_set": ["a", "b"]}
+    _, options = open_release(ReleaseRequest(**asked, **budget))
+    assert options.label_response is not None
+    assert options.label_response.epsilon == 0.5
     with pytest.raises(ConfigurationError, match="label_epsilon must be chosen"):
-        label_response(Budget(epsilon=1.0), ["a", "b"])
+        open_release(ReleaseRequest(**asked, epsilon=1.0))
     with pytest.raises(ConfigurationError, match="label_set must name"):
-        label_response(budget, [])
+        open_release(ReleaseRequest(**{**asked, "label_set": []}, **budget))
 
 
 def test_text_and_label_as_one_symbol_share_one_budget_and_need_a_finite_alphabet(
     tiny_run: Path, tiny_l1_run: Path
 ) -> None:
-    shared = Budget(epsilon=8.0, per="person", max_records_per_person=4)
-    joint = open_rewriter(tiny_run, budget=shared, joint_labels=["a", "b"])
+    joint = opened(tiny_run, epsilon=8.0, max_records_per_person=4, **PERSON, **AS_ONE)
     assert joint.guarantee.epsilon == joint.joint.epsilon == 2.0
     assert isinstance(joint.mechanism, LearnedCodebook)
-    described = open_rewriter(tiny_run, budget=Budget(epsilon=12.0), joint_labels=["a", "b"])
+    described = opened(tiny_run, epsilon=12.0, **AS_ONE)
     assert isinstance(described.mechanism, Description)
     with pytest.raises(ConfigurationError, match="label_epsilon must be left out for labels=joint_response"):
-        open_rewriter(tiny_run, budget=Budget(epsilon=8.0, label_epsilon=2.0), joint_labels=["a", "b"])
+        opened(tiny_run, epsilon=8.0, label_epsilon=2.0, **AS_ONE)
     with pytest.raises(ConfigurationError, match="label_set must name"):
-        open_rewriter(tiny_run, budget=Budget(epsilon=8.0), joint_labels=[])
+        opened(tiny_run, epsilon=8.0, labels="joint_response")
     with pytest.raises(ConfigurationError, match="mechanism must be learned_codebook or description"):
-        open_rewriter(tiny_l1_run, budget=Budget(epsilon=8.0), joint_labels=["a", "b"])
+        opened(tiny_l1_run, epsilon=8.0, **AS_ONE)
 
 
 def test_without_a_mechanism_the_best_exact_one_is_taken(tiny_run: Path, tiny_l1_run: Path) -> None:
-    assert isinstance(open_rewriter(tiny_run, budget=Budget(epsilon=4.0)).mechanism, LearnedCodebook)
-    assert isinstance(open_rewriter(tiny_l1_run, budget=Budget(epsilon=4.0)).mechanism, L1Laplace)
+    assert isinstance(opened(tiny_run, epsilon=4.0).mechanism, LearnedCodebook)
+    assert isinstance(opened(tiny_l1_run, epsilon=4.0).mechanism, L1Laplace)
 
 
 def test_from_a_budget_of_ten_on_a_record_is_described(tiny_run: Path, tiny_l1_run: Path) -> None:
     """What counts is a record's own share of the budget."""
-    shared = Budget(epsilon=16.0, per="person", max_records_per_person=4)
-    assert isinstance(open_rewriter(tiny_run, budget=Budget(epsilon=10.0)).mechanism, Description)
-    assert isinstance(open_rewriter(tiny_run, budget=shared).mechanism, LearnedCodebook)
-    assert isinstance(open_rewriter(tiny_l1_run, budget=Budget(epsilon=16.0)).mechanism, L1Laplace)
+    assert isinstance(opened(tiny_run, epsilon=10.0).mechanism, Description)
+    assert isinstance(opened(tiny_run, epsilon=16.0, max_records_per_person=4, **PERSON).mechanism, LearnedCodebook)
+    assert isinstance(opened(tiny_l1_run, epsilon=16.0).mechanism, L1Laplace)
 
 
 def test_a_model_that_does_not_fit_is_refused(tiny_l1_run: Path) -> None:
     with pytest.raises(ModelError, match="trained for clip l1"):
-        open_rewriter(tiny_l1_run, budget=Budget(epsilon=4.0), mechanism=MechanismChoice(SqrtNLaplace))
+        opened(tiny_l1_run, epsilon=4.0, mechanism=MechanismChoice(SqrtNLaplace))
 
 
 @pytest.mark.parametrize(
@@ -94,17 +104,17 @@ def test_a_model_that_does_not_fit_is_refused(tiny_l1_run: Path) -> None:
      ("l2_norm", "accept_inexact"), ("privunit", "accept_inexact")],
 )  # fmt: skip
 def test_python_refuses_what_the_command_refuses_with_the_same_flags(tiny_run: Path, name: str, flag: str) -> None:
-    choice, budget = MechanismChoice(BY_NAME[name]), Budget(epsilon=8.0)
+    choice = MechanismChoice(BY_NAME[name])
     with pytest.raises(ReleaseRefused, match=f"{flag}=true"):
         Rewriter.from_pretrained(tiny_run, mechanism=BY_NAME[name](epsilon=8.0))
     with pytest.raises(ReleaseRefused, match=f"{flag}=true"):
-        open_rewriter(tiny_run, budget=budget, mechanism=choice)
+        opened(tiny_run, epsilon=8.0, mechanism=choice)
     both = {"accept_inexact": True, flag: True}  # dptext is floating point as well
-    assert open_rewriter(tiny_run, budget=budget, mechanism=choice, **both).mechanism.name == name
+    assert opened(tiny_run, epsilon=8.0, mechanism=choice, **both).mechanism.name == name
 
 
 def test_a_model_of_private_text_is_refused_in_python_too(tmp_path: Path) -> None:
-    config = tiny_config(tmp_path / "run", training_data=train.TrainingDataConfig(public=False), epochs=1)
+    config = tiny_config(tmp_path / "run", training_data=TrainingDataConfig(public=False), epochs=1)
     train.run(config)
     with pytest.raises(ReleaseRefused, match="accept_private_model=true"):
         Rewriter.from_pretrained(tmp_path / "run", mechanism=SqrtNLaplace(epsilon=8.0))
