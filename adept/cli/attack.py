@@ -22,6 +22,8 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 
+# name, promise, dimensions, and the game
+Target = tuple[str, Guarantee, int | None, Callable[[], tuple[list[AttackRow], list[GivenAway]]]]
 ROUNDING_TOLERANCE = 1e-6  # of probabilities that were summed in another order
 
 
@@ -43,15 +45,16 @@ class AttackResult:
 def run(config: AttackConfig) -> AttackResult:
     """Attack, and write ``result.json`` and ``attack.svg``; raises AdeptError for what the user can mend."""
     target = _file_target(config) if config.attack == FILE_MEMBERSHIP else _record_target(config)
-    directory, promise = new_directory(config.output_dir), target.promise
-    rows, given_away = target.play()
+    name, promise, dim, play = target
+    directory = new_directory(config.output_dir)
+    rows, given_away = play()
     result = AttackResult(
         {
-            "mechanism": target.name,
+            "mechanism": name,
             "claimed_epsilon": json_number(promise.claimed_epsilon),
             "epsilon": json_number(promise.epsilon),
             "delta": promise.delta,
-            "dim": target.dim,
+            "dim": dim,
         },
         rows,
         given_away if config.data.public else [],
@@ -72,33 +75,23 @@ def run(config: AttackConfig) -> AttackResult:
     return result
 
 
-@dataclass(frozen=True)
-class _Target:
-    """Target of an attack: its name, promise and dimensions, and the game against it."""
-
-    name: str
-    promise: Guarantee
-    dim: int | None
-    play: Callable[[], tuple[list[AttackRow], list[GivenAway]]]
-
-
-def _record_target(config: AttackConfig) -> _Target:
+def _record_target(config: AttackConfig) -> Target:
     rewriter, splits = _rewriter(config), load(config.data, config)
     if config.private not in splits:
         raise DataError(f"private must be a split of the data, got {config.private}: it is not there")
     private, public = splits[config.private], splits["train"]
     dim = rewriter.model.config.latent_dim
-    return _Target(rewriter.mechanism.name, rewriter.guarantee, dim, lambda: _rows(config, rewriter, private, public))
+    return (rewriter.mechanism.name, rewriter.guarantee, dim, lambda: _rows(config, rewriter, private, public))
 
 
-def _file_target(config: AttackConfig) -> _Target:
+def _file_target(config: AttackConfig) -> Target:
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for attack=file_membership, got none: add epsilon=1")
     options = {"label_set": ("one", "other"), "cells": membership.FILE_CELLS, "accept_private_model": True}
     synthesizer = Synthesizer.from_pretrained(config.model_dir, epsilon=config.epsilon, **options)  # type: ignore[arg-type]
     files = NeighbouringFiles(synthesizer)
     rounds, confidence = config.records, config.confidence
-    return _Target(
+    return (
         files.name,
         synthesizer.guarantee,
         None,

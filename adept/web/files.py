@@ -53,14 +53,10 @@ class Dropped:
 
     Attributes:
         folder: holds the file and what is made of it.
-        name: of the input in the folder.
-        records: how many it has.
-        columns: the names of its columns.
+        name: name of the input in the folder.
         labels: the columns that may be labels, as they have few values.
-        reading: how it is read.
-        done: records that are released.
-        finished: is the release complete.
-        error: why there is none.
+        done: number of records that are released.
+        error: reason for which there is no release.
     """
 
     folder: Path

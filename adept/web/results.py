@@ -20,15 +20,12 @@ class EarlierResult:
     """One output directory.
 
     Attributes:
-        name: below the directory of runs.
         kind: "comparison", "audit", "attack", "study" or "result".
         page: the report's file, for a comparison.
         picture: a figure's file.
-        sentence: what was found.
-        wrong: was a claim found to be false.
+        wrong: True if a claim was found to be false.
         rows: (what, value).
-        headings: of ``table``.
-        table: an audit's checks, those that failed first, or what each attack came to.
+        table: an audit's checks, those that failed first, or the result of each attack, below ``headings``.
     """
 
     name: str

@@ -40,12 +40,8 @@ class Written:
     """Texts that one mechanism made of a sentence.
 
     Attributes:
-        mechanism: the name that the page ticks.
-        title: in words.
         claimed: epsilon, as its author says.
         epsilon: the true one, or "inf".
-        holds: is the claim true.
-        texts: written from the one release.
         sentence: what a reader may believe at most, in words.
     """
 
@@ -63,8 +59,6 @@ class Release:
     """One release of a sentence: what is written from it, and what its reader sees; nothing keeps it.
 
     Attributes:
-        written: what goes to the page at once.
-        reader: who reads it.
         encoded: the sentence, as the mechanism reads it (1, .).
         released: what it released (1, .).
     """
