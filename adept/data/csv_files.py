@@ -88,11 +88,11 @@ class Rows:
             if '"' in line or line[-1:] not in ENDS:
                 state = state_after(line, self.delimiter)
                 if state == QUOTED or line[-1:] not in ENDS:
-                    row = self._finished(line, state)
+                    row = self._finish(line, state)
             if row is None or len(row) > 2 or row.strip("\r\n"):
                 yield row
 
-    def _finished(self, line: str, state: str) -> str | None:
+    def _finish(self, line: str, state: str) -> str | None:
         """Read a row to its end; ``line`` is its first piece, and ``state`` the state after that piece."""
         parts, length = [line], len(line)
         while state == QUOTED or line[-1:] not in ENDS:
@@ -186,7 +186,7 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
     ``csv.reader`` gets one text for each row. It reads quotes as ``Rows`` does, and begins anew after an error.
     """
     csv.field_size_limit(MAX_CHARACTERS)
-    texts = _tolerated(rows) if tolerant else map(check_text, filter(None, rows))
+    texts = _replace_damaged(rows) if tolerant else map(check_text, filter(None, rows))
     delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
     while True:
         if rows.delimiter != delimiter:
@@ -201,16 +201,16 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
             if not tolerant:
                 raise DamagedRecord(str(error)) from None
             cells = []
-        yield [_bare(cell) if cell[:1] == "'" else cell for cell in cells]
+        yield [_strip_apostrophe(cell) if cell[:1] == "'" else cell for cell in cells]
 
 
-def _tolerated(rows: Rows) -> Iterator[str]:
+def _replace_damaged(rows: Rows) -> Iterator[str]:
     """Yield each row; a row that is too long or holds NUL is replaced by one without cells."""
     for text in rows:
         yield "" if text is None or "\0" in text else text
 
 
-def _bare(cell: str) -> str:
+def _strip_apostrophe(cell: str) -> str:
     return cell[1:] if is_formula(cell[1:]) else cell
 
 

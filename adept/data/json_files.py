@@ -53,18 +53,18 @@ def _object_of(text: str | None, *, tolerant: bool) -> Record:
     try:
         if text is None:
             raise DamagedRecord(TOO_LONG)
-        return _parsed(text)
+        return _parse(text)
     except DamagedRecord:
         if not tolerant:
             raise
         return {}
 
 
-def _parsed(line: str) -> Record:
+def _parse(line: str) -> Record:
     try:
-        record = json.loads(line, object_pairs_hook=_object)
+        record = json.loads(line, object_pairs_hook=_unique_object)
         if "\\ud" in line.lower():
-            record = json.loads(_without_surrogates(record), object_pairs_hook=_object)
+            record = json.loads(_without_surrogates(record), object_pairs_hook=_unique_object)
     except (ValueError, RecursionError):
         opened = line.strip() == "{"
         several = "an object over several lines, which must stand on one line, or in an array"
@@ -76,7 +76,7 @@ def _parsed(line: str) -> Record:
     return record
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Record:
+def _unique_object(pairs: list[tuple[str, Any]]) -> Record:
     record = dict(pairs)
     if len(record) < len(pairs):
         raise DamagedRecord("an object with the same name twice")
@@ -102,7 +102,7 @@ def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str |
     Raises:
         UnfitFile: no bracket opens the text; or, unless ``tolerant``, it ends before the array does or goes on after it.
     """
-    if (text := _opened(stream)) is None:
+    if (text := _read_opening(stream)) is None:
         return
     element: list[str] | None = []
     length = depth = 0
@@ -122,7 +122,7 @@ def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str |
                 length += token.start() - begin
                 if element is not None:
                     element.append(text[begin : token.start()])
-                yield from _whole(element if length <= MAX_CHARACTERS else None, last=sign != ",")
+                yield from _join_element(element if length <= MAX_CHARACTERS else None, last=sign != ",")
                 element, length, begin = [], 0, token.end()
                 if sign != ",":
                     _check_end(text[begin:], stream)
@@ -139,12 +139,12 @@ def array_elements(stream: IO[str], *, tolerant: bool = False) -> Iterator[str |
                 raise UnfitFile("ends inside its array: repair it")
             if element is not None:
                 element = ["".join([*element, rest]).rstrip(SPACE).removesuffix("]")]
-            yield from _whole(element, last=True)
+            yield from _join_element(element, last=True)
             return
         text = rest + part
 
 
-def _opened(stream: IO[str]) -> str | None:
+def _read_opening(stream: IO[str]) -> str | None:
     """Read up to the bracket that opens the array; return what was read after it, None where there is nothing at all."""
     read = stream.read(PART_CHARACTERS)
     text = read.removeprefix(BYTE_ORDER_MARK).lstrip(SPACE)
@@ -155,7 +155,7 @@ def _opened(stream: IO[str]) -> str | None:
     return text[1:]
 
 
-def _whole(element: list[str] | None, *, last: bool) -> Iterator[str | None]:
+def _join_element(element: list[str] | None, *, last: bool) -> Iterator[str | None]:
     text = None if element is None else "".join(element)
     if text is None or text.strip(SPACE) or not last:  # an empty array, or a comma before the last bracket
         yield text
@@ -176,23 +176,23 @@ def write_jsonl(stream: IO[str], columns: Sequence[str], types: Any = None) -> I
     )
 
 
-def _null(value: Any) -> Any:
+def _replace_nan(value: Any) -> Any:
     """Replace NaN by None, at any depth."""
     if isinstance(value, dict):
-        return {name: _null(part) for name, part in value.items()}
+        return {name: _replace_nan(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_null(part) for part in value]
+        return [_replace_nan(part) for part in value]
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def to_json(value: Any) -> str:
     try:
-        return json.dumps(_null(value), ensure_ascii=False, allow_nan=False, default=_spelled)
+        return json.dumps(_replace_nan(value), ensure_ascii=False, allow_nan=False, default=_spell)
     except (TypeError, ValueError, RecursionError):
         raise DataError(f"a kept column holds {NOT_JSON}: leave it out, or write parquet") from None
 
 
-def _spelled(value: Any) -> str:
+def _spell(value: Any) -> str:
     """Return text for a value that a parquet file holds and JSON has no type for."""
     match value:
         case datetime.date() | datetime.time():

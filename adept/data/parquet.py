@@ -311,7 +311,7 @@ def _array(values: Sequence[Any], kind: Any) -> Any:
 
     if values and isinstance(values[0], ArrowValue):
         plain = kind.value_type if types.is_dictionary(kind) else kind
-        whole = pyarrow.concat_arrays([_retyped(part, plain) for part in _slices(values)])
+        whole = pyarrow.concat_arrays([_retype(part, plain) for part in _slices(values)])
         # The new dictionary holds only the values of these rows.
         return whole.dictionary_encode().cast(kind) if types.is_dictionary(kind) else whole
     return pyarrow.array(values, kind)
@@ -327,7 +327,7 @@ def _slices(cells: Sequence[ArrowValue]) -> Iterator[Any]:
             start = end
 
 
-def _retyped(array: Any, kind: Any) -> Any:
+def _retype(array: Any, kind: Any) -> Any:
     """Convert an array to the type of its column, without a dictionary."""
     plain = array.dictionary_decode() if hasattr(array, "dictionary_decode") else array
     return plain if plain.type.equals(kind, check_metadata=True) else plain.cast(kind)

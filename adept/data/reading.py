@@ -257,11 +257,11 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
         OSError: the file cannot be opened.
     """
     with ExitStack() as stack:
-        raw: io.RawIOBase = io.FileIO(os.dup(0)) if location == STANDARD_STREAM else _File(location, at_least)
+        raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)
         stack.callback(raw.close)
         compressed = is_gzip_name(location)
         if not tolerant:
-            head, raw = _looked_at(raw)
+            head = raw.look()
             if not compressed and kind != "parquet":
                 _check_head(head)
             compressed = compressed or head.startswith(GZIP)
@@ -276,50 +276,38 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
         yield stream
 
 
-class _File(io.FileIO):
-    """A file that must not become shorter while it is read; otherwise records would be missing without an error."""
+class _Source(io.FileIO):
+    """A file or pipe whose first bytes can be looked at before it is read.
 
-    def __init__(self, location: str, at_least: int) -> None:
-        super().__init__(location)
+    A file must not become shorter while it is read; otherwise records would be missing without an error.
+    """
+
+    read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own
+
+    def __init__(self, file: str | int, at_least: int = 0) -> None:
+        super().__init__(file)
+        self._head = b""
         self._least = max(at_least, os.fstat(self.fileno()).st_size)
 
+    def look(self) -> bytes:
+        head = b""
+        while len(head) < HEAD_BYTES and (part := super().read(HEAD_BYTES - len(head))):
+            head += part
+        if self.seekable():
+            self.seek(0)
+        else:
+            self._head = head
+        return head
+
     def readinto(self, buffer: Any) -> int | None:
+        if self._head:
+            part = self._head[: len(buffer)]
+            buffer[: len(part)], self._head = part, self._head[len(part) :]
+            return len(part)
         count = super().readinto(buffer)
         if not count and os.fstat(self.fileno()).st_size < self._least:
             raise OSError(errno.ESTALE, "it became shorter while it was read, so let nobody write to it meanwhile")
         return count
-
-
-class _Joined(io.RawIOBase):
-    """A stream made of bytes that were already read, and of the rest, which cannot be rewound."""
-
-    def __init__(self, head: bytes, rest: io.RawIOBase) -> None:
-        self._head, self._rest = head, rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        if not self._head:
-            return self._rest.readinto(buffer)
-        part = self._head[: len(buffer)]
-        buffer[: len(part)], self._head = part, self._head[len(part) :]
-        return len(part)
-
-    def close(self) -> None:
-        self._rest.close()
-        super().close()
-
-
-def _looked_at(raw: io.RawIOBase) -> tuple[bytes, io.RawIOBase]:
-    """Return the first bytes of a stream, and a stream that still begins with them."""
-    head = b""
-    while len(head) < HEAD_BYTES and (part := raw.read(HEAD_BYTES - len(head))):
-        head += part
-    if raw.seekable():
-        raw.seek(0)
-        return head, raw
-    return head, _Joined(head, raw)
 
 
 def _check_head(head: bytes) -> None:

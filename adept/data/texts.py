@@ -102,7 +102,6 @@ def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, s
 
 
 def _elements(values: object, name: str, wanted: str = "a list of strings") -> list[Any]:
-    """Return the elements of a column in order."""
     if isinstance(values, list | tuple):
         return list(values)
     if isinstance(values, np.ndarray):
@@ -159,8 +158,8 @@ def plain_text(value: Any) -> str | None:
     """Return the text of a value; None for one that has none.
 
     Strings are normalised (NFC) and stripped of surrounding space. Whole numbers become their digits, also 1.0, "1.0" and
-    Decimal("1.00").
-    Booleans become "true" and "false". None, NaN, other fractions, bytes, dates, containers and blank strings have no text.
+    Decimal("1.00"). Booleans become "true" and "false". None, NaN, other fractions, bytes, dates, containers and blank strings
+    have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()

@@ -49,10 +49,10 @@ def evaluate(
         if corpus.labels is None:
             raise DataError(f"{name} must have labels: name their column with label_column=")
     predicted = predict(train, test.texts, classifier=classifier, seed=seed, samples=samples, noisy_labels=noisy_labels)
-    return _scored(predicted, train.labels or [], test.labels or [])
+    return _score(predicted, train.labels or [], test.labels or [])
 
 
-def _scored(predicted: list[str], train_labels: list[str], test_labels: list[str]) -> Evaluation:
+def _score(predicted: list[str], train_labels: list[str], test_labels: list[str]) -> Evaluation:
     truth, guesses = codes(test_labels, predicted)
     majority, _ = Counter(train_labels).most_common(1)[0]
     return Evaluation(

@@ -225,13 +225,13 @@ def measure(
         "verbatim_own": repeated.own,
         "verbatim_chance": repeated.chance,
         "verbatim_public": repeated.public,
-        **_kept(private, rewrites),
-        **{name + OTHER: value for name, value in _kept(private, strangers).items()},
+        **_measure_kept(private, rewrites),
+        **{name + OTHER: value for name, value in _measure_kept(private, strangers).items()},
         "fluency": _perplexity(fluent, rewrites) / _perplexity(fluent, records),
     }
 
 
-def _kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | None]:
+def _measure_kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | None]:
     """Return what of each record stands in the text that it was given; None where it was given none."""
     if texts is None:
         return dict.fromkeys(PAIRED)

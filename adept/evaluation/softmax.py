@@ -3,8 +3,7 @@
 Rows with equal features count as one, with a number of records for each label beside it: the objective is the very one of
 scikit-learn's ``LogisticRegression``, strength * sum over records of -log p(label | features) + |W|^2 / 2 with a free intercept,
 at the cost of the different rows alone. It is minimised by L-BFGS from any start, so that a path of strengths and the folds of
-cross-validation begin where the last fit ended. (On 4,412 records of 64 labels ten to a hundred times as fast, with the
-same accuracy to .003: that is where the minimum's own figure moves between one stopping rule and another.)
+cross-validation begin where the last fit ended. That is ten to a hundred times as fast.
 """
 
 import warnings
@@ -107,12 +106,10 @@ def softmax_regression(
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
     """Return what of each label's score (L,) predictions do without: half of log p(label), or as much as three quarters.
 
-    A score is log p(label) plus what the row says of the label. Rewrites say less than a person's text does, for some are of
-    another codeword, and a simple classifier hears less than they say; but the labels are as unequal as they always were. So a
-    classifier of noise that follows its scores calls everything by the commonest label. Of the shares of log p(label) the one is
-    taken away under which the records that the weights were fitted to are called by each label as nearly as often as they have
-    it. (All of it for all records is the logit adjustment of Menon et al. 2021, Long-tail learning, section 4, which is best for
-    the mean over labels.)
+    A score is log p(label) plus what the row says of the label. Rewrites say less than a person's text does, but the labels are
+    as unequal as they always were. So a classifier of noise that follows its scores calls everything by the commonest label. Of
+    the shares of log p(label) the one is taken away under which the records that the weights were fitted to are called by each
+    label as nearly as often as they have it. (Menon et al. 2021, Long-tail learning, section 4, take all of it away.)
 
     Labels that were randomised are less unequal than the true ones, and records are not to be called by them as often: then it is
     a fixed share. ``docs/decisions.md``, "Common labels", has the figures.

@@ -81,7 +81,7 @@ class TextClassifier:
             raise
         rarity = zip(self._tfidf.get_feature_names_out(), self._tfidf.idf_.tolist(), strict=True)
         self._meaning = TextVectors({word: weight for word, weight in rarity if " " not in word})
-        self._features = self._beside(counted, distinct)
+        self._features = self._add_vectors(counted, distinct)
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
@@ -93,18 +93,18 @@ class TextClassifier:
         """Return the likeliest label of each text."""
         texts = text_list(texts)
         common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
-        words = self._tfidf.transform(self._understood(texts)).tocsr()
-        found = best_labels(self._beside(words, texts), weights, common)
+        words = self._tfidf.transform(self._replace_unknown(texts)).tocsr()
+        found = best_labels(self._add_vectors(words, texts), weights, common)
         return [self.names[place] for place in found.tolist()]
 
-    def _beside(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
+    def _add_vectors(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
         """Put vectors of the texts beside their TF-IDF, if the lexicon knows the language."""
         words = Features.sparse(counted)
         if not self._meaning.known:
             return words
         return words.beside(Features.dense(VECTOR_LENGTH * torch.from_numpy(self._meaning.of(texts))))
 
-    def _understood(self, texts: Sequence[str]) -> list[str]:
+    def _replace_unknown(self, texts: Sequence[str]) -> list[str]:
         """Return texts with known words in the place of those that no training text holds."""
         known = self._tfidf.vocabulary_
         rows = [text.lower().split() for text in texts]
@@ -124,9 +124,9 @@ class TextClassifier:
         parts = self._folds()
         if not parts:
             return STRENGTHS[-1]
-        best, found = STRENGTHS[0], self._held_out(parts, STRENGTHS[0], [None] * len(parts))
+        best, found = STRENGTHS[0], self._read_held_out(parts, STRENGTHS[0], [None] * len(parts))
         for strength in STRENGTHS[1:]:
-            tried = self._held_out(parts, strength, found.weights)
+            tried = self._read_held_out(parts, strength, found.weights)
             error = (found.hits * (1 - found.hits) * self.samples / self._count_held_out(parts)) ** 0.5
             gained = (
                 tried.likelihood > found.likelihood
@@ -139,7 +139,7 @@ class TextClassifier:
         self._start = torch.stack(found.weights).mean(dim=0)
         return best
 
-    def _held_out(self, parts: list[Fold], strength: float, starts: Sequence[Tensor | None]) -> HeldOut:
+    def _read_held_out(self, parts: list[Fold], strength: float, starts: Sequence[Tensor | None]) -> HeldOut:
         """Read held-out texts by what is fitted to the others."""
         scaled, weights, hits, likelihood = strength / self.samples, [], 0.0, torch.zeros(len(TEMPERATURES))
         for (inside, outside), start in zip(parts, starts, strict=True):

@@ -94,8 +94,8 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
     latents = clip_latents(gaussian, clip="sphere", clip_norm=1.0)
     clipped = clip_latents(latents, clip=mechanism.clip, clip_norm=1.0)
     released = mechanism.simulate(latents, generator)
-    squared_error, error_deviation = _mean((released - clipped).square().sum(dim=1))
-    cosine, cosine_deviation = _mean(torch.nn.functional.cosine_similarity(released, latents, dim=1))
+    squared_error, error_deviation = _mean_and_error((released - clipped).square().sum(dim=1))
+    cosine, cosine_deviation = _mean_and_error(torch.nn.functional.cosine_similarity(released, latents, dim=1))
     guarantee = mechanism.guarantee(dim)
     return MechanismRow(
         mechanism=mechanism.name,
@@ -104,7 +104,7 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
         epsilon=guarantee.epsilon,
         delta=guarantee.delta,
         records=records,
-        squared_length=_mean(clipped.square().sum(dim=1))[0],
+        squared_length=_mean_and_error(clipped.square().sum(dim=1))[0],
         expected_squared_error=mechanism.expected_squared_error(dim),
         squared_error=squared_error,
         squared_error_deviation=error_deviation,
@@ -176,8 +176,7 @@ def codeword_information(shape: Shape) -> float:
     return cap_information(shape.top / shape.size, escape=(shape.size - shape.top) * light / total)
 
 
-def _mean(values: Tensor) -> tuple[float, float]:
-    """Return mean and standard error."""
+def _mean_and_error(values: Tensor) -> tuple[float, float]:
     return float(values.mean()), float(values.std()) / math.sqrt(len(values))
 
 

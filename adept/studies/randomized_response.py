@@ -239,7 +239,7 @@ def _normal(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
     """Return a table for the largest survey over the budget, and one for a budget over the number of people."""
-    most, epsilon = max(row.records for row in rows), _shown(rows)
+    most, epsilon = max(row.records for row in rows), _near_epsilon(rows)
     over_budget = [row for row in rows if row.records == most]
     over_people = [row for row in rows if row.epsilon == epsilon]
     return [
@@ -269,13 +269,13 @@ def _estimates(row: ResponseRow) -> list[str]:
     return [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, (row.upper - row.lower) / 2)]
 
 
-def _shown(rows: Sequence[ResponseRow]) -> float:
+def _near_epsilon(rows: Sequence[ResponseRow]) -> float:
     return min({row.epsilon for row in rows}, key=lambda epsilon: (abs(epsilon - NEAR_EPSILON), epsilon))
 
 
 def draw(rows: Sequence[ResponseRow]) -> str:
     """Draw theta over the budget, one bit over the number of people, and the width of intervals over the budget."""
-    most, epsilon = max(row.records for row in rows), _shown(rows)
+    most, epsilon = max(row.records for row in rows), _near_epsilon(rows)
     largest = [row for row in rows if row.records == most]
     shares = [row for row in largest if row.target == "share"]
     with drawing(2, 2, size=(11, 8)) as opened:

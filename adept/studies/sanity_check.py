@@ -154,7 +154,7 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
             size = min(step, rows - start)
             yield release(mechanism, size, dim, value=value, epsilon=epsilon, generator=generator)
 
-    threshold = _chosen_threshold(*(draw(value, min(trials, MAX_CHOOSING_TRIALS)) for value in (0.0, 1.0)))
+    threshold = _choose_threshold(*(draw(value, min(trials, MAX_CHOOSING_TRIALS)) for value in (0.0, 1.0)))
     (votes, reached), (one_votes, one_reached) = (_count(draw(value, trials), dim, threshold) for value in (0.0, 1.0))
     lower, upper = _loss_interval(votes, one_votes, trials)
     certified = float(epsilon_lower_bound(reached, one_reached, trials, trials, delta=0.0, alpha=1 - CONFIDENCE))
@@ -197,7 +197,7 @@ def _loss(z: Tensor) -> Tensor:
     return z.shape[1] - 2 * z.clamp(0, 1).sum(dim=1)
 
 
-def _chosen_threshold(zeros: Iterator[Tensor], ones: Iterator[Tensor]) -> float:
+def _choose_threshold(zeros: Iterator[Tensor], ones: Iterator[Tensor]) -> float:
     """Return the threshold of the privacy loss with the best bound on releases that are not counted again."""
     first, second = (torch.cat([_loss(z) for z in releases]).numpy() for releases in (zeros, ones))
     candidates = np.unique(np.quantile(np.concatenate([first, second]), np.linspace(0, 1, 400)))
@@ -289,10 +289,10 @@ def _draw_votes(axis: Any, rows: list[SanityRow]) -> None:
     for colour, dim in _by_dim(rows):
         chosen = [row for row in rows if row.dim == dim]
         epsilons = [row.epsilon for row in chosen]
-        axis.plot(epsilons, [_inside(row.exact) for row in chosen], color=colour)
-        runs = [(row.epsilon, _inside(row.run)) for row in chosen if not math.isnan(row.run)]
+        axis.plot(epsilons, [_clip_to_axis(row.exact) for row in chosen], color=colour)
+        runs = [(row.epsilon, _clip_to_axis(row.run)) for row in chosen if not math.isnan(row.run)]
         axis.plot(*columns(runs), "o", color=colour, ms=3.5)
-        published = [(row.epsilon, _inside(row.published)) for row in chosen if row.published is not None]
+        published = [(row.epsilon, _clip_to_axis(row.published)) for row in chosen if row.published is not None]
         axis.plot(*columns(published), "x", color=INK, ms=6, zorder=4)
     _losses(axis, rows)
 
@@ -301,8 +301,8 @@ def _draw_ratios(axis: Any, rows: list[SanityRow]) -> None:
     for colour, dim in _by_dim(rows):
         chosen = [row for row in rows if row.dim == dim]
         epsilons = [row.epsilon for row in chosen]
-        axis.plot(epsilons, [_inside(row.likelihood_ratio) for row in chosen], color=colour, lw=1)
-        certified = [_inside(row.likelihood_ratio_lower) for row in chosen]
+        axis.plot(epsilons, [_clip_to_axis(row.likelihood_ratio) for row in chosen], color=colour, lw=1)
+        certified = [_clip_to_axis(row.likelihood_ratio_lower) for row in chosen]
         axis.plot(epsilons, certified, "^", color=colour, ms=4)
     _losses(axis, rows)
 
@@ -323,5 +323,5 @@ def _by_dim(rows: Sequence[SanityRow]) -> list[tuple[str, int]]:
     return list(zip(colours(len(dims)), dims, strict=True))
 
 
-def _inside(loss: float) -> float:
+def _clip_to_axis(loss: float) -> float:
     return min(max(loss, FLOOR), CEILING)

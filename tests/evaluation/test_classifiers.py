@@ -47,7 +47,7 @@ def test_what_training_text_never_said_is_read_by_what_its_words_mean() -> None:
     reader = TextClassifier(train)
     weights = reader.fit(strength=4.0)
     unsaid = ["payroll", "dancer", "thaw", "lunch"]
-    assert reader._understood(unsaid) == unsaid
+    assert reader._replace_unknown(unsaid) == unsaid
     assert reader.predict(unsaid, weights) == [*"mpwf"]
 
 

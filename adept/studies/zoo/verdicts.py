@@ -106,12 +106,12 @@ def tables(rows: Sequence[ZooRow]) -> list[Table]:
     ]
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 
 def _line(row: ZooRow) -> list[str]:
-    pair = " / ".join(_shortened(text) for text in (row.first, row.second))
+    pair = " / ".join(_shorten(text) for text in (row.first, row.second))
     return [
         row.mechanism,
         row.unit,

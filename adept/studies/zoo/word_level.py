@@ -44,7 +44,7 @@ def public_bigrams() -> Floats:
     return result
 
 
-def _normalised(weights: Floats) -> Floats:
+def _normalise(weights: Floats) -> Floats:
     """Return weights as probabilities, row by row."""
     probabilities: Floats = weights / weights.sum(axis=1, keepdims=True)
     return probabilities
@@ -94,7 +94,7 @@ class SanText(WordByWord):
 
     @cached_property
     def probabilities(self) -> Floats:
-        return _normalised(np.exp(-self.epsilon * self.words.distances() / 2))
+        return _normalise(np.exp(-self.epsilon * self.words.distances() / 2))
 
     def release(self, words: Indices) -> Indices:
         return self._sample(self.probabilities, words)
@@ -107,7 +107,7 @@ class SanTextPlus(SanText):
     def probabilities(self) -> Floats:
         weights = np.exp(-self.epsilon * self.words.distances() / 2)
         weights[:, :SENSITIVE_FROM] = 0.0
-        mixed = _normalised(weights)
+        mixed = _normalise(weights)
         common = np.arange(len(mixed)) < SENSITIVE_FROM
         mixed[common] *= 1 - KEEP
         mixed[common, np.flatnonzero(common)] += KEEP
@@ -133,7 +133,7 @@ class CusText(SanText):
         inside = np.where(same, distances, np.nan)
         spread = np.nanmax(inside, axis=1, keepdims=True) - np.nanmin(inside, axis=1, keepdims=True)
         score = (np.nanmax(inside, axis=1, keepdims=True) - inside) / np.maximum(spread, 1e-12)
-        return _normalised(np.where(same, np.exp(self.epsilon * np.nan_to_num(score) / 2), 0.0))
+        return _normalise(np.where(same, np.exp(self.epsilon * np.nan_to_num(score) / 2), 0.0))
 
 
 class CMP(WordByWord):
@@ -190,7 +190,7 @@ class TEM(SanText):
     @cached_property
     def probabilities(self) -> Floats:
         # The item of all others has score -gamma + 2 ln(their number) / eps, hence each of them the weight of distance gamma.
-        return _normalised(np.exp(-self.epsilon * np.minimum(self.words.distances(), self.gamma) / 2))
+        return _normalise(np.exp(-self.epsilon * np.minimum(self.words.distances(), self.gamma) / 2))
 
 
 class RanText(WordByWord):
