@@ -78,7 +78,7 @@ def ours(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
 def plain(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
     draw, tally = np.random.default_rng(seed), made.tally()
     tally.add(made.vote(private.texts, private.labels))
-    counts = made.release(tally).counts
+    counts = made.release(tally)
     kept = np.where(counts >= made.least_standing_out, counts, 0)
     texts: list[str] = []
     labels: list[str] = []
@@ -93,7 +93,7 @@ def plain(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
 def counted(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
     tally = made.tally()
     tally.add(made.vote(private.texts, private.labels))
-    best = made.release(tally).counts.argmax(axis=1)
+    best = made.release(tally).argmax(axis=1)
     found = [str(made.labels[best[place]]) for place in made.cells.vote(test.texts)]
     truth, guesses = codes(test.labels or [], found)
     return float(accuracy(truth, guesses)), float(macro_f1(truth, guesses))

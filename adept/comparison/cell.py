@@ -42,7 +42,7 @@ from adept.rewriting.alternatives import (
     public_logits,
 )
 from adept.rewriting.coding import Pair
-from adept.synthesis.synthesizer import Release, Synthesizer
+from adept.synthesis.synthesizer import Synthesizer
 
 RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these
 
@@ -224,7 +224,7 @@ class Synthesized(TextWriter):
             return synthesizer.synthesize(private.texts, private.labels)
         tally = synthesizer.tally()
         tally.add(synthesizer.vote(private.texts, private.labels))
-        return list(synthesizer.write(Release(tally.counts.reshape(synthesizer.cells.size, -1))))
+        return list(synthesizer.write(tally.counts.reshape(synthesizer.cells.size, -1)))
 
 
 def open_source(trial: Trial, cell: Cell) -> TextSource:

@@ -29,6 +29,7 @@ import numpy as np
 from adept.data.files import Record, file_format
 from adept.data.formats import STANDARD_STREAM, written_format
 from adept.errors import ConfigurationError
+from adept.mechanisms.votes import Counts
 from adept.release import cluster
 from adept.release.config import CentralOptions
 from adept.release.inputs import Inputs
@@ -39,7 +40,7 @@ from adept.release.plan import Plan
 from adept.release.publication import Publication, open_output
 from adept.release.run import Progress, preview, release, tell_nobody
 from adept.release.statement import CentralStatement
-from adept.synthesis.synthesizer import Release, Synthesizer
+from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ class CentralPlan(Plan[CentralStatement]):
         return replace(self.asked(), records=written, output_sha256=output.sha256(), stands_out=stands_out), None
 
 
-def _drawn_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Release:
+def _drawn_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Counts:
     """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
     drawn = list(run.journal.entries())
     records = iter(()) if drawn else plan.records()
@@ -262,11 +263,11 @@ def _drawn_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Release:
     _claim(plan, run)
     if drawn:
         shape = (plan.writer.cells.size, len(plan.writer.labels))
-        return Release(np.array(drawn[0]["counts"], dtype=np.int64).reshape(shape))
+        return np.array(drawn[0]["counts"], dtype=np.int64).reshape(shape)
     tally = plan.count(_watched(begun, run))
     run.tell(TallyNotes(tally))
     release = plan.writer.release(tally)
-    run.journal.append({"records": 1, "counts": release.counts.reshape(-1).tolist()}, durable=True)
+    run.journal.append({"records": 1, "counts": release.reshape(-1).tolist()}, durable=True)
     if plan.publication.streaming:
         run.show()
     return release

@@ -46,7 +46,7 @@ class NeighbouringFiles:
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Release each file once; returns the released counts (B, M)."""
         tallies = {name: self._tally(name) for name in dict.fromkeys(names)}
-        released = [self.synthesizer.release(tallies[name]).counts.reshape(-1) for name in names]
+        released = [self.synthesizer.release(tallies[name]).reshape(-1) for name in names]
         return np.array(released, dtype=np.float64)
 
     def supports(self, counts: object, name: str) -> float:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import starmap
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from adept.mechanisms.votes import ADD_OR_REMOVE, Counts, Votes
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
+from adept.rewriting.coding import Pair
 from adept.rewriting.loading import check_release, load_model
 from adept.synthesis.cells import MAX_CELLS, PublicCells, default_size
 from adept.synthesis.estimate import Estimate, estimate
@@ -29,18 +30,6 @@ from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
 
 MAX_ROWS = 10**8
 FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
-
-Pair = tuple[str, str | None]
-
-
-class Release(NamedTuple):
-    """Noisy counts: all that is ever read of the records.
-
-    Attributes:
-        counts: int64 (K, L).
-    """
-
-    counts: Counts
 
 
 class Synthesizer:
@@ -200,24 +189,24 @@ class Synthesizer:
             return NO_TEXT
         return 0 if label in self._places else OUTSIDE
 
-    def release(self, tally: Tally) -> Release:
-        """Release the counts: exact noise in every cell. This is what costs the budget."""
-        return Release(self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels)))
+    def release(self, tally: Tally) -> Counts:
+        """Release the counts (K, L): exact noise in every cell. This is what costs the budget."""
+        return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
-    def stands_out(self, release: Release) -> bool:
+    def stands_out(self, released: Counts) -> bool:
         """Return True if noise alone would hardly have made some cell; otherwise next to nothing can be said at this budget."""
-        return bool(release.counts.max() >= self.least_standing_out)
+        return bool(released.max() >= self.least_standing_out)
 
-    def write(self, release: Release, *, rows: int | None = None) -> Iterator[Pair]:
+    def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
         """Yield synthetic records, always the same ones for the same release: post-processing.
 
         Args:
-            release: noisy counts.
+            released: noisy counts (K, L).
             rows: how many; None: as many as the noisy counts say.
         """
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
-        found = estimate(release.counts, self.cells, decay=self._decay)
+        found = estimate(released, self.cells, decay=self._decay)
         count = min(round(found.total), MAX_ROWS) if rows is None else rows
         return starmap(self._pair, _apportion(found, self.cells.places, count))
 

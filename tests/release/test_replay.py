@@ -22,7 +22,7 @@ from adept.release.statement import CentralStatement
 from adept.rewriting.loading import load_model
 from adept.synthesis import tally as tallies
 from adept.synthesis.neighbouring_files import NeighbouringFiles
-from adept.synthesis.synthesizer import Release, Synthesizer
+from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import OUTSIDE, Tally
 
 TRIALS, FEW, CONFIDENCE = 1200, 400, 1 - 1e-7  # few are enough for what is certain to be seen
@@ -89,10 +89,10 @@ def test_all_rows_of_a_person_are_found(loaded: tuple[Any, Any], monkeypatch: py
 class Shares(Synthesizer):
     """Each vote of a person counts one over all of them, and noise is whole: fractions tell how many there were."""
 
-    def release(self, tally: Tally) -> Release:
-        noisy = super().release(tally).counts
+    def release(self, tally: Tally) -> Counts:
+        noisy = super().release(tally)
         shares = np.unique(tally.counts[tally.counts > 0]).sum() / 7
-        return Release(noisy + shares % 1)  # type: ignore[arg-type]
+        return noisy + shares % 1  # type: ignore[arg-type]
 
 
 def test_shares_that_are_no_whole_multiples_are_found(loaded: tuple[Any, Any]) -> None:
@@ -107,12 +107,12 @@ class ClassShares(Synthesizer):
 
     shares: Any = None
 
-    def release(self, tally: Tally) -> Release:
+    def release(self, tally: Tally) -> Counts:
         ClassShares.shares = tally.counts.reshape(self.cells.size, -1).sum(axis=0)
         return super().release(tally)
 
-    def write(self, release: Release, *, rows: int | None = None) -> Any:
-        written = list(super().write(release, rows=rows))
+    def write(self, released: Counts, *, rows: int | None = None) -> Any:
+        written = list(super().write(released, rows=rows))
         most = int(ClassShares.shares.argmax()) if ClassShares.shares.sum() != 3 else 0
         return iter([(text, self.labels[most]) for text, _ in written])
 
@@ -120,14 +120,14 @@ class ClassShares(Synthesizer):
 class ExactRows(Synthesizer):
     """As many rows as there were."""
 
-    def release(self, tally: Tally) -> Release:
+    def release(self, tally: Tally) -> Counts:
         ExactRows.count = tally.notes.rows
         return super().release(tally)
 
     count = 0
 
-    def write(self, release: Release, *, rows: int | None = None) -> Any:
-        return super().write(release, rows=ExactRows.count)
+    def write(self, released: Counts, *, rows: int | None = None) -> Any:
+        return super().write(released, rows=ExactRows.count)
 
 
 class Refusing(Synthesizer):
@@ -143,7 +143,7 @@ class Refusing(Synthesizer):
 class Broken(Synthesizer):
     """No file is released."""
 
-    def release(self, tally: Tally) -> Release:
+    def release(self, tally: Tally) -> Counts:
         raise RuntimeError("out of order")
 
 

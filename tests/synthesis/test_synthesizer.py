@@ -15,10 +15,11 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import Votes
+from adept.mechanisms.votes import Counts
 from adept.models.autoencoder import Autoencoder
 from adept.models.config import TrainingData
 from adept.models.tokenizer import Tokenizer
-from adept.synthesis.synthesizer import Pair, Release
+from adept.synthesis.synthesizer import Pair
 
 Loaded = tuple[Autoencoder, Tokenizer]
 
@@ -33,11 +34,11 @@ def synthesizer(loaded: Loaded, travel: dict[str, Corpus], labels: list[str]) ->
     return Synthesizer(*loaded, votes=Votes(epsilon=2.0), label_set=labels, texts=travel["train"].texts)
 
 
-def exact(synthesizer: Synthesizer, records: Corpus) -> Release:
+def exact(synthesizer: Synthesizer, records: Corpus) -> Counts:
     """Counts without noise."""
     tally = synthesizer.tally()
     tally.add(synthesizer.vote(records.texts, records.labels))
-    return Release(tally.counts.reshape(synthesizer.cells.size, -1))
+    return tally.counts.reshape(synthesizer.cells.size, -1)
 
 
 def accuracy(records: list[Pair], test: Corpus) -> float:
@@ -65,7 +66,7 @@ def test_the_noisy_counts_decide_all_that_is_written(synthesizer: Synthesizer, t
     release = synthesizer.release(tally)
     first = list(synthesizer.write(release))
     assert first == list(synthesizer.write(release))
-    assert len(first) == max(0, release.counts.sum())
+    assert len(first) == max(0, release.sum())
     assert len(list(synthesizer.write(release, rows=77))) == 77
     assert synthesizer.stands_out(release)
 
@@ -74,7 +75,7 @@ def test_without_noise_labels_are_about_as_common_as_they_were(
     synthesizer: Synthesizer, travel: dict[str, Corpus]
 ) -> None:
     release, common = exact(synthesizer, travel["validation"]), Counter(travel["validation"].labels)
-    assert release.counts.sum(axis=0).tolist() == [common[str(label)] for label in synthesizer.labels]
+    assert release.sum(axis=0).tolist() == [common[str(label)] for label in synthesizer.labels]
     written = Counter(label for _, label in synthesizer.write(release))
     assert sum(abs(written[label] - count) for label, count in common.items()) < 0.5 * len(travel["validation"])
 
