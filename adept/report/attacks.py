@@ -12,17 +12,6 @@ from adept.comparison.results import AttackedRelease
 from adept.mechanisms.guarantee import words
 from adept.report.table import title
 
-HEADINGS = (
-    "claimed epsilon",
-    "among",
-    "right of 100 (interval)",
-    "the claim allows",
-    "possible in truth",
-    "best possible",
-    "of 100 releases beyond the claim",
-    "verdict",
-)
-GIVEN_AWAY_HEADINGS = ("record", "given away by", "attacker's certainty", "the claim allows")
 ROUNDING = 1e-6  # of probabilities that were summed in another order
 
 Attack = tuple[AttackedRelease, AttackRow]

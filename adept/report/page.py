@@ -35,7 +35,6 @@ FIGURE, HEADLINE = "comparison.svg", "headline.svg"
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
 FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above random")
-CLAIM_HEADINGS = ["mechanism", "claimed and true epsilon", "guarantee at the smallest budget", "audit of that claim"]
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,6 @@ def write(results: Results) -> Report:
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
     """Return what the page says, by the names that its template knows."""
     config, attacked = results.config, attacks.section(results.attacks)
-    by_budget = [budget_grid(lines, metric) for metric in METRICS]
     first = next(line for line in lines.texts if line.mechanism == "none")
     return {
         "config": config,
@@ -123,8 +121,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "findings": findings.findings(lines, attacked.findings),
         "warnings": [*attacked.defects, *findings.warnings(lines, config)],
         "claims": [claim(audited, lines) for audited in results.audits],
-        "claim_headings": CLAIM_HEADINGS,
-        "by_budget": by_budget,
+        "by_budget": [budget_grid(lines, metric) for metric in METRICS],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
         "repeats": repeats_grid(lines),
         "present": _present(lines),
@@ -133,9 +130,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "shown_words": MAX_WORDS,
         **_examples(results.examples),
         "attacks": attacked,
-        "attack_headings": attacks.HEADINGS,
         "attack_confidence": ATTACK_CONFIDENCE,
-        "given_away_headings": attacks.GIVEN_AWAY_HEADINGS,
     }
 
 
