@@ -74,53 +74,30 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Job:
-    """Everything of one seed and model, made in one go by one process.
-
-    Attributes:
-        cells: whose rows are made.
-        attacked, audited: cells whose releases are attacked, and whose mechanism's claim is audited.
-    """
-
-    seed: int
-    cells: list[Cell]
-    attacked: list[Cell]
-    audited: list[Cell]
-
-
-@dataclass(frozen=True)
 class Schedule:
     """Everything that a comparison makes.
 
     Attributes:
         cells: of every seed's rows, in the order of the table.
         attacked: one for each release that is attacked, mechanism by mechanism; none unless it was asked for.
-        audited: one for each mechanism that has a claim, at the least budget.
-        jobs: the same, as it is made: seed by seed and model by model. Attacks and audits belong to the first seed.
+        audited: one for each mechanism that has a claim, at the least budget. Attacks and audits belong to the first seed.
     """
 
     cells: list[Cell]
     attacked: list[Cell]
     audited: list[Cell]
-    jobs: list[Job]
+
+    @property
+    def models(self) -> list[ModelKind | None]:
+        """The models in the order of the table, None first for the cells without one."""
+        return list(dict.fromkeys(cell.model for cell in self.cells))
 
 
 def plan_comparison(config: CompareConfig) -> Schedule:
     """Return everything that a comparison makes."""
-    cells, first = _central(config) if config.trust == CENTRAL else _local(config), config.seeds[0]
+    cells = _central(config) if config.trust == CENTRAL else _local(config)
     attacked = _attacked(config, cells) if config.attacks else []
-    audited = [] if config.trust == CENTRAL else _audited(config, cells)
-    jobs = [
-        Job(
-            seed,
-            [cell for cell in cells if cell.model == model],
-            [cell for cell in attacked if cell.model == model and seed == first],
-            [cell for cell in audited if cell.model == model and seed == first],
-        )
-        for seed in config.seeds
-        for model in dict.fromkeys(cell.model for cell in cells)
-    ]
-    return Schedule(cells, attacked, audited, jobs)
+    return Schedule(cells, attacked, [] if config.trust == CENTRAL else _audited(config, cells))
 
 
 def _local(config: CompareConfig) -> list[Cell]:

@@ -25,7 +25,7 @@ import torch
 from adept.comparison.cell import row_of
 from adept.comparison.config import CompareConfig
 from adept.comparison.evidence import attack_on, examples, verdict_on
-from adept.comparison.plan import Job, plan_comparison
+from adept.comparison.plan import ModelKind, Schedule, plan_comparison
 from adept.comparison.results import Results
 from adept.comparison.store import Store
 from adept.comparison.trial import Trial
@@ -75,17 +75,20 @@ class Comparison:
     def _run_here(self) -> Iterator[int]:
         for seed in self.config.seeds:
             trial = Trial(self.store, self.splits, seed)
-            for job in self.schedule.jobs:
-                if job.seed == seed:
-                    yield from _make(trial, job)
+            for model in self.schedule.models:
+                yield from _make(trial, self.schedule, model)
 
     def _run_aside(self) -> Iterator[int]:
-        """Make every job in a process of its own; what needs no model is short and last, so that the processes end together."""
+        """Make each seed and model in a process of its own; what needs no model is short, and last."""
         for seed in self.config.seeds:
             trial = Trial(self.store, self.splits, seed)
             for cell in self.schedule.cells:
                 trial.labels(cell)  # drawn once, whatever reads them
-        jobs = [partial(_make_aside, self.store, self.splits, job) for job in reversed(self.schedule.jobs)]
+        jobs = [
+            partial(_make_aside, self.store, self.splits, self.schedule, model, seed)
+            for model in reversed(self.schedule.models)
+            for seed in self.config.seeds
+        ]
         yield from in_processes(jobs, processes=self.config.processes)
 
     def collect(self) -> Results:
@@ -100,20 +103,25 @@ class Comparison:
         return Results(self.config, [row for _, row in rows], verdicts, attacks, examples(trials[0], rows))
 
 
-def _make(trial: Trial, job: Job) -> Iterator[int]:
-    """Make a job; yields 1 for each of its rows."""
-    for cell in job.cells:
-        row_of(trial, cell)
-        yield 1
-    for cell in job.attacked:
-        attack_on(trial, cell)
-    for cell in job.audited:
-        verdict_on(trial, cell)
+def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator[int]:
+    """Make everything of one seed and model; yields 1 for each row."""
+    for cell in schedule.cells:
+        if cell.model == model:
+            row_of(trial, cell)
+            yield 1
+    if trial.seed != trial.config.seeds[0]:
+        return
+    for cell in schedule.attacked:
+        if cell.model == model:
+            attack_on(trial, cell)
+    for cell in schedule.audited:
+        if cell.model == model:
+            verdict_on(trial, cell)
 
 
-def _make_aside(store: Store, splits: dict[str, Corpus], job: Job) -> int:
-    """Make a job; returns the number of its rows."""
-    return sum(_make(Trial(store, splits, job.seed), job))
+def _make_aside(store: Store, splits: dict[str, Corpus], schedule: Schedule, model: ModelKind | None, seed: int) -> int:
+    """Make everything of one seed and model; returns the number of rows."""
+    return sum(_make(Trial(store, splits, seed), schedule, model))
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
