@@ -36,11 +36,8 @@ ORDERS = {"words": WORD_ORDER, "classes": CLASS_ORDER, "letters": LETTER_ORDER}
 LIKELY = "likely"  # the listed texts as numbers of words
 GROUPS, MAX_GROUPS = "groups", 1 << 12  # of these texts, where they are found by meaning
 MAX_COUNT = 1 << 30
-MAX_ALPHABET, MAX_UTTERED_WORDS, MAX_HELD_OUT = (
-    50_000,
-    2_000_000,
-    10_000,
-)  # the words are those of all utterances together
+MAX_ALPHABET, MAX_HELD_OUT = 50_000, 10_000
+MAX_UTTERED_WORDS = 2_000_000  # of all utterances together
 MAX_LIKELY = (MAX_WORDS + 1) * MAX_LISTED_TEXTS
 
 
