@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
 WIDTH = 16  # floats in a vector register
 State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each
-Choice = Callable[
-    [Tensor, Tensor], Tensor
-]  # next words (B,) by logits (B, V) and a mask (B,) of rows that write the first
+Choice = Callable[[Tensor, Tensor], Tensor]  # next words (B,), of logits (B, V) and a mask (B,) of texts' first words
 
 
 class Adept(nn.Module):
@@ -176,9 +174,8 @@ class Adept(nn.Module):
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting, state = iter(range(len(latents))), None
-        text = words = position = torch.zeros(
-            ROWS, dtype=torch.int64, device=latents.device
-        )  # text: which one a row writes
+        text = torch.zeros(ROWS, dtype=torch.int64, device=latents.device)  # the one that each row writes
+        words = position = text
         going, current = text > 0, latents.new_zeros(ROWS, self.latent_dim)
         while True:
             if free := list(zip(torch.nonzero(~going)[:, 0].tolist(), waiting, strict=False)):

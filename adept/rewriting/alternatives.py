@@ -45,7 +45,27 @@ def common_length(lengths: Iterable[int]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordByWord:
+class InPositions:
+    """A mechanism that writes a text in T positions, each with an equal share of the record's budget.
+
+    Attributes:
+        epsilon: of a whole record, in nats.
+        length: T.
+    """
+
+    epsilon: float
+    length: int
+    name: ClassVar[str]
+    delta: ClassVar[float] = 0.0
+
+    @property
+    def share(self) -> float:
+        """The budget of a position."""
+        return share(self.epsilon, self.length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordByWord(InPositions):
     """A mechanism on T symbols; ``_released`` (N T,) -> (N T,) is the child's.
 
     A record is read as exactly T symbols: its first T words, each a public word or the symbol for all others, and padding
@@ -58,31 +78,16 @@ class WordByWord:
     text.
 
     Attributes:
-        epsilon: of a whole record, in nats.
         public: the public words, whose places are symbols; behind them come the symbol of all other words, and padding.
-        length: T.
     """
 
-    epsilon: float
     public: Words
-    length: int
-    name: ClassVar[str]
     exact: ClassVar[bool]
 
     def __post_init__(self) -> None:
         check_integer(1, MAX_LENGTH, length=self.length)
         check_between(*BUDGETS, epsilon=self.epsilon)
         check_between(*BUDGETS, **{"epsilon / length": self.share})
-
-    @property
-    def delta(self) -> float:
-        """Probability mass outside the epsilon bound: none."""
-        return 0.0
-
-    @property
-    def share(self) -> float:
-        """The budget of a position."""
-        return share(self.epsilon, self.length)
 
     @property
     def symbols(self) -> int:
@@ -169,45 +174,31 @@ class TokenExponential(WordByWord):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptSampling:
+class PromptSampling(InPositions):
     """Text from a decoder that sees the record, with clipped logits (DP-Prompt: Utpala, Hooker and Chen, Findings of EMNLP 2023).
 
     The record conditions a language model, here the decoder on the record's latent *without* noise; each next token is drawn
-    from the softmax of logits clipped to a public interval [b1, b2], and n tokens are written.
+    from the softmax of logits clipped to a public interval [b1, b2], and T tokens are written.
 
-    Claim: eps-LDP for any two records, with eps / n for each token. Proof: given the tokens so far, which were released, a
+    Claim: eps-LDP for any two records, with eps / T for each token. Proof: given the tokens so far, which were released, a
     token is drawn by the exponential mechanism with score (clipped logit - b1) / (b2 - b1) over a public set of tokens
-    (`adept.mechanisms.exponential`); n of them, each allowed to look at those before, add up (adaptive composition, Dwork and
-    Roth 2013, Theorem 3.16). n is public and the same for all; that what follows the end of a text is not shown is
+    (`adept.mechanisms.exponential`); T of them, each allowed to look at those before, add up (adaptive composition, Dwork and
+    Roth 2013, Theorem 3.16). T is public and the same for all; that what follows the end of a text is not shown is
     post-processing.
 
     Attributes:
-        epsilon: of a whole record, in nats.
         model, tokenizer: public; they must not have been trained on the records.
-        length: n, the number of tokens.
         logits: b1 and b2, from public text (`public_logits`).
     """
 
-    epsilon: float
     model: Autoencoder = field(repr=False)
     tokenizer: Tokenizer = field(repr=False)
-    length: int
     logits: tuple[float, float]
     name: ClassVar[str] = "prompt_sampling"
 
     def __post_init__(self) -> None:
         check_integer(1, self.model.config.max_length, length=self.length)
         check_between(*BUDGETS, epsilon=self.epsilon)
-
-    @property
-    def delta(self) -> float:
-        """Probability mass outside the epsilon bound: none."""
-        return 0.0
-
-    @property
-    def share(self) -> float:
-        """The budget of a token."""
-        return share(self.epsilon, self.length)
 
     def privatize(self, texts: Sequence[str]) -> list[str]:
         """Write one text for each record: fresh coins from the operating system."""
@@ -226,7 +217,7 @@ class PromptSampling:
 
     @torch.inference_mode()
     def _written(self, texts: list[str]) -> list[str]:
-        """Draw token by token until n are drawn, or every text has ended, which looks at what was drawn alone."""
+        """Draw token by token until T are drawn, or every text has ended, which looks at what was drawn alone."""
         latents = self.model.encode_records(self.tokenizer.encode(texts, max_length=self.model.config.max_length))
         places, (low, high) = writable(self.model).nonzero()[:, 0], self.logits
         state = self.model.initial_state(latents)
