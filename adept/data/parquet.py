@@ -1,11 +1,11 @@
 """Parquet: reading rows from a file, writing them into one, and keeping the types of kept columns.
 
-A row is a ``ParquetRow``: a dict of Python values, as for every other format, that also knows its place in the Arrow batch from
+A row is a ``PlacedRecord``: a dict of Python values, as for every other format, that also knows its place in the Arrow batch from
 which it came. Columns that go into another Parquet file are copied from that batch, so nanoseconds, decimals, maps and dates
 beyond Python's calendar come back unchanged. Only values and types are copied. Metadata of schema and fields are not, and
 dictionaries are built again from the written values, because a categorical keeps categories that no row has.
 
-*Claim*: a value of a ``ParquetRow`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is
+*Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is
 converted as a whole where that succeeds, which converts every value by the same function; where it fails, each value is converted
 by itself by that function, and one that has no Python value becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
 """
@@ -28,22 +28,22 @@ BATCH_ROWS = 1024
 Types = Mapping[str, "pyarrow.DataType"]
 
 
-class ParquetRow(Record):
-    """The values of a row in Python, and their place in Arrow.
+class PlacedRecord(Record):
+    """The values of a row in Python, and their place in Arrow or in another table.
 
     Attributes:
         names: all columns of the file, even those that were not read.
-        batch: the row's batch, with the columns that were read.
-        index: the row's place in its batch.
+        batch: the row's Arrow batch, with the columns that were read; None for another table.
+        index: the row's place in its batch or table.
     """
 
     def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
         super().__init__(values)
         self.names, self.batch, self.index = names, batch, index
 
-    def __or__(self, other: Any) -> "ParquetRow":  # type: ignore[override]
-        """Return the row with other Python values and the same place in Arrow."""
-        return ParquetRow({**self, **other}, self.names, self.batch, self.index)
+    def __or__(self, other: Any) -> "PlacedRecord":  # type: ignore[override]
+        """Return the row with other Python values and the same place."""
+        return PlacedRecord({**self, **other}, self.names, self.batch, self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the values without the batch."""
@@ -110,7 +110,7 @@ def read_parquet(
             batch = read.select(used)
             values = [_plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
-                yield ParquetRow(
+                yield PlacedRecord(
                     {name: row[index] for name, row in zip(used, values, strict=True)}, names, batch, index
                 )
     except pyarrow.ArrowMemoryError:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from adept.data.files import Record
-from adept.data.parquet import ParquetRow
+from adept.data.parquet import PlacedRecord
 from adept.errors import DataError
 from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.entropy import shuffle
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from adept.release.statement import PrivacyStatement
 
 RELEASE_TYPES = {"int64": torch.int64, "float32": torch.float32, "float64": torch.float64}
-JOINT = ("joint", "joint_response")  # treatments that put the label into the release of the text
+JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label into the release of the text
 
 
 class PlainBatches:
@@ -46,14 +46,14 @@ class PlainBatches:
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records, and write ``samples`` texts a record from it."""
-        return self.write(self.release(batch), self.randomised(batch))
+        return self.write(self.release(batch), self.randomise_labels(batch))
 
     def release(self, batch: Sequence[Record]) -> Tensor:
         """Release the texts of a batch, with their labels where those are part of the release."""
         texts = [record[self.options.text_column] for record in batch]
-        return self.rewriter.release(texts, self._labels(batch) if self.options.labels in JOINT else None)
+        return self.rewriter.release(texts, self._labels(batch) if self.options.labels in JOINT_TREATMENTS else None)
 
-    def randomised(self, batch: Sequence[Record]) -> list[Any] | None:
+    def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
         """Release the labels of a batch where they have a budget of their own."""
         labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
@@ -62,10 +62,10 @@ class PlainBatches:
         """Write texts from releases, and labels where they are part of them; other labels stand beside each text."""
         pairs = self.rewriter.write(released, samples=self.options.samples)
         entry: Entry = {"texts": [text for text, _ in pairs]}
-        if self.options.labels in JOINT:
+        if self.options.labels in JOINT_TREATMENTS:
             entry["labels"] = [label for _, label in pairs]
         elif labels is not None:
-            entry["labels"] = _repeated(labels, self.options.samples)
+            entry["labels"] = _repeat(labels, self.options.samples)
         return entry
 
     def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
@@ -75,7 +75,7 @@ class PlainBatches:
         """Yield the output rows of a batch, from what was drawn for it."""
         labels = entry.get("labels")
         if labels is None and self.label_column:
-            labels = _repeated([record[self.label_column] for record in batch], self.options.samples)
+            labels = _repeat([record[self.label_column] for record in batch], self.options.samples)
         return output_rows(entry["texts"], labels, batch, self.label_column, self.options, copied=self.copied)
 
     def last_rows(self) -> Iterator[list[Record]]:
@@ -103,7 +103,7 @@ class ShuffledBatches:
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records."""
-        released, labels = self._batches.release(batch).cpu(), self._batches.randomised(batch)
+        released, labels = self._batches.release(batch).cpu(), self._batches.randomise_labels(batch)
         rows = base64.b64encode(released.contiguous().numpy().tobytes()).decode("ascii")
         entry = {"releases": rows, "kind": str(released.dtype).removeprefix("torch.")}
         return entry if labels is None else entry | {"labels": labels}
@@ -146,7 +146,7 @@ def output_rows(
         number, sample = divmod(i, options.samples)
         record = records[number] if options.keep_columns else {}
         kept = {
-            name: record.cell(name) if copied and isinstance(record, ParquetRow) else record[name]
+            name: record.cell(name) if copied and isinstance(record, PlacedRecord) else record[name]
             for name in options.keep_columns
         }
         row: Record = {options.text_column: "", **kept}
@@ -158,7 +158,7 @@ def output_rows(
         yield row
 
 
-def _repeated(values: Sequence[Any], times: int) -> list[Any]:
+def _repeat(values: Sequence[Any], times: int) -> list[Any]:
     return [value for value in values for _ in range(times)]
 
 
@@ -196,7 +196,7 @@ class _Drawing:
         if not plan.inputs.repeatable:
             return
         count = 0
-        for batch in self._parts(iter(plan.checked(plan.records()))):
+        for batch in self._parts(iter(plan.check(plan.records()))):
             if ledger := self._ledger:
                 ledger.collect(self._subjects(batch, count))
                 self._collected[count] = self._fingerprint(batch)
@@ -210,12 +210,12 @@ class _Drawing:
         with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
             for batch, entry in self._entries(batches, records):
                 if rows := list(batches.rows(batch, entry)):
-                    output.write(plan.typed(rows))
+                    output.write(plan.type_labels(rows))
                     output.flush()
                 written += len(batch)
                 self._run.advance(written)
             for rows in batches.last_rows():
-                output.write(plan.typed(rows))
+                output.write(plan.type_labels(rows))
                 self._run.advance(written)
         self._run.journal.sync()
         return output.sha256()
@@ -235,7 +235,7 @@ class _Drawing:
             self._claim(batch, read)  # the run that drew them may have had no ledger
             read += len(batch)
             yield batch, entry
-        for (batch, digests), draws in self._drawn(batches, self._claimed(records, read)):
+        for (batch, digests), draws in self._draw_parts(batches, self._claim_parts(records, read)):
             for digest in digests:
                 prefix.update(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
@@ -244,7 +244,7 @@ class _Drawing:
                 self._run.show()
             yield batch, entry
 
-    def _drawn(
+    def _draw_parts(
         self, batches: Batches, parts: Iterator[tuple[list[Record], list[bytes]]]
     ) -> Iterator[tuple[tuple[list[Record], list[bytes]], Entry]]:
         """Draw for every part, which begins with its batch of records, here or on a cluster."""
@@ -252,7 +252,7 @@ class _Drawing:
             return cluster.draw_on_cluster(batches, parts, workers=self._plan.options.workers)
         return ((part, batches.draw(part[0])) for part in parts)
 
-    def _claimed(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], list[bytes]]]:
+    def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], list[bytes]]]:
         """Yield claimed batches of records with their digests; ``read`` records precede them."""
         for batch in self._parts(records):
             self._claim(batch, read)  # the input may have grown since its records were claimed

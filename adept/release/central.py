@@ -38,7 +38,7 @@ from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.plan import Plan
 from adept.release.publication import Publication, open_output
-from adept.release.run import Progress, preview, release, tell_nobody
+from adept.release.run import Progress, find_files, preview, release, tell_nobody
 from adept.release.statement import CentralStatement
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally
@@ -77,7 +77,7 @@ def synthesize_file(
         ConfigurationError: options contradict each other.
         ReleaseRefused: the ledger lists other releases.
     """
-    inputs, publication = _places(source, target, options, ledger)
+    inputs, publication = find_files(source, target, options, ledger=ledger)
     plan = partial(plan_central, synthesizer, inputs, publication, options)
     return release(publication, plan, resume=resume, ledger=ledger, progress=progress, tell=tell)
 
@@ -91,15 +91,8 @@ def preview_central(
     tell: Callable[["TallyNotes"], None] = tell_nobody,
 ) -> CentralStatement:
     """Return the statement of a release that is not made: options are checked, records counted, and nothing is drawn or written."""
-    inputs, publication = _places(source, target, options, None)
+    inputs, publication = find_files(source, target, options)
     return preview(publication, partial(plan_central, synthesizer, inputs, publication, options), tell)
-
-
-def _places(source: str, target: str, options: CentralOptions, ledger: Ledger | None) -> tuple[Inputs, Publication]:
-    """Find the input and name the outputs."""
-    inputs = Inputs.of(source, options)
-    others = (*inputs.files, *([ledger.path] if ledger else []))
-    return inputs, Publication.of(target, options.statement, card=False, others=others)
 
 
 @dataclass(frozen=True)
@@ -209,7 +202,7 @@ class CentralPlan(Plan[CentralStatement]):
             "cells_sha256": self.cells_sha256,
         }
 
-    def asked(self) -> CentralStatement:
+    def expected_statement(self) -> CentralStatement:
         """Return what is guaranteed, as far as it is known before anything is released."""
         labels = tuple(label for label in self.writer.labels if label is not None)
         return CentralStatement(
@@ -227,7 +220,9 @@ class CentralPlan(Plan[CentralStatement]):
 
     def preview(self) -> tuple[CentralStatement, TallyNotes]:
         """Count all records."""
-        return self.asked(), TallyNotes(self.count(self.records()), mismatches=tuple(self.inputs.mismatches))
+        return self.expected_statement(), TallyNotes(
+            self.count(self.records()), mismatches=tuple(self.inputs.mismatches)
+        )
 
     def count(self, records: Iterator[Record]) -> Tally:
         """Count the votes of all records."""
@@ -243,7 +238,7 @@ class CentralPlan(Plan[CentralStatement]):
 
     def draw(self, run: "Run[CentralStatement]") -> tuple[CentralStatement, None]:
         """Count and release, unless that was done, and write all rows under the temporary name."""
-        release = _drawn_counts(self, run)
+        release = _draw_counts(self, run)
         rows, written = self.writer.write(release, rows=self.options.rows), 0
         with open_output(self.publication, format=self.format, columns=self.columns) as output:
             while part := list(islice(rows, BATCH_ROWS)):
@@ -251,10 +246,12 @@ class CentralPlan(Plan[CentralStatement]):
                 output.flush()
                 written += len(part)
         stands_out = self.writer.stands_out(release)
-        return replace(self.asked(), records=written, output_sha256=output.sha256(), stands_out=stands_out), None
+        return replace(
+            self.expected_statement(), records=written, output_sha256=output.sha256(), stands_out=stands_out
+        ), None
 
 
-def _drawn_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Counts:
+def _draw_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Counts:
     """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
     drawn = list(run.journal.entries())
     records = iter(()) if drawn else plan.records()
@@ -264,7 +261,7 @@ def _drawn_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Counts:
     if drawn:
         shape = (plan.writer.cells.size, len(plan.writer.labels))
         return np.array(drawn[0]["counts"], dtype=np.int64).reshape(shape)
-    tally = plan.count(_watched(begun, run))
+    tally = plan.count(_watch(begun, run))
     run.tell(TallyNotes(tally))
     release = plan.writer.release(tally)
     run.journal.append({"records": 1, "counts": release.reshape(-1).tolist()}, durable=True)
@@ -283,7 +280,7 @@ def _claim(plan: CentralPlan, run: "Run[CentralStatement]") -> None:
         run.ledger.claim()
 
 
-def _watched(records: Iterator[Record], run: "Run[CentralStatement]") -> Iterator[Record]:
+def _watch(records: Iterator[Record], run: "Run[CentralStatement]") -> Iterator[Record]:
     """Pass records on, and tell how many were read."""
     for count, record in enumerate(records, start=1):
         if count % BATCH_ROWS == 0:

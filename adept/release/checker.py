@@ -30,9 +30,9 @@ MODEL_FILES = (
 )  # fmt: skip
 """The files of a model's directory on which a release depends."""
 
-GRID_BITS, SERIES_BITS, MOST_TERMS = 20, 128, 10**4
+GRID_BITS, SERIES_BITS, MAX_TERMS = 20, 128, 10**4
 DECIMALS, FARTHEST = 700, 100  # digits for Gaussian tails, about 10^-360; beyond 100 deviations they are below 10^-2000
-LONGEST_SHOWN = 60  # most characters of a string that are printed
+MAX_SHOWN = 60  # most characters of a string that are printed
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
 DECLARED = (
@@ -45,9 +45,9 @@ DERIVED = (
     "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
     "neighbours", "trust", "simulated", "output_sha256", "model_sha256", "model_files", "certificate", *SHUFFLED, *SENTENCES,
 )  # fmt: skip
-KNOWN = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # the last two: central, other statements
+FIELDS = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # the last two: central, other statements
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
-BEYOND = (
+LIMITS = (
     "It cannot show that this program drew the release, that the text was written from the release alone, that model and codec "
     "come from public text, or what shuffling adds. Whoever can change the statement can write another certificate."
 )
@@ -69,7 +69,7 @@ def check(statement: str, output: Name = None, model_dir: Name = None, *, restat
         said = _read(statement)
         _same(statement_sha256(said), said["certificate"]["statement_sha256"], "the statement was changed")
         shown, unchecked = _implied(said, said["certificate"]["parts"])
-        unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, sorted(said.keys() - KNOWN))]
+        unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, sorted(said.keys() - FIELDS))]
         again = (restate and restate(said)) or {}
         for name in again:
             _same(said[name], again[name], f"{name} is not what adept writes of such a release")
@@ -81,7 +81,7 @@ def check(statement: str, output: Name = None, model_dir: Name = None, *, restat
             ["output_sha256"] * (not output) + ["model_sha256"] * (not model_dir) + ["model_files"] * (not named)
         )
         unchecked = [name for name in [*unchecked, *SENTENCES] if name not in again]
-        return [*shown, f"Not checked: {', '.join(unchecked)}.", BEYOND]
+        return [*shown, f"Not checked: {', '.join(unchecked)}.", LIMITS]
     except DAMAGED as error:
         raise Refused(f"{path_shown(statement)} is no statement, or damaged ({type(error).__name__})") from None
 
@@ -92,7 +92,7 @@ def _read(statement: str) -> Json:
     said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=Decimal)
     none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
     _same(said.get("certificate") is None, False, f"{path_shown(statement)} has no certificate: {none}")
-    known = KNOWN - {"excess" if said["trust"] == "central" else "stands_out"}
+    known = FIELDS - {"excess" if said["trust"] == "central" else "stands_out"}
     for name in sorted(known ^ said.keys()) if is_ours(said) else ():
         raise Refused(f"the field {quoted(name)} is {'missing' if name in known else 'none of a statement'}")
     return said
@@ -246,7 +246,7 @@ def _symbols(said: Json, part: Json) -> None:
 def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> None:
     """ratio <= e^epsilon: it is at most the sum of the series' first terms, each rounded down; the others are positive."""
     term = total = 1 << SERIES_BITS
-    for count in range(1, min(terms, MOST_TERMS) + 1):
+    for count in range(1, min(terms, MAX_TERMS) + 1):
         term = term * epsilon.numerator // (epsilon.denominator * count)
         total += term
     if epsilon < 0 or ratio * (1 << SERIES_BITS) > total:
@@ -302,7 +302,7 @@ def _upper_tail(x: Decimal) -> Decimal:
 
 
 def _step(said: Json) -> Fraction:
-    """The width of the public grid: a power of two, of which clip_norm has 2^20 to 2^21."""
+    """Return the width of the public grid: a power of two, of which clip_norm has 2^20 to 2^21."""
     bits = int(Fraction(_float(said, "clip_norm")) * 2**1074).bit_length()
     return Fraction(2 ** (bits - 1 - GRID_BITS), 2**1074)
 
@@ -335,10 +335,10 @@ def quoted(value: Any) -> str:
     """Return a value of a statement for a sentence: ASCII in quotes, without line ends and escapes, and cut off."""
     if isinstance(value, list | dict):
         value = f"a {type(value).__name__}"
-    elif isinstance(value, int) and abs(value) >= 10**LONGEST_SHOWN:
+    elif isinstance(value, int) and abs(value) >= 10**MAX_SHOWN:
         value = "a huge number"
-    escaped = ascii(str(value)[: LONGEST_SHOWN + 1])[1:-1]
-    return f"'{escaped if len(escaped) <= LONGEST_SHOWN - 2 else escaped[: LONGEST_SHOWN - 5] + '...'}'"
+    escaped = ascii(str(value)[: MAX_SHOWN + 1])[1:-1]
+    return f"'{escaped if len(escaped) <= MAX_SHOWN - 2 else escaped[: MAX_SHOWN - 5] + '...'}'"
 
 
 def path_shown(path: str) -> str:

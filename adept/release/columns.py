@@ -19,7 +19,7 @@ from adept.release.config import FileOptions
 from adept.rewriting.foreign_text import FIRST_TEXTS
 from adept.synthesis.tally import person_name
 
-RANDOMISED = ("randomized_response", "joint_response")  # treatments that randomise labels
+RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels
 
 
 @dataclass(kw_only=True)
@@ -63,7 +63,7 @@ class ReleaseOptions(FileOptions):
     @property
     def response(self) -> RandomizedResponse | JointResponse | None:
         """Mechanism that randomises the labels; None if they are treated otherwise."""
-        return self.label_response if self.labels in RANDOMISED else None
+        return self.label_response if self.labels in RANDOMISED_TREATMENTS else None
 
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
@@ -148,12 +148,12 @@ class CheckedRecords:
     def __iter__(self) -> Iterator[Record]:
         for number, record in enumerate(self._records, start=1):
             if not self._persons or self._persons.admits(record, number):
-                checked = self._checked(record, number)
+                checked = self._check(record, number)
                 self.count += 1
                 self._groups[checked[self._grouped] if self._grouped else None] += 1
                 yield checked
 
-    def _checked(self, record: Record, number: int) -> Record:
+    def _check(self, record: Record, number: int) -> Record:
         text = text_of(record, self._options.text_column, number=number)
         if len(self.first_texts) < FIRST_TEXTS:
             self.first_texts.append(text)

@@ -18,11 +18,12 @@ import numpy as np
 from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record
 from adept.data.labels import label_set_of
+from adept.data.parquet import PlacedRecord
 from adept.data.texts import shown_names, text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.choice import MechanismChoice
-from adept.release.columns import RANDOMISED
+from adept.release.columns import RANDOMISED_TREATMENTS
 from adept.release.config import ReleaseRequest
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.inputs import Inputs
@@ -31,11 +32,11 @@ from adept.release.local import LocalPlan, plan_local
 from adept.release.publication import PARTIAL, Publication
 from adept.release.service import open_release
 from adept.release.statement import PrivacyStatement
-from adept.release.tables import PlacedRecord, Table, table_of
+from adept.release.tables import Table, table_of
 
 Frame = TypeVar("Frame")
-OUTPUT = "frame.jsonl"  # stands for the output in the plan, so that rows have columns; no such file is written
-OF_FILES = {
+PLANNED_OUTPUT = "frame.jsonl"  # stands for the output in the plan, so that rows have columns; no such file is written
+FILE_OPTIONS = {
     "text_column",
     "label_column",
     "person_column",
@@ -48,8 +49,8 @@ OF_FILES = {
     "workers",
     "flush_every",
 }
-OPTIONS = {option.name for option in fields(ReleaseRequest)} - OF_FILES
-UNNAMED = "intent"  # the label column that files have by default; a frame's label column must be named
+FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
+USUAL_LABEL_COLUMN = "intent"  # the label column that files have by default; a frame's label column must be named
 
 
 def rewrite_frame(
@@ -96,16 +97,16 @@ def rewrite_frame(
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
     inputs = _Held(("frame",), held=table.records(used), types=table.integer_types(used))
-    plan = plan_local(rewriter, inputs, Publication(OUTPUT, place.statement), asked)
+    plan = plan_local(rewriter, inputs, Publication(PLANNED_OUTPUT, place.statement), asked)
     plan = replace(plan, kept=Kept())  # a frame may hold values that no file can
-    checked = plan.checked(plan.begun)
+    checked = plan.check(plan.begun)
     records = list(checked)
-    places = np.repeat([cast(PlacedRecord, record).place for record in records], asked.samples).tolist()
+    places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
     stated = plan.statement(checked)
     held = claim_records(records, stated, request, name=place.statement, text_column=text, person_column=person)
-    with _reserved(place), held:
-        rows = plan.typed(list(_drawn(plan, records)))
-        private: Frame = table.built(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)
+    with _reserve(place), held:
+        rows = plan.type_labels(list(_draw_rows(plan, records)))
+        private: Frame = table.build(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)
         _publish(place, replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds")))
     return private
 
@@ -116,6 +117,11 @@ class _Held(Inputs):
 
     held: Sequence[Record] = ()
     types: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def formats(self) -> set[str]:
+        """No format of files."""
+        return set()
 
     def records(
         self,
@@ -138,9 +144,9 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
     Raises:
         ConfigurationError: an option is unknown, or options contradict each other.
     """
-    if unknown := options.keys() - OPTIONS:
+    if unknown := options.keys() - FRAME_OPTIONS:
         raise ConfigurationError(
-            f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(OPTIONS))}"
+            f"rewrite_frame has no option {sorted(unknown)[0]!r}: use one of {', '.join(sorted(FRAME_OPTIONS))}"
         )
     for name in ("keep_columns", "record_columns"):
         if options.get(name) is not None:
@@ -149,7 +155,7 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         options["label_set"] = list(label_set_of(options["label_set"]))
     options["mechanism"] = _choice(options.get("mechanism"))
     treatment = options.setdefault("labels", "copy")
-    if columns["label_column"] is None and treatment in RANDOMISED:
+    if columns["label_column"] is None and treatment in RANDOMISED_TREATMENTS:
         raise ConfigurationError(f"label must name a column for labels={treatment}, got none: add label=NAME")
     if columns["label_column"] is None and treatment == "copy":
         options["labels"] = "drop"
@@ -189,7 +195,9 @@ def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
     if request.ledger in (None, NONE) and request.record_columns is None:
         return read
     others = [
-        name for name in table.names if isinstance(name, str) and table.names.count(name) == 1 and name != UNNAMED
+        name
+        for name in table.names
+        if isinstance(name, str) and table.names.count(name) == 1 and name != USUAL_LABEL_COLUMN
     ]
     return list(dict.fromkeys([*read, *others]))
 
@@ -204,7 +212,7 @@ def _free(statement: str, request: ReleaseRequest) -> Publication:
 
 
 @contextmanager
-def _reserved(place: Publication) -> Iterator[None]:
+def _reserve(place: Publication) -> Iterator[None]:
     """Make the statement's temporary file before anything is drawn, and remove it afterwards.
 
     Raises:
@@ -220,7 +228,7 @@ def _reserved(place: Publication) -> Iterator[None]:
         place.clear()
 
 
-def _drawn(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
+def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
     """Yield the rows of all records; each record is drawn once."""
     batches, left = plan.batches, iter(records)
     while batch := list(islice(left, plan.batch_size)):

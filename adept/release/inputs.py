@@ -11,11 +11,11 @@ from typing import Any
 from adept.data.column_names import RequiredColumns
 from adept.data.files import STANDARD_STREAM, Record, file_format, parquet_types, read_records
 from adept.data.formats import ReadingOptions, is_gzip_name, tells_format
-from adept.data.parquet import ParquetRow, bare_type, long_indices
+from adept.data.parquet import PlacedRecord, bare_type, long_indices
 from adept.data.reading import declared_columns, directory_format, is_directory, mismatch, part_files
 from adept.errors import DataError
 
-CHUNK = 2**20
+CHUNK_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class Inputs:
         if is_directory(source):
             given, found = directory_format(source, given), tuple(part_files(source))
         elif source != STANDARD_STREAM and not Path(source).exists() and glob.has_magic(source):
-            found = tuple(_found(source))
+            found = tuple(_find(source))
         reading = ReadingOptions(format=given, delimiter=options.delimiter, columns=options.columns)
         reading.check_used(found)
         return cls(found, reading, _sizes(found))
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The locations but standard input."""
+        """Locations but standard input."""
         return tuple(name for name in self.locations if name != STANDARD_STREAM)
 
     @property
     def repeatable(self) -> bool:
-        """Can the records be read more than once: not from standard input, nor from a pipe with a name."""
+        """True if the records can be read more than once: not from standard input, nor from a pipe with a name."""
         return self.sizes is not None
 
     def records(
@@ -103,7 +103,7 @@ class Inputs:
 
     @property
     def formats(self) -> set[str]:
-        """The formats that the locations are read as."""
+        """Formats that the locations are read as."""
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
@@ -112,7 +112,7 @@ class Inputs:
             return []
         if self.repeatable:
             return [parquet_types(location) for location in self.locations]
-        if not isinstance(first, ParquetRow):
+        if not isinstance(first, PlacedRecord):
             return []
         schema = first.batch.schema
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
@@ -142,7 +142,7 @@ def _is_csv(location: str, options: ReadingOptions) -> bool:
     return file_format(location, options.format) == "csv"
 
 
-def _found(pattern: str) -> list[str]:
+def _find(pattern: str) -> list[str]:
     """Return the files that a pattern finds, and the parts of directories whose names show a format."""
     names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     parts = [part for name in names if name.is_dir() and tells_format(str(name)) for part in part_files(str(name))]
@@ -177,4 +177,4 @@ def _count(location: str, options: ReadingOptions) -> int | None:
     if file_format(location, options.format) == "parquet":
         return None
     with Path(location).open("rb") as stream:
-        return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(CHUNK), b"")) or 1
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(CHUNK_BYTES), b"")) or 1

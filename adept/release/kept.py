@@ -15,7 +15,7 @@ from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
 from adept.data.files import Record, check_value
 from adept.data.json_files import NOT_JSON
 from adept.data.labels import INTEGER
-from adept.data.parquet import ParquetRow, bare_type, can_hold, long_indices
+from adept.data.parquet import PlacedRecord, bare_type, can_hold, long_indices
 from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
@@ -60,7 +60,7 @@ class Kept:
                     "leave it out of keep_columns, or write parquet"
                 ) from None
         elif self.copied:
-            found = record.batch.schema.field(column).type if isinstance(record, ParquetRow) else None
+            found = record.batch.schema.field(column).type if isinstance(record, PlacedRecord) else None
             if found is None or not _is_readable_as(found, self.types[column]):
                 raise DataError(f"column {column!r} has another type from record {number} on: give files of one schema")
         elif not fits(record[column], self.types[column]):

@@ -17,13 +17,13 @@ from adept.data.formats import written_format
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import facts
 from adept.release.batches import Batches, PlainBatches, ShuffledBatches, draw_all
-from adept.release.columns import RANDOMISED, CheckedRecords, ReleaseOptions, find_label, output_columns
+from adept.release.columns import RANDOMISED_TREATMENTS, CheckedRecords, ReleaseOptions, find_label, output_columns
 from adept.release.inputs import Inputs
 from adept.release.kept import Kept, decide_kept, find_label_type
 from adept.release.ledger import Ledger
 from adept.release.plan import Plan
 from adept.release.publication import Publication
-from adept.release.run import Progress, preview, release, tell_nobody
+from adept.release.run import Progress, find_files, preview, release, tell_nobody
 from adept.release.shuffling import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from adept.release.run import Run
 
 # An interrupted release may be continued with other values of these options: nothing that was drawn depends on them.
-FREE = (
+FREE_OPTIONS = (
     "label_response", "statement", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta",
 )  # fmt: skip
 
@@ -72,7 +72,7 @@ def release_file(
     """
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
-    inputs, publication = _places(source, target, options, ledger)
+    inputs, publication = _find_files(source, target, options, ledger)
     plan = partial(plan_local, rewriter, inputs, publication, options)
     return release(publication, plan, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
 
@@ -89,18 +89,17 @@ def preview_file(
 
     The ledger is not asked: only a release learns if it knows records.
     """
-    inputs, publication = _places(source, target, options, None)
+    inputs, publication = _find_files(source, target, options, None)
     return preview(publication, partial(plan_local, rewriter, inputs, publication, options), tell)
 
 
-def _places(source: str, target: str, options: ReleaseOptions, ledger: Ledger | None) -> tuple[Inputs, Publication]:
-    """Find the input and name the outputs."""
-    inputs = Inputs.of(source, options)
+def _find_files(source: str, target: str, options: ReleaseOptions, ledger: Ledger | None) -> tuple[Inputs, Publication]:
+    """Find the input, of which a ledger needs the columns that identify a record, and name the outputs."""
+    inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
         inputs = replace(inputs, also=tuple(column for _, column in identity.columns))
-    others = (*inputs.files, *([ledger.path] if ledger else []))
-    return inputs, Publication.of(target, options.statement, card=options.card, others=others)
+    return inputs, publication
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +142,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     @property
     def batches(self) -> Batches:
-        """What turns records into rows."""
+        """Way from records to rows."""
         plain = PlainBatches(self.writer, self.label_column, self.options, copied=self.kept.copied)
         return ShuffledBatches(plain) if self.options.shuffle else plain
 
@@ -158,12 +157,12 @@ class LocalPlan(Plan[PrivacyStatement]):
         model = self.writer.model
         return facts.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.codec)
 
-    def typed(self, rows: list[Record]) -> list[Record]:
+    def type_labels(self, rows: list[Record]) -> list[Record]:
         """Return rows with labels in the type of the output."""
         column = self.label_column or ""
         return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
 
-    def checked(self, records: Iterator[Record]) -> CheckedRecords:
+    def check(self, records: Iterator[Record]) -> CheckedRecords:
         """Return records that are checked one by one as they are read."""
         labels = _public_labels(self.writer, self.options) or None
         return CheckedRecords(self.kept.checked(records), self.label_column, self.options, labels=labels)
@@ -175,7 +174,9 @@ class LocalPlan(Plan[PrivacyStatement]):
     def own_terms(self) -> dict[str, Any]:
         """Return the terms of a local release."""
         options, response = self.options, self.options.response
-        plain = {name: value for name, value in asdict(options).items() if name not in FREE and value is not None}
+        plain = {
+            name: value for name, value in asdict(options).items() if name not in FREE_OPTIONS and value is not None
+        }
         return {
             "input_bytes": self.inputs.sizes,
             "label_written": self.label_column,
@@ -218,12 +219,12 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def preview(self) -> tuple[PrivacyStatement, CheckedRecords]:
         """Check and count all records."""
-        checked = self.checked(self.begun)
+        checked = self.check(self.begun)
         for _ in checked:
             pass
         return self.statement(checked), checked
 
-    def asked(self) -> PrivacyStatement:
+    def expected_statement(self) -> PrivacyStatement:
         """Return the statement of the release that is asked for, all of whose records are counted."""
         return self.preview()[0]
 
@@ -233,7 +234,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def draw(self, run: "Run[PrivacyStatement]") -> tuple[PrivacyStatement, CheckedRecords]:
         """Release every record, and write all rows under the temporary name."""
-        checked = self.checked(self.begun)
+        checked = self.check(self.begun)
         sha256 = draw_all(self, run, checked)
         return self.statement(checked, output_sha256=sha256), checked
 
@@ -260,7 +261,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
     records = inputs.records(columns=options.used_columns, required=options.required)
     first = next(records)
     label_column = None if written == "txt" else find_label(first, options)
-    if label_column is None and options.labels in (RANDOMISED if written != "txt" else ("joint_response",)):
+    if label_column is None and options.labels in (RANDOMISED_TREATMENTS if written != "txt" else ("joint_response",)):
         raise ConfigurationError(
             f"labels={options.labels} needs labels in the input and the output, got none: name label_column="
         )

@@ -105,7 +105,7 @@ class Plan(ABC, Generic[Stated]):
         """Check and count all records; return the statement of a release that is not made, and notes."""
 
     @abstractmethod
-    def asked(self) -> Stated:
+    def expected_statement(self) -> Stated:
         """Return the statement of the release that is asked for, to compare it with one that is complete."""
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Plan(ABC, Generic[Stated]):
         Raises:
             DataError: another release is complete; the message names the first difference.
         """
-        stated = self.asked()
+        stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
             if fields.get(name) != described.get(name):

@@ -50,7 +50,7 @@ STDOUT = 1
 
 @dataclass(frozen=True)
 class Publication:
-    """Where a release goes.
+    """The files of a release.
 
     Attributes:
         target: the data; ``-`` is standard output, which has no name to hold back.
@@ -92,28 +92,28 @@ class Publication:
 
     @property
     def streaming(self) -> bool:
-        """Is the data visible as it comes."""
+        """True if the data is visible as it comes."""
         return self.target == STANDARD_STREAM
 
     @property
     def journal(self) -> Path:
-        """The journal, beside the data, or beside the statement where the data is no file."""
+        """Journal, beside the data, or beside the statement if the data is no file."""
         return Path((self.statement if self.streaming else self.target) + JOURNAL)
 
     @property
     def names(self) -> list[str]:
-        """The final names, in the order in which they appear."""
+        """Final names, in the order in which they appear."""
         data = [] if self.streaming else [self.target]
         return [self.statement, *([self.card] if self.card else []), *data]
 
     @property
     def temporary(self) -> list[Path]:
-        """The temporary names."""
+        """Temporary names."""
         return [Path(name + PARTIAL) for name in self.names]
 
     @property
     def leftovers(self) -> list[Path]:
-        """What a run that was killed has left."""
+        """Files that a run has left that was killed."""
         return [path for path in (*self.temporary, *journal_files(self.journal)) if os.path.lexists(path)]
 
     def check_free(self, *, resume: bool = False) -> None:
@@ -148,7 +148,9 @@ class Publication:
     def check_leftovers(self) -> None:
         """Refuse to begin beside temporary files that no journal explains; all of them are named at once."""
         if self.leftovers:
-            raise DataError(f"a run that was killed left {self._named()}: remove them if no other run is writing them")
+            raise DataError(
+                f"a run that was killed left {self._list_leftovers()}: remove them if no other run is writing them"
+            )
 
     def refuse_to_restart(self, done: str) -> None:
         """Refuse to begin again what was begun.
@@ -160,11 +162,11 @@ class Publication:
             DataError: naming what was left, and what a second run would be.
         """
         raise DataError(
-            f"an interrupted run {done} and left {self._named()}: resume=true continues it; removing them and "
+            f"an interrupted run {done} and left {self._list_leftovers()}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
         )
 
-    def _named(self) -> str:
+    def _list_leftovers(self) -> str:
         return ", ".join(map(str, self.leftovers))
 
     def make_directories(self) -> None:
@@ -190,15 +192,15 @@ class Publication:
                 ) from None
 
     @property
-    def named(self) -> bool:
-        """Did this run, or an earlier one of this release, give every file its name."""
+    def is_published(self) -> bool:
+        """True if this run, or an earlier one of this release, has given every file its name."""
         return all(map(_ours, self.names))
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """The statement of a file that is published, card and all: the digest in it is that of the data beside it.
+        """Statement of a file that is published, card and all: the digest in it is that of the data beside it.
 
-        None where something is missing or not the other's, and for standard output, of which nothing is left to be looked at.
+        None if something is missing or not the other's, and for standard output, of which nothing is left to be looked at.
         """
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
@@ -235,7 +237,7 @@ def digest(path: str) -> str:
 
 
 def _ours(name: str) -> bool:
-    """Is a final name a link to our temporary file."""
+    """Return True if a final name is a link to our temporary file."""
     try:
         return Path(name).samefile(name + PARTIAL)
     except OSError:

@@ -76,14 +76,14 @@ def _local(said: Json) -> PrivacyStatement:
         codebook=said,
         max_records_per_person=said["max_records_per_person"],
         excess=said["excess"] or "refuse",
-        shuffled=_shuffled(*shuffled, said["central_epsilon"], said["central_delta"])
+        shuffled=_read_shuffling(*shuffled, said["central_epsilon"], said["central_delta"])
         if said["trust"] == "shuffled"
         else None,
         **_passed_on(said),
     )
 
 
-def _shuffled(here: bool, records: int, smallest: int, epsilon: float, delta: float) -> Shuffled:
+def _read_shuffling(here: bool, records: int, smallest: int, epsilon: float, delta: float) -> Shuffled:
     return Shuffled(here=here, records=records, smallest=smallest, epsilon=epsilon, delta=delta)
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Generic
 
 from adept.errors import AdeptError, DataError, Interrupted
+from adept.release.config import PersonOptions
 from adept.release.identity import throwaway_key
+from adept.release.inputs import Inputs
 from adept.release.journal import LEDGER, Journal
 from adept.release.ledger import Ledger
 from adept.release.plan import Notes, Plan, Stated
@@ -25,6 +27,15 @@ Tell = Callable[[Any], None]  # takes the notes of the plan
 
 def tell_nobody(notes: Notes) -> None:
     """Drop the notes."""
+
+
+def find_files(
+    source: str, target: str, options: PersonOptions, *, card: bool = False, ledger: Ledger | None = None
+) -> tuple[Inputs, Publication]:
+    """Find the input, and name the outputs, none of which takes the place of a file that the run reads."""
+    inputs = Inputs.of(source, options)
+    others = (*inputs.files, *([ledger.path] if ledger else []))
+    return inputs, Publication.of(target, options.statement, card=card, others=others)
 
 
 def release(
@@ -136,7 +147,7 @@ class Run(Generic[Stated]):
         try:
             self._publish(statement)
         except BaseException as error:
-            if not self.publication.named:
+            if not self.publication.is_published:
                 self._leave(error, keep=True)
                 raise
         self.tidy()

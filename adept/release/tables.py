@@ -12,27 +12,12 @@ from typing import Any, Generic, TypeVar, cast
 import numpy as np
 
 from adept.data.files import Record
+from adept.data.parquet import PlacedRecord
 from adept.data.texts import instance_of, value_list
 from adept.errors import DataError
 
 Frame = TypeVar("Frame")
-STRINGS = ("string", "large_string")  # Arrow's types that a text column may keep
-
-
-class PlacedRecord(Record):
-    """A record that knows its place in its table.
-
-    Attributes:
-        place: how many records come before it.
-    """
-
-    def __init__(self, values: Mapping[str, Any], place: int) -> None:
-        super().__init__(values)
-        self.place = place
-
-    def __or__(self, other: Any) -> "PlacedRecord":  # type: ignore[override]
-        """Return the record with other values at the same place."""
-        return PlacedRecord({**self, **other}, self.place)
+TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may keep
 
 
 @dataclass(frozen=True)
@@ -61,14 +46,14 @@ class Table(ABC, Generic[Frame]):
         """Return some columns as records."""
         columns = [self.values(name) for name in names]
         rows = enumerate(zip(*columns, strict=True))
-        return [PlacedRecord(dict(zip(names, row, strict=True)), place) for place, row in rows]
+        return [PlacedRecord(dict(zip(names, row, strict=True)), names, None, place) for place, row in rows]
 
     def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the Arrow types of those columns whose type says that they hold whole numbers."""
         types = {name: self._integer_type(name) for name in names}
         return {name: kind for name, kind in types.items() if kind is not None}
 
-    def built(
+    def build(
         self,
         rows: Sequence[Record],
         columns: Sequence[str],
@@ -89,15 +74,15 @@ class Table(ABC, Generic[Frame]):
             places: for each row, its record's place in this table; used where columns are kept.
         """
         made = {
-            name: self._kept(name, places)
+            name: self._take(name, places)
             if name in keep
-            else self._made(name, [row[name] for row in rows], types.get(name), text=text)
+            else self._make(name, [row[name] for row in rows], types.get(name), text=text)
             for name in columns
         }
         return cast(Frame, self._table(made))
 
     @abstractmethod
-    def _kept(self, name: str, places: Any) -> Any:
+    def _take(self, name: str, places: Any) -> Any:
         """Return a column's values at some places, with their type."""
 
     @abstractmethod
@@ -105,7 +90,7 @@ class Table(ABC, Generic[Frame]):
         """Return the Arrow type of a column of whole numbers; None for any other."""
 
     @abstractmethod
-    def _made(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         """Return a new column of an Arrow type; None: text."""
 
     @abstractmethod
@@ -121,7 +106,7 @@ class _Pandas(Table[Any]):
     def values(self, name: str) -> list[Any]:
         return value_list(self.frame[name], len(self), name)
 
-    def _kept(self, name: str, places: Any) -> Any:
+    def _take(self, name: str, places: Any) -> Any:
         column = self.frame[name].iloc[places].reset_index(drop=True)
         if hasattr(column, "cat"):
             return column.cat.remove_unused_categories()
@@ -138,7 +123,7 @@ class _Pandas(Table[Any]):
         kind = getattr(getattr(kind, "categories", None), "dtype", kind)
         return pyarrow.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
 
-    def _made(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         return values if kind is None else np.array(values, kind.to_pandas_dtype())
 
     def _table(self, columns: dict[str, Any]) -> Any:
@@ -160,7 +145,7 @@ class _DataSet(Table[Any]):
     def _arrow(self, name: str) -> Any:
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
-    def _kept(self, name: str, places: Any) -> Any:
+    def _take(self, name: str, places: Any) -> Any:
         """Return values and their feature; names of class labels that do not occur stay behind."""
         import pyarrow as pa
 
@@ -178,11 +163,11 @@ class _DataSet(Table[Any]):
         kind = self.frame.features.arrow_schema.field(name).type
         return kind if pa.types.is_integer(kind) and not _holds_names(self.frame.features[name]) else None
 
-    def _made(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         import pyarrow as pa
 
         given = getattr(self.frame.features[name], "dtype", None) if name == text else None
-        kind = str(kind or (given if given in STRINGS else "string"))
+        kind = str(kind or (given if given in TEXT_TYPES else "string"))
         return pa.array(values, kind), sys.modules["datasets"].Value(kind)
 
     def _table(self, columns: dict[str, Any]) -> Any:

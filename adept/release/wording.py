@@ -60,8 +60,8 @@ def local_text(statement: "PrivacyStatement") -> str:
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
-        parts.append(_shuffled(statement.shuffled, statement.neighbours))
-    parts.append(f"Not hidden: {listed(statement.not_hidden)}.")
+        parts.append(_describe_shuffling(statement.shuffled, statement.neighbours))
+    parts.append(f"Not hidden: {list_facts(statement.not_hidden)}.")
     parts.append(origin(statement.training_data))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
@@ -80,12 +80,12 @@ def local_composition(statement: "PrivacyStatement") -> str:
             f"{again}"
         )
     return (
-        f"{_checked(statement)}; by basic composition a person's epsilon is at most "
+        f"{_describe_bound(statement)}; by basic composition a person's epsilon is at most "
         f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. {again}"
     )
 
 
-def _checked(statement: "PrivacyStatement") -> str:
+def _describe_bound(statement: "PrivacyStatement") -> str:
     """Return how the bound of a person was kept, and which records are then compared."""
     people = statement.max_records_per_person
     if statement.excess == "drop":
@@ -96,7 +96,7 @@ def _checked(statement: "PrivacyStatement") -> str:
     return f"Nobody contributed more than {people} records (checked)"
 
 
-def _shuffled(shuffled: Shuffled, neighbours: str) -> str:
+def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
     """Return what shuffling adds, and on what conditions."""
     who = (
         "This run shuffled the records"
@@ -112,7 +112,7 @@ def _shuffled(shuffled: Shuffled, neighbours: str) -> str:
     )
 
 
-def listed(facts: list[str]) -> str:
+def list_facts(facts: list[str]) -> str:
     """Return facts as a list in a sentence."""
     return f"{', '.join(facts[:-1])}, and {facts[-1]}"
 
@@ -194,7 +194,7 @@ def central_text(statement: "CentralStatement") -> str:
             "how often and with what label follows from the released counts alone.",
             *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
             central_composition(statement),
-            f"The guarantee asks to trust whoever held the file. Not hidden: {listed(list(CENTRAL_NOT_HIDDEN))}.",
+            f"The guarantee asks to trust whoever held the file. Not hidden: {list_facts(list(CENTRAL_NOT_HIDDEN))}.",
             origin(statement.training_data),
         ]
     )

@@ -155,7 +155,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
 def test_a_wrong_argument_is_refused_before_anything_is_drawn(
     options: dict[str, Any], message: str, tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "_drawn", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr(frames, "_draw_rows", lambda *_: pytest.fail("drawn"))
     with pytest.raises((ConfigurationError, DataError), match=message) as caught:
         released(tmp_path, tiny_run, **options)
     assert "fare to" not in str(caught.value)
@@ -165,7 +165,7 @@ def test_a_wrong_argument_is_refused_before_anything_is_drawn(
 def test_the_statement_overwrites_nothing_and_must_be_writable_before_anything_is_drawn(
     tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "_drawn", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr(frames, "_draw_rows", lambda *_: pytest.fail("drawn"))
     (tmp_path / "taken").write_text("mine")
     for place in (tmp_path / "taken", tmp_path / "taken" / "s.json", tmp_path / ("x" * 300), "-"):
         with pytest.raises(AdeptError):
