@@ -17,10 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from domains import packaged_text
-
 from adept import Rewriter
-from adept.data.public_text import thin_texts
+from adept.data.public_text import read_public_texts, thin_texts
 from adept.evaluation.metrics import NgramModel, content_f1
 from adept.mechanisms import Description, LearnedCodebook
 from adept.models.codec.codec import words_of
@@ -43,7 +41,7 @@ def read(corpus: str, split: str) -> list[str]:
 
 def left_out(directories: Sequence[str]) -> list[str]:
     """Public texts that the packaged model lacks, as words."""
-    every = packaged_text(directories)
+    every = read_public_texts(directories)
     kept = set(only_words([text.text for text in thin_texts(every)]))
     rest = [text for text in dict.fromkeys(only_words([text.text for text in every])) if text and text not in kept]
     return random.Random(0).sample(rest, min(LEFT_OUT, len(rest)))
