@@ -19,11 +19,6 @@ def findings(table: ComparisonTable, attacked: list[str]) -> list[str]:
     return [headline(table), *broken_claims(table), *attacked, advice(table), *alternatives(table)]
 
 
-def warnings(table: ComparisonTable, config: CompareConfig) -> list[str]:
-    """Return what a reader must know before any number is believed."""
-    return [*seen_records(config), *lost_in_rewriting(table)]
-
-
 def headline(table: ComparisonTable) -> str:
     """Return the point of the comparison in a sentence or two."""
     sound = [curve for curve in table.curves if not curve.false_claim and curve.random]

@@ -119,12 +119,13 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "train_records": first.records,
         "test_records": first.test_records,
         "findings": findings.findings(lines, attacked.findings),
-        "warnings": [*attacked.defects, *findings.warnings(lines, config)],
+        "warnings": [*attacked.defects, *findings.seen_records(config), *findings.lost_in_rewriting(lines)],
         "claims": [claim(audited, lines) for audited in results.audits],
         "by_budget": [budget_grid(lines, metric) for metric in METRICS],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
         "repeats": repeats_grid(lines),
-        "present": _present(lines),
+        "present": {line.mechanism for line in lines.lines},
+        "quality": any(line.measures[name] is not None for line in lines.lines for name in QUALITY),
         "settings": settings(config),
         "audit_trials": AUDIT_TRIALS,
         "shown_words": MAX_WORDS,
@@ -157,15 +158,6 @@ def verdict(audited: AuditVerdict) -> str:
     if audited.violated:
         return f"violation found: {audited.evidence}; {certified}"
     return f"no violation found, which is no proof; {certified}"
-
-
-def _present(table: ComparisonTable) -> dict[str, Any]:
-    """Return what the notes under the tables have to explain."""
-    lines = table.lines
-    return {
-        "mechanisms": {line.mechanism for line in lines},
-        "quality": any(line.measures[name] is not None for line in lines for name in QUALITY),
-    }
 
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
