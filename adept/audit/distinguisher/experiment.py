@@ -3,7 +3,7 @@ r"""The experiment: a fair coin picks one of two inputs, the target releases it,
 Epsilon-delta privacy bounds the probability of every event by that under every other input: P <= exp(eps) Q + delta. So each event,
 and each rule that guesses the input from a release or abstains, certifies a lower bound on epsilon (`stats.bounds.GameCounts`).
 Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where only a refutation is wanted at
-three looks, so that a game without hope ends early.
+three looks, so that a game that is won, or without hope, ends early.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
 and with them all distinguishers; the certifying releases are independent of them, so right and wrong rounds of any rule are
@@ -132,7 +132,7 @@ class Experiment(Generic[TargetT]):
         return self._finding(score, tests)
 
     def refute(self, *, alpha: float) -> Finding:
-        """Play to refute the claim, and no further than there is hope.
+        """Play until the claim is refuted, or there is no hope.
 
         Raises:
             MechanismFailure: the mechanism is too slow for `MIN_TRIALS`.
@@ -185,8 +185,8 @@ def certify(
 
     Args:
         alpha: chance of error of each distinguisher.
-        claim: the epsilon that is to be refuted: the rest is not drawn once no rule can be expected to refute it. Without one,
-            the bound itself is what is wanted, and there is one look.
+        claim: the epsilon that is to be refuted: the rest is not drawn once it is refuted, or no rule can be expected to refute
+            it. Without one, the bound itself is what is wanted, and there is one look.
         progress: is given the releases counted so far and in all.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
@@ -197,7 +197,7 @@ def certify(
         done, right, wrong = done + more, right + tally[0], wrong + tally[1]
         scores += _scored(target, game, right, wrong, done, alpha=part * alpha)
         hopes = _hoped(right, wrong, done, rounds, delta=target.delta / 2, alpha=LOOKS[-1][1] * alpha)
-        if hopes.max() < claim:
+        if hopes.max() < claim or max(score.bound for score in scores) > claim > -math.inf:
             break
     return max(scores, key=lambda score: (score.bound, score.counts.rounds))
 
