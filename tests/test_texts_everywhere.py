@@ -22,7 +22,7 @@ from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.votes import Votes
 from adept.models.lexicon import TextVectors
 from adept.release.frames import rewrite_frame
-from adept.release.pipelines import DatasetRewriter, PrivateText, TextRelease
+from adept.release.pipelines import DatasetRewriter, PrivateText
 from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
 from adept.rewriting.foreign_text import look_at
 from adept.rewriting.rewriter import Rewriter
@@ -84,7 +84,6 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     ),
     "models.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(bad, max_length=4),
     "release.pipelines.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
-    "release.pipelines.TextRelease.release": lambda given, bad: TextRelease(given.rewriter).release(bad),
     "release.frames.rewrite_frame": lambda given, bad: rewrite_frame(
         bad, text="text", statement=given.directory / "s", model_dir=given.run, epsilon=8
     ),
@@ -116,7 +115,6 @@ WITHOUT = {
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
     "release.batches.output_rows": "reads what was drawn",
-    "release.columns.Seen.__init__": "keeps texts that were checked",
     "release.tables.Table.__init__": "made by table_of",
     "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
     "rewriting.descriptions.DescriptionCoding.encode": "called by Rewriter with checked texts",

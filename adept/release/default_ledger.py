@@ -104,8 +104,8 @@ class DefaultLedger(Ledger):
     def show(self, run: str, records: int) -> None:
         self._unless_lost(lambda: super(DefaultLedger, self).show(run, records), None)
 
-    def shown(self, run: str) -> int:
-        return self._unless_lost(lambda: super(DefaultLedger, self).shown(run), 0)
+    def count_shown(self, run: str) -> int:
+        return self._unless_lost(lambda: super(DefaultLedger, self).count_shown(run), 0)
 
     def forget(self, run: str) -> None:
         self._unless_lost(lambda: super(DefaultLedger, self).forget(run), None)

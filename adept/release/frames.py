@@ -27,7 +27,7 @@ from adept.release.columns import RANDOMISED_TREATMENTS
 from adept.release.config import ReleaseRequest
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.inputs import Inputs
-from adept.release.kept import Kept
+from adept.release.kept import KeptColumns
 from adept.release.local import LocalPlan, plan_local
 from adept.release.publication import PARTIAL, Publication
 from adept.release.service import open_release
@@ -98,7 +98,7 @@ def rewrite_frame(
     rewriter, asked = open_release(request)
     inputs = _Held(("frame",), held=table.records(used), types=table.integer_types(used))
     plan = plan_local(rewriter, inputs, Publication(PLANNED_OUTPUT, place.statement), asked)
-    plan = replace(plan, kept=Kept())  # a frame may hold values that no file can
+    plan = replace(plan, kept=KeptColumns())  # a frame may hold values that no file can
     checked = plan.check(plan.begun)
     records = list(checked)
     places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()

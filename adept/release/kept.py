@@ -24,7 +24,7 @@ ADVICE = "leave it out of keep_columns, or write jsonl"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptColumns:
     """Kept columns and their types.
 
     Attributes:
@@ -39,7 +39,7 @@ class Kept:
     types: dict[str, Any] = field(default_factory=dict)
     copied: bool = False
 
-    def checked(self, records: Iterator[Record]) -> Iterator[Record]:
+    def check(self, records: Iterator[Record]) -> Iterator[Record]:
         """Yield records after checking every kept value.
 
         Raises:
@@ -47,10 +47,10 @@ class Kept:
         """
         for number, record in enumerate(records, start=1):
             for column in record.keys() & self.columns:
-                self._check(record, column, number)
+                self._check_value(record, column, number)
             yield record
 
-    def _check(self, record: Record, column: str, number: int) -> None:
+    def _check_value(self, record: Record, column: str, number: int) -> None:
         if self.format != "parquet":
             try:
                 check_value(record[column], self.format)
@@ -77,7 +77,7 @@ def _is_readable_as(found: Any, kind: Any) -> bool:
     return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
 
 
-def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> Kept:
+def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
     """Decide the types of the kept columns.
 
     Args:
@@ -97,7 +97,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
             "schema= is for kept columns from text files in a parquet output, and here types are known or not written: leave it out"
         )
     if not typed:
-        return Kept(columns, output_format)
+        return KeptColumns(columns, output_format)
     if "parquet" in formats and len(formats) > 1:
         raise ConfigurationError(
             "input must not mix parquet with other formats if a parquet output has keep_columns: release the files one by one"
@@ -111,7 +111,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
     for column, kind in types.items():
         if not can_hold(kind):
             raise DataError(f"column {column!r} has type {kind}, which parquet cannot hold: {ADVICE}")
-    return Kept(columns, output_format, types, copied=copied)
+    return KeptColumns(columns, output_format, types, copied=copied)
 
 
 def _read_types(location: str, columns: tuple[str, ...]) -> dict[str, Any]:

@@ -312,7 +312,7 @@ class Ledger(LedgerFile):
         with self._transaction():
             self._database.execute("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", (records, run))
 
-    def shown(self, run: str) -> int:
+    def count_shown(self, run: str) -> int:
         """Return the number of records of a release that may have been read."""
         with self._reported():
             return int(self._one("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])

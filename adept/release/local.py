@@ -19,7 +19,7 @@ from adept.release import facts
 from adept.release.batches import Batches, PlainBatches, ShuffledBatches, draw_all
 from adept.release.columns import RANDOMISED_TREATMENTS, CheckedRecords, ReleaseOptions, find_label, output_columns
 from adept.release.inputs import Inputs
-from adept.release.kept import Kept, decide_kept, find_label_type
+from adept.release.kept import KeptColumns, decide_kept, find_label_type
 from adept.release.ledger import Ledger
 from adept.release.plan import Plan
 from adept.release.publication import Publication
@@ -123,7 +123,7 @@ class LocalPlan(Plan[PrivacyStatement]):
     writer: Rewriter
     options: ReleaseOptions
     label_column: str | None = None
-    kept: Kept = field(default_factory=Kept)
+    kept: KeptColumns = field(default_factory=KeptColumns)
     label_type: Any = None
     begun: Iterator[Record] = field(default_factory=lambda: iter(()))
 
@@ -165,7 +165,7 @@ class LocalPlan(Plan[PrivacyStatement]):
     def check(self, records: Iterator[Record]) -> CheckedRecords:
         """Return records that are checked one by one as they are read."""
         labels = _public_labels(self.writer, self.options) or None
-        return CheckedRecords(self.kept.checked(records), self.label_column, self.options, labels=labels)
+        return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=labels)
 
     def records(self) -> Iterator[Record]:
         """Return the records from the beginning, if the input can be read again."""

@@ -40,8 +40,12 @@ os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_i
 
 
 @dataclass(frozen=True)
-class TextRelease:
-    """Releases lists of texts; it can be copied and pickled, as pipelines do.
+class DatasetRewriter:
+    """Function for ``dataset.map(DatasetRewriter(rewriter), batched=True, remove_columns=dataset.column_names)``.
+
+    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set unchanged and are not private.
+    Without ``batched=True`` each call releases one text. A call checks its own batch alone, so call ``check`` first.
+    Never give it to ``set_transform`` or ``with_transform``: they call it whenever a row is read, and each call is a release.
 
     Attributes:
         rewriter: the rewriter that releases.
@@ -50,6 +54,7 @@ class TextRelease:
         key: the file with the key of the ledger's digests; None stands for the usual one.
         name: the name of the output in the ledger.
         ledger_limit: epsilon that no text of the ledger may exceed; the ledger's own limit holds too.
+        text_column: the column with the texts.
     """
 
     rewriter: Rewriter
@@ -58,45 +63,6 @@ class TextRelease:
     key: str | None = None
     name: str = "memory"
     ledger_limit: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.rewriter.measurement:
-            raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
-
-    @property
-    def statement(self) -> PrivacyStatement:
-        """Statement of a release of texts alone."""
-        inputs, publication = Inputs(("-",)), Publication("-", "")
-        options = ReleaseOptions(labels="drop")
-        plan = LocalPlan(writer=self.rewriter, inputs=inputs, publication=publication, options=options, format="txt")
-        return plan.statement()
-
-    def release(self, texts: Any) -> list[str]:
-        """Return one rewrite of each text.
-
-        Raises:
-            DataError: ``texts`` is not a list of strings.
-            ReleaseRefused: some texts are in the ledger.
-        """
-        given = text_list(texts)
-        if self.ledger is None and self.ledger_limit is None:
-            return self.rewriter.rewrite(given)
-        options = LedgerOptions(
-            ledger=self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit
-        )
-        with claim_records([{"text": text} for text in given], self.statement, options, name=self.name):
-            return self.rewriter.rewrite(given)
-
-
-@dataclass(frozen=True)
-class DatasetRewriter(TextRelease):
-    """Function for ``dataset.map(DatasetRewriter(rewriter), batched=True, remove_columns=dataset.column_names)``.
-
-    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set unchanged and are not private.
-    Without ``batched=True`` each call releases one text. A call checks its own batch alone, so call ``check`` first.
-    Never give it to ``set_transform`` or ``with_transform``: they call it whenever a row is read, and each call is a release.
-    """
-
     text_column: str = "text"
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,8 +70,8 @@ class DatasetRewriter(TextRelease):
         self._check_column(list(batch))
         texts = batch[self.text_column]
         if isinstance(texts, str):
-            return {self.text_column: self.release([texts])[0]}
-        return {self.text_column: self.release(texts)}
+            return {self.text_column: _release(self, [texts], self.name)[0]}
+        return {self.text_column: _release(self, texts, self.name)}
 
     def check(self, dataset: Any) -> int:
         """Check all texts of a data set before any of them is released, and return their number.
@@ -179,9 +145,8 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ReleaseRefused: some texts were released before.
         """
         given = text_list(texts)
-        step = TextRelease(self.rewriter, self.ledger, self.again, self.key, "transform", self.ledger_limit)
         with _remember(given, self.rewriter.guarantee.epsilon, again=self.again):
-            return step.release(given)
+            return _release(self, given, "transform")
 
     def spent(self) -> float:
         """Return the largest total epsilon that one text has spent in this process, over all objects of this class."""
@@ -190,6 +155,29 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+def _release(step: DatasetRewriter | PrivateText, texts: Any, name: str) -> list[str]:
+    """Return one rewrite of each text.
+
+    Raises:
+        DataError: ``texts`` is not a list of strings.
+        ReleaseRefused: some texts are in the ledger, or the rewriter is for measurement.
+    """
+    if step.rewriter.measurement:
+        raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
+    given = text_list(texts)
+    if step.ledger is None and step.ledger_limit is None:
+        return step.rewriter.rewrite(given)
+    options = LedgerOptions(ledger=step.ledger or NONE, again=step.again, key=step.key, ledger_limit=step.ledger_limit)
+    with claim_records([{"text": text} for text in given], _state(step.rewriter), options, name=name):
+        return step.rewriter.rewrite(given)
+
+
+def _state(rewriter: Rewriter) -> PrivacyStatement:
+    """Return the statement of a release of texts alone."""
+    inputs, publication, options = Inputs(("-",)), Publication("-", ""), ReleaseOptions(labels="drop")
+    return LocalPlan(writer=rewriter, inputs=inputs, publication=publication, options=options, format="txt").statement()
 
 
 @contextmanager

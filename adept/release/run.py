@@ -223,7 +223,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 def _check_newest(journal: Journal, ledger: Ledger) -> None:
     """Refuse a journal without everything that may have been read, and forget the claims of a run that drew nothing."""
-    if journal.records < (shown := ledger.shown(journal.run)):
+    if journal.records < (shown := ledger.count_shown(journal.run)):
         raise DataError(
             f"{journal.path} holds {journal.records} records, but {ledger.path} knows that {shown} of its release may have been "
             "read: restore the newest one; to release what it lacks again, remove it and add again=true"

@@ -61,7 +61,7 @@ def copied(source: Path, target: Path, *, samples: int = 1, batch: int = 64, **o
     asked = ReleaseOptions(keep_columns=["c"], samples=samples, **options)
     inputs = Inputs.of(str(source), ReadingOptions())
     kept = decide_kept(inputs, asked, "parquet", next(inputs.records(columns=asked.used_columns)))
-    records = list(kept.checked(inputs.records(columns=asked.used_columns)))
+    records = list(kept.check(inputs.records(columns=asked.used_columns)))
     with record_writer(str(target), format="parquet", columns=["text", "c"], types=kept.types) as write:
         for start in range(0, len(records), batch):
             part = records[start : start + batch]
