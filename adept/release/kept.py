@@ -90,13 +90,13 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         ConfigurationError: types are needed and not given, or given and not needed.
         DataError: a column has no type that holds its values.
     """
-    columns, formats = tuple(options.keep_columns), inputs.formats
-    typed = output_format == "parquet" and bool(columns)
-    if options.schema and (not typed or "parquet" in formats):
+    columns = tuple(options.keep_columns)
+    formats = inputs.formats if columns and output_format == "parquet" else set()  # elsewhere no types are needed
+    if options.schema and (not formats or "parquet" in formats):
         raise ConfigurationError(
             "schema= is for kept columns from text files in a parquet output, and here types are known or not written: leave it out"
         )
-    if not typed:
+    if not formats:
         return KeptColumns(columns, output_format)
     if "parquet" in formats and len(formats) > 1:
         raise ConfigurationError(
