@@ -70,10 +70,10 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
         ordered, order = probabilities.sort(dim=1, descending=True)
         beyond = ordered.cumsum(dim=1) - ordered >= decoding.top_p  # the word that crosses the line stays
         probabilities = ordered.masked_fill(beyond, 0.0).gather(1, order.argsort(dim=1))
-    return _drawn(probabilities)
+    return _draw(probabilities)
 
 
-def _drawn(weights: Tensor) -> Tensor:
+def _draw(weights: Tensor) -> Tensor:
     """Draw an index (B,) from each row of weights (B, V), with probabilities in their proportion, by inversion.
 
     The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight of its own above 0. Rounding can
@@ -101,7 +101,7 @@ class PublicTexts:
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)
         self.directions = torch.nn.functional.normalize(latents.to(torch.float32), dim=1)
-        self._table = filled(filled(self.directions, dim=0), dim=1).T.contiguous()  # (n, N)
+        self._table = fill_up(fill_up(self.directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     @classmethod
     def of(cls, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> "PublicTexts":
@@ -120,7 +120,7 @@ class PublicTexts:
 
     def _likeness(self, latents: Tensor) -> Tensor:
         """Return the similarity (B, N) of texts to at most NEAREST_ROWS latents (B, n), whose places do not matter."""
-        rows = filled(filled(latents, dim=0, width=NEAREST_ROWS), dim=1)
+        rows = fill_up(fill_up(latents, dim=0, width=NEAREST_ROWS), dim=1)
         return (rows @ self._table)[: len(latents), : len(self.texts)]
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
@@ -129,7 +129,7 @@ class PublicTexts:
         return [self.texts[row[place % len(row)]] for row in chosen for place in range(samples)]
 
 
-def filled(tensor: Tensor, *, dim: int, width: int = WIDTH) -> Tensor:
+def fill_up(tensor: Tensor, *, dim: int, width: int = WIDTH) -> Tensor:
     """Fill a dimension of a matrix with zeros to a multiple of ``width``; this changes no sum."""
     missing = -tensor.shape[dim] % width
     return torch.nn.functional.pad(tensor, (0, missing) if dim == 1 else (0, 0, 0, missing)).contiguous()

@@ -28,22 +28,22 @@ def load_autoencoder(kind: "type[Autoencoder]", directory: Path) -> "Autoencoder
         ModelError: a file is missing or damaged, or weights are missing, unexpected or of the wrong shape.
     """
     _, description = read_json(directory / CONFIG)
-    model = _described(kind, description, directory / CONFIG)
+    model = _build(kind, description, directory / CONFIG)
     precision = model.config.precision
     shapes = {name: tuple(tensor.shape) for name, tensor in model.weights.items()}
     held = read_tensors(directory / WEIGHTS, shapes, precision=precision)
     model.load_state_dict({name: held[name_in_file(name)] for name in model.state_dict()}, assign=True)
-    if sizes := _codebook_sizes(description["codebooks"], directory / CONFIG):
+    if sizes := _check_codebooks(description["codebooks"], directory / CONFIG):
         shapes = {f"{k}": (k, model.config.latent_dim) for k in sizes}
         named = read_tensors(directory / CODEBOOKS, shapes, precision=precision)
         model.codebooks = {int(k): words for k, words in named.items()}
-    model.held_out = _held_out(description.get("held_out", []), directory / CONFIG)
+    model.held_out = _check_held_out(description.get("held_out", []), directory / CONFIG)
     if description["codec"]:
         model.codec = load_codec(directory)
     return model.eval()
 
 
-def _described(kind: "type[Autoencoder]", description: dict[str, Any], path: Path) -> "Autoencoder":
+def _build(kind: "type[Autoencoder]", description: dict[str, Any], path: Path) -> "Autoencoder":
     """Build the model of a ``config.json`` without allocating it: its weights are on the "meta" device."""
     try:
         if description["format_version"] != FORMAT_VERSION:
@@ -73,14 +73,14 @@ def _described(kind: "type[Autoencoder]", description: dict[str, Any], path: Pat
         raise corrupt(path, type(error).__name__) from None
 
 
-def _held_out(texts: Any, path: Path) -> list[str]:
+def _check_held_out(texts: Any, path: Path) -> list[str]:
     """Return the held-out texts of a file, after checking that they are few strings."""
     if not (isinstance(texts, list) and len(texts) <= MAX_HELD_OUT and all(isinstance(text, str) for text in texts)):
         raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
     return texts
 
 
-def _codebook_sizes(sizes: Any, path: Path) -> list[int]:
+def _check_codebooks(sizes: Any, path: Path) -> list[int]:
     """Return the declared sizes of the codebooks, which must all be there: a lost file must not become another mechanism."""
     try:
         check_integer(0, MAX_CODEBOOKS, codebooks=len(sizes))

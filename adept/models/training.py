@@ -44,7 +44,7 @@ def train_model(
         DataError: the checkpoint is damaged, or of another run: other text, clip, labels or sizes.
         ConfigurationError: no epoch is left to train.
     """
-    spec, _ = _resumed(replace(spec, model=_sizes(spec, texts=len(train))), train, resume)
+    spec, _ = _resume(replace(spec, model=_sizes(spec, texts=len(train))), train, resume)
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
     model = Autoencoder(
@@ -68,7 +68,7 @@ def train_model(
     return model, tokenizer, fitted
 
 
-def _resumed(
+def _resume(
     spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
     """Return the specification of a run, and the epochs that its checkpoint has done."""
@@ -117,7 +117,7 @@ def fit(
         output_dir: gets ``checkpoints/`` and ``metrics.csv``.
         resume: a checkpoint to continue from: weights, optimiser and epoch.
     """
-    spec, done = _resumed(spec, train, resume, model)
+    spec, done = _resume(spec, train, resume, model)
     config, sizes = spec.training, model.config
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=sizes.max_length) for corpus in (train, validation))
     loader = token_loader(rows, batch_size=config.batch_size, seed=spec.seed)

@@ -65,7 +65,7 @@ def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]], *, precision: s
         shapes: the names and shapes.
         precision: their declared type in the file, one of ``KINDS``.
     """
-    with _opened(path) as file:
+    with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         wrong = sorted(shapes.keys() ^ held.keys()) or [n for n, s in shapes.items() if tuple(held[n].get_shape()) != s]
         if wrong:
@@ -92,7 +92,7 @@ def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int
         columns: the tables' names and numbers of columns; they may have any number of rows.
         shapes: the arrays' names and shapes, in which None stands for any size.
     """
-    with _opened(path) as file:
+    with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         if (columns.keys() | shapes.keys()) ^ held.keys():
             raise corrupt(path, "other tables than a codec has")
@@ -109,7 +109,7 @@ def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _open(path: Path) -> Iterator[Any]:
     """Open a safetensors file of an acceptable size; its header is bounded before it is read."""
     check_file(path, limit=TENSOR_LIMIT)
     try:

@@ -66,7 +66,7 @@ class InPositions:
 
 @dataclass(frozen=True, kw_only=True)
 class WordByWord(InPositions):
-    """A mechanism on T symbols; ``_released`` (N T,) -> (N T,) is the child's.
+    """A mechanism on T symbols; ``_release_symbols`` (N T,) -> (N T,) is the child's.
 
     A record is read as exactly T symbols: its first T words, each a public word or the symbol for all others, and padding
     behind them. Padding is a symbol like any other, so the number of words is not released as it is.
@@ -99,7 +99,7 @@ class WordByWord(InPositions):
         texts = text_list(texts)
         if not texts:
             return []
-        released = self._released(np.concatenate([self._symbols(text) for text in texts]))
+        released = self._release_symbols(np.concatenate([self._symbols(text) for text in texts]))
         return [self._text(row) for row in released.reshape(len(texts), self.length)]
 
     def guarantee(self) -> Guarantee:
@@ -111,7 +111,7 @@ class WordByWord(InPositions):
             f"included, with an epsilon of {words(self.share)} each.",
         )
 
-    def _released(self, symbols: Indices) -> Indices:
+    def _release_symbols(self, symbols: Indices) -> Indices:
         raise NotImplementedError
 
     def _symbols(self, text: str) -> Indices:
@@ -142,7 +142,7 @@ class TokenResponse(WordByWord):
         """The mechanism of one position."""
         return RandomizedResponse(epsilon=self.share, labels=tuple(map(str, range(self.symbols))))
 
-    def _released(self, symbols: Indices) -> Indices:
+    def _release_symbols(self, symbols: Indices) -> Indices:
         return np.array(list(map(int, self.response.privatize(list(map(str, symbols.tolist()))))), dtype=np.int64)
 
 
@@ -166,7 +166,7 @@ class TokenExponential(WordByWord):
         scores[:-1, :-1] = 1 - distances / max(float(distances.max()), 1e-12)
         return scores
 
-    def _released(self, symbols: Indices) -> Indices:
+    def _release_symbols(self, symbols: Indices) -> Indices:
         rows = np.array_split(symbols, max(1, len(symbols) // 2048))
         drawn = [exponential_choice(torch.from_numpy(self.scores[row]), epsilon=self.share) for row in rows]
         result: Indices = torch.cat(drawn).numpy()
@@ -204,7 +204,7 @@ class PromptSampling(InPositions):
         """Write one text for each record: fresh coins from the operating system."""
         texts = text_list(texts)
         parts = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
-        return [text for part in parts for text in self._written(part)]
+        return [text for part in parts for text in self._write(part)]
 
     def guarantee(self) -> Guarantee:
         """Return the guarantee of the text of one record."""
@@ -216,7 +216,7 @@ class PromptSampling(InPositions):
         )
 
     @torch.inference_mode()
-    def _written(self, texts: list[str]) -> list[str]:
+    def _write(self, texts: list[str]) -> list[str]:
         """Draw token by token until T are drawn, or every text has ended, which looks at what was drawn alone."""
         latents = self.model.encode_records(self.tokenizer.encode(texts, max_length=self.model.config.max_length))
         places, (low, high) = writable(self.model).nonzero()[:, 0], self.logits

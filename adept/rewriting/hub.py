@@ -43,7 +43,7 @@ def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
     Raises:
         ModelError: there is neither such a directory nor such a model, or the Hub cannot be reached.
     """
-    with _explained(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
+    with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         return load_model(snapshot_download(name, allow_patterns=FILES, **options))
 
 
@@ -59,12 +59,12 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
             "the model was trained on text that was not declared public, and can write that text: "
             "publish one of public text, or add accept_private_model=True"
         )
-    with _explained(f"cannot publish {printable(name)} on the Hub"):
+    with _explain_errors(f"cannot publish {printable(name)} on the Hub"):
         return str(HubModel(model, tokenizer).push_to_hub(name, **options))
 
 
 @contextmanager
-def _explained(what: str) -> Iterator[None]:
+def _explain_errors(what: str) -> Iterator[None]:
     """Turn what the Hub's library raises into one line."""
     try:
         yield

@@ -166,7 +166,7 @@ class Rewriter:
             DataError: texts or labels are no list, a text is not a string, or the lengths differ.
             ConfigurationError: a label is outside the public label set.
         """
-        texts, labels = self._checked(texts, labels)
+        texts, labels = self._check(texts, labels)
         written: list[Pair] = []
         for batch in self._batches(texts, labels) if texts else ():
             written += self.write(self.release(*batch), samples=samples)
@@ -180,7 +180,7 @@ class Rewriter:
             batch = slice(start, start + self.batch_size)
             yield texts[batch], labels[batch] if labels is not None else None
 
-    def _checked(self, texts: Any, labels: Any) -> tuple[list[str], list[str | None] | None]:
+    def _check(self, texts: Any, labels: Any) -> tuple[list[str], list[str | None] | None]:
         """Return texts and labels as lists, after checking that each of them can be encoded."""
         given = text_list(texts)
         if labels is None:
@@ -191,12 +191,12 @@ class Rewriter:
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
         """Return what the mechanism reads of B records, one row each: secret, and the same whatever the other records are."""
-        batches = self._batches(*self._checked(texts, labels))
+        batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return one released row for each of B records: latents (B, n), descriptions (B, 2); with a label, one number more."""
-        mechanism, batches = self.joint or self.mechanism, self._batches(*self._checked(texts, labels))
+        mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.release(self.coding.encode(*batch), mechanism) for batch in batches])
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:

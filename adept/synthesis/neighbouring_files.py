@@ -34,7 +34,7 @@ class NeighbouringFiles:
         self.synthesizer = synthesizer
         self.files, self.pairs = _files(synthesizer)
         self._votes = {
-            name: self._voted(rows) for name, rows in self.files.items()
+            name: self._vote(rows) for name, rows in self.files.items()
         }  # public: a release is of their counts
         self._counts = {name: self._tally(name).counts for name in self.files}
 
@@ -59,7 +59,7 @@ class NeighbouringFiles:
         tally.add(self._votes[name], [row.get("user") for row in self.files[name]])
         return tally
 
-    def _voted(self, rows: list[Record]) -> list[int]:
+    def _vote(self, rows: list[Record]) -> list[int]:
         return self.synthesizer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
 
 

@@ -68,7 +68,7 @@ class Synthesizer:
     ) -> None:
         self.model, self.tokenizer, self.votes = model.eval(), tokenizer, votes
         check_release(self.guarantee, model.training_data, accept_private_model=accept_private_model)
-        self.labels: tuple[str | None, ...] = _checked(label_set) if label_set else (None,)
+        self.labels: tuple[str | None, ...] = _check_label_set(label_set) if label_set else (None,)
         written = list(dict.fromkeys(model.public_texts if texts is None else text_list(texts)))
         if not written:
             raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")
@@ -230,7 +230,7 @@ def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterato
         yield text, int(found.labels[text])
 
 
-def _checked(labels: Sequence[str]) -> tuple[str, ...]:
+def _check_label_set(labels: Sequence[str]) -> tuple[str, ...]:
     """Return a label set; raise ConfigurationError unless it has two or more different labels."""
     if len(texts := label_set_of(labels)) < 2:
         raise ConfigurationError(

@@ -14,7 +14,7 @@ from adept.models import decoding as decoding_module
 from adept.models.adept import ROWS, Adept, multiply, noise_between, step
 from adept.models.autoencoder import Autoencoder, pad
 from adept.models.config import DecodingConfig
-from adept.models.decoding import _drawn, decode
+from adept.models.decoding import _draw, decode
 from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 
 
@@ -227,7 +227,7 @@ def test_inversion_never_draws_a_word_without_probability(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         decoding_module, "fresh_uniform", lambda count: torch.full((count,), uniform, dtype=torch.float64)
     )
-    drawn = _drawn(weights)
+    drawn = _draw(weights)
     assert bool((weights.gather(1, drawn[:, None]) > 0).all())
     if uniform == 0:
         assert drawn.tolist()[3:] == [2] * 497
