@@ -96,7 +96,7 @@ def test_sentences_of_a_model_that_was_adapted_to_other_words_are_listed_with_th
 
 
 def test_a_model_of_too_many_words_is_not_adapted_again(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearby, "LARGEST_LISTED", 10)
+    monkeypatch.setattr(nearby, "MAX_LISTED_WORDS", 10)
     with pytest.raises(ModelError, match="over 10 different words: adapt the model that it was adapted from"):
         nearest_first(codec, ["is a meal served"], most=5)
 
