@@ -46,6 +46,9 @@ from adept.synthesis.tally import Tally
 if TYPE_CHECKING:
     from adept.release.run import Run
 
+SAME_FIELDS = (
+    "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256", "model_sha256",
+)  # fmt: skip
 BATCH_ROWS = 4096  # records that are read, and rows that are written, together
 
 
@@ -159,13 +162,9 @@ class CentralPlan(Plan[CentralStatement]):
     date: str
 
     @property
-    def same(self) -> tuple[str, ...]:  # type: ignore[override]
+    def same(self) -> tuple[str, ...]:
         """Fields that two statements of the same release have in common."""
-        fields = (
-            "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256",
-            "model_sha256",
-        )  # fmt: skip
-        return fields if self.options.rows is None else (*fields, "records")
+        return SAME_FIELDS if self.options.rows is None else (*SAME_FIELDS, "records")
 
     @property
     def columns(self) -> list[str]:

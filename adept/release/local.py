@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 FREE_OPTIONS = (
     "label_response", "statement", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta",
 )  # fmt: skip
+SAME_FIELDS = (
+    "records", "samples", "labels", "kept_columns", "mechanism", "mechanism_options", "label_set", "epsilon", "label_epsilon",
+    "delta", "max_records_per_person", "model_sha256", "codebook_sha256",
+)  # fmt: skip
 
 
 def release_file(
@@ -113,10 +117,6 @@ class LocalPlan(Plan[PrivacyStatement]):
         begun: the records, of which the first was read already.
     """
 
-    same = (
-        "records", "samples", "labels", "kept_columns", "mechanism", "mechanism_options", "label_set", "epsilon", "label_epsilon",
-        "delta", "max_records_per_person", "model_sha256", "codebook_sha256",
-    )  # fmt: skip
     released = ("output_sha256", "date")
     verb = "released"
 
@@ -126,6 +126,11 @@ class LocalPlan(Plan[PrivacyStatement]):
     kept: KeptColumns = field(default_factory=KeptColumns)
     label_type: Any = None
     begun: Iterator[Record] = field(default_factory=lambda: iter(()))
+
+    @property
+    def same(self) -> tuple[str, ...]:
+        """Fields that two statements of the same release have in common."""
+        return SAME_FIELDS
 
     @property
     def columns(self) -> list[str]:

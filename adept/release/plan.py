@@ -45,7 +45,6 @@ class Plan(ABC, Generic[Stated]):
         format: the output's format.
     """
 
-    same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
     released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
     verb: ClassVar[str]  # what a run did with what is drawn
 
@@ -54,6 +53,11 @@ class Plan(ABC, Generic[Stated]):
     publication: Publication
     options: PersonOptions
     format: str
+
+    @property
+    @abstractmethod
+    def same(self) -> tuple[str, ...]:
+        """Fields that two statements of the same release have in common."""
 
     @property
     @abstractmethod
