@@ -44,3 +44,5 @@ def reported(path: str, damaged: str, advice: str) -> Iterator[None]:
         if set(kind) & set(PASSING):
             raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), path) from None
         raise DataError(f"{damaged} ({error}): {advice}") from None
+    except UnicodeDecodeError:  # SQLite quotes what it cannot read
+        raise DataError(f"{damaged}: {advice}") from None

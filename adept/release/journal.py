@@ -220,7 +220,7 @@ class Journal:
         """Yield the rows from a number on, each checked by its digest."""
         with self._reported():
             for number, content, digest in self._database.execute(ROWS, (first,)):
-                if not isinstance(content, bytes) or digest != _digest(number, content):
+                if type(number) is not int or type(content) is not bytes or digest != _digest(number, content):
                     raise _damaged(self.path)
                 yield number, content
 
