@@ -170,12 +170,19 @@ class Publication:
         return ", ".join(map(str, self.leftovers))
 
     def make_directories(self) -> None:
-        """Make the directories of the final names."""
+        """Make the directories of the final names, and refuse names that are too long for the files beside them."""
         for name in self.names:
             try:
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise DataError(f"cannot make the directory of {name}: {error.strerror}") from None
+        for path in (*self.temporary, *journal_files(self.journal)):
+            try:
+                path.lstat()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise DataError(f"cannot write {path}: {error.strerror}") from None
 
     def publish(self) -> None:
         """Give each complete file its name, everything on the disk before the next one.
