@@ -380,6 +380,10 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     label_set: list[str] | None = None
     """The public labels, [A,B] or @FILE with one on each line; a row with another label does not count."""
 
+    # --- Interrupted runs, and records that were released before
+    ledger: str | None = None
+    """A file that lists releases; if it lists another release, add again=true; null: the default ledger; none: no ledger."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(NEIGHBOURS, neighbours=self.neighbours)

@@ -20,8 +20,6 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
 from adept.errors import DataError
 
 COLUMN_NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
@@ -29,6 +27,7 @@ MAX_NAMES = 20  # most columns that a message names
 MAX_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")  # a whole number in a csv column that pandas wrote with gaps
 ADVICE = "give a list, an array or a column"
+ARRAYS, SCALARS = [("numpy", "ndarray")], [("numpy", "generic")]
 COLUMNS: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pandas", "Series"): lambda column: column.tolist(),
     ("pandas", "Index"): lambda column: column.tolist(),
@@ -104,7 +103,7 @@ def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, s
 def _elements(values: object, name: str, wanted: str = "a list of strings") -> list[Any]:
     if isinstance(values, list | tuple):
         return list(values)
-    if isinstance(values, np.ndarray):
+    if instance_of(values, ARRAYS):
         return _of_array(values, name)
     if kind := instance_of(values, FRAMES):
         names, column = FRAMES[kind](values)
@@ -137,7 +136,7 @@ def _plain(value: Any) -> Any:
     """Return a value in Python's own type; None if it is missing."""
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, np.generic):
+    if instance_of(value, SCALARS):
         value = value.item()
     return None if is_missing(value) else value
 
