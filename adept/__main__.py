@@ -1,7 +1,6 @@
 """The command line: ``adept COMMAND [overrides]``. Nothing heavy is imported until a command is known."""
 
 import importlib
-import importlib.metadata
 import sys
 from difflib import get_close_matches
 
@@ -62,6 +61,8 @@ def dispatch(arguments: list[str]) -> int:
         sys.stdout.write(HELP.format(commands="\n".join(f"  {n:<{width}}  {text}" for n, text in COMMANDS.items())))
         return 0
     if command in ("-V", "--version", "version"):
+        import importlib.metadata  # slow to import, and rarely needed
+
         sys.stdout.write(f"adept {importlib.metadata.version('adept-dp')}\n")
         return 0
     if command not in COMMANDS:

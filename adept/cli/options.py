@@ -8,10 +8,12 @@ import ast
 import inspect
 import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +90,8 @@ def mechanism_options(name: str) -> list[Option]:
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
     """Yield the fields of a dataclass, its own before those of its bases, each with the fields of the dataclasses it holds."""
-    source = textwrap.dedent(inspect.getsource(schema))
-    lines, (tree,) = source.splitlines(), ast.parse(source).body
-    body = getattr(tree, "body", [])
+    lines, classes = _source(schema.__module__)
+    body = classes[schema.__name__].body
     described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
     for before, line, after in zip(body, body[1:], [*body[2:], None], strict=False):
         match line:
@@ -108,6 +109,13 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
     for base in filter(is_dataclass, schema.__bases__):
         inherited = options_of(base, prefix=prefix, heading=heading if prefix else _summary(base))
         yield from (option for option in inherited if option.name not in own)
+
+
+@cache
+def _source(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
+    """Return the lines of a module and the classes in it."""
+    source = inspect.getsource(sys.modules[module])
+    return source.splitlines(), {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
 
 
 def _string(line: ast.stmt | None) -> str:
