@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adept.cli.process import INTERNAL_ERROR, _verdict
 from adept.data.corpus import read_corpus
-from adept.data.files import FORMATS
+from adept.data.formats import FORMATS
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.release.columns import ReleaseOptions
 from adept.release.ledger import Ledger

@@ -7,7 +7,7 @@ from typing import TypeVar
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible
-from adept.data.files import STANDARD_STREAM
+from adept.data.formats import STANDARD_STREAM
 from adept.release.default_ledger import describe_overlap, open_ledger
 from adept.release.inputs import Inputs
 from adept.release.publication import STATEMENT

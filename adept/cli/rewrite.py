@@ -13,7 +13,7 @@ from adept.cli.config import RewriteConfig
 from adept.cli.console import warn
 from adept.cli.releases import foreign_lines, print_lines, run_release, statement_place, tell_curator
 from adept.data.corpus import find_label_column, read_corpus
-from adept.data.files import STANDARD_STREAM
+from adept.data.formats import STANDARD_STREAM
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import words

@@ -6,11 +6,11 @@ missing in another, a reader could not tell the two apart, so such a column is r
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adept.data.files import parquet_types
+from adept.data.reading import parquet_types
 from adept.errors import ConfigurationError, DataError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class SeenValues:
             case _:
                 raise UnfitValues(f"values of type {type(value).__name__}")
 
-    def _add_object(self, value: Mapping[str, Any]) -> None:
+    def _add_object(self, value: dict[str, Any]) -> None:
         self.kinds.add("objects")
         self.objects += 1
         for key, part in value.items():

@@ -6,19 +6,20 @@ reveal nothing about a record, so it lists only names from a fixed list.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from adept.errors import DataError
 
-NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
-MOST_NAMES = 20  # names that one message lists
+COLUMN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+MAX_NAMES = 20  # names that one message lists
 USUAL = {
     "text_column": ("text", "utterance", "query", "sentence", "question", "message", "transcript", "content", "prompt"),
     "label_column": ("intent", "label", "category", "class", "topic", "target", "tag"),
     "person_column": ("person", "user", "user_id", "speaker", "customer", "customer_id", "author", "id"),
 }  # fmt: skip
+ALL_USUAL = tuple(name for usual in USUAL.values() for name in usual)
 
 
 @dataclass(frozen=True)
@@ -42,46 +43,49 @@ class RequiredColumns:
         for option, column in self.columns:
             if column not in names:
                 advice = _advice(names, column, option, central=self.central, header=header)
-                listed = _usual(names) if self.central else shown_names(names, public=not header)
+                listed = _usual_clause(names) if self.central else _clause(names, public=not header)
                 raise DataError(f"no column named {column!r} in {location}{listed}: {advice}")
 
 
 def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> DataError:
     """Return the error for a record that lacks a column."""
-    return DataError(
-        f"no column named {column!r} in record {number}{shown_names(names)}: {_advice(names, column, option)}"
-    )
+    return DataError(f"no column named {column!r} in record {number}{_clause(names)}: {_advice(names, column, option)}")
 
 
-def shown_names(names: Sequence[str], *, public: bool = False) -> str:
-    """Return a clause that lists the names of columns: all if they are public, otherwise those that look like names."""
-    listed = [name for name in names if public or NAME.fullmatch(name)][:MOST_NAMES]
-    others = len(names) - len(listed)
+def list_names(names: Iterable[object]) -> str:
+    """List those that look like names of columns, and count the others."""
+    listed, others = _listed(list(names))
+    return ", ".join([*listed, *([f"{others} more"] if others else [])])
+
+
+def _listed(names: Sequence[object], *, public: bool = False) -> tuple[list[str], int]:
+    """Return the names that a message may list, in quotes, and the number of the others."""
+    listed = [repr(name) for name in names if isinstance(name, str) and (public or COLUMN_NAME.fullmatch(name))]
+    return listed[:MAX_NAMES], len(names) - len(listed[:MAX_NAMES])
+
+
+def _clause(names: Sequence[str], *, public: bool = False) -> str:
+    listed, others = _listed(names, public=public)
     if not listed:
         return f"; none of its {others} columns looks like a name" if others else "; there are no columns"
-    verb = "is" if len(names) == 1 else "are"
     more = f" and {others} more" if others else ""
-    return f"; the column{'s' * (len(names) > 1)} {verb} {', '.join(map(repr, listed))}{more}"
+    return f"; the column{'s are' if len(names) > 1 else ' is'} {', '.join(listed)}{more}"
 
 
-def _usual(names: Sequence[str]) -> str:
-    known = [name for usual in USUAL.values() for name in usual if name in names]
-    return f"; usual names among its columns are {', '.join(map(repr, known))}" if known else ""
+def _usual_clause(names: Sequence[str]) -> str:
+    known = [repr(name) for name in ALL_USUAL if name in names]
+    return f"; usual names among its columns are {', '.join(known)}" if known else ""
 
 
 def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
     """Return advice: set the option to the nearest name, or to the usual one; ``header`` as for ``check``."""
     others = {name for other, usual in USUAL.items() if other != option for name in usual}
-    candidates = [name for name in names if (name in _all_usual() if central else NAME.fullmatch(name))]
+    candidates = [name for name in names if (name in ALL_USUAL if central else COLUMN_NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)
     near = near or [name for name in USUAL.get(option, ()) if name in candidates]
-    no_header = header and (central or not near or any(not NAME.fullmatch(name) for name in names))
+    no_header = header and (central or not near or any(not COLUMN_NAME.fullmatch(name) for name in names))
     hint = ", or add columns=[...] if the first line is a record" if no_header else ""
     if not near:
         return f"correct {option}={hint}"
     kept = option == "keep_columns"
     return (f"correct {option}=, which may mean {near[0]}" if kept else f"add {option}={near[0]}") + hint
-
-
-def _all_usual() -> set[str]:
-    return {name for usual in USUAL.values() for name in usual}

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.column_names import RequiredColumns, missing_column
-from adept.data.files import FORMATS, Record, read_records
-from adept.data.formats import ReadingOptions, tells_format
+from adept.data.formats import FORMATS, ReadingOptions, Record, tells_format
 from adept.data.labels import label_of
 from adept.data.public_text import read_public_texts, thin_texts
+from adept.data.reading import read_records
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 
@@ -129,12 +129,7 @@ def read_corpus(
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text; None if there are none, or the tags do not fit the texts.
-
-    Args:
-        rows: the text of every record.
-        tags: a string of tags for each, or anything else.
-    """
+    """Return the slots of each text, by a string of tags for each; None if there are none, or the tags do not fit the texts."""
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]
     return slots if len(slots) == len(found) and any(slots) else None
@@ -154,7 +149,7 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 
 
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Return how many consecutive rows of a file belong to one record: the length of the first run of ``sample`` 0, 1, 2, ..."""
+    """Count the consecutive rows of a file that belong to one record: the first run of ``sample`` 0, 1, 2, ..."""
     count = 0
     for record in read_records(location, options=options):
         if str(record.get("sample")) != str(count):
@@ -166,7 +161,7 @@ def samples_of(location: str, options: ReadingOptions | None = None) -> int:
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set, by name: always "train" and "validation", and "test" where there is one.
 
-    A missing validation split is a tenth of the training split, held out by a fixed seed. ``columns`` are those of files in a path.
+    A missing validation split is a tenth of the training split. ``columns`` are those of files in a path.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.
@@ -206,7 +201,7 @@ def hold_out(corpus: Corpus, *, share: float, seed: int, labelled: bool = True) 
 
 
 def _load_broad(config: DataConfig) -> dict[str, Corpus]:
-    """Load public text of many sources, thinned, in an order by chance; HELD_OUT texts of it are for validation."""
+    """Load public text of many sources, thinned; HELD_OUT texts of it are for validation."""
     directories = [directory for directory in (config.path, config.broad) if directory]
     texts = [text.text for text in thin_texts(read_public_texts(directories), seed=config.seed)][: config.most]
     if len(texts) <= HELD_OUT:
@@ -238,11 +233,7 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
 
     try:
         loaded = datasets.load_dataset(config.hub)
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # what datasets and huggingface_hub raise for any network trouble
+    except (OSError, RuntimeError, ValueError) as error:  # any trouble with the network
         raise DataError(
             f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
             f"give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
@@ -259,7 +250,6 @@ def _hub_split(rows: Any, config: DataConfig) -> Corpus:
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
-    """Load the first records of each split of the bundled questions to a travel desk, which nobody asked."""
     rows: dict[str, list[Record]] = {split: [] for split in SPLITS}
     for record in read_records(str(AIR_TRAVEL)):
         rows[record["split"]].append(record)

@@ -1,6 +1,5 @@
 """Csv: rows, read and written. First the end of a row is found, then the row is checked.
 
-
 A row is read leniently, one character after the other. At the beginning of a cell a quote opens a quoted cell; in any
 other place of a bare cell a quote is an ordinary character. In a quoted cell two quotes are one character, and a single
 quote closes the quotes: the characters after it, up to the delimiter, are bare. *A row ends at the first CR or LF
@@ -24,10 +23,21 @@ from functools import cache
 from itertools import chain
 from typing import IO, Any
 
-from adept.data.formats import DELIMITERS, DamagedFile, DamagedRecord, Record, UnfitFile, Write, check_columns
+from adept.data.formats import (
+    BYTE_ORDER_MARK,
+    DELIMITERS,
+    MAX_CHARACTERS,
+    TOO_LONG,
+    DamagedFile,
+    DamagedRecord,
+    Record,
+    UnfitFile,
+    Write,
+    check_columns,
+    check_text,
+)
 from adept.data.json_files import to_json
 from adept.data.parquet import UnreadableValue
-from adept.data.txt_files import BYTE_ORDER_MARK, MAX_CHARACTERS, TOO_LONG, check_text
 
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -71,7 +81,6 @@ class Rows:
 
     Args:
         stream: text, opened with ``newline=""``.
-        delimiter: the character between cells.
         raises: raise ``TooLong`` for a row of more than MAX_CHARACTERS characters; otherwise skip it and yield None.
     """
 
@@ -125,7 +134,6 @@ def read_csv(
     Args:
         stream: text, opened with ``newline=""``.
         tolerant: as ``adept.data.reading`` says.
-        delimiter: the character between cells.
         sure: True if the user chose the delimiter; then a header of one cell is accepted.
         named: the columns of a file without a header. Our own outputs have one, so a reader that is not tolerant takes a first
             row that holds some of these names and nothing else for a header.
@@ -186,7 +194,8 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
     ``csv.reader`` gets one text for each row. It reads quotes as ``Rows`` does, and begins anew after an error.
     """
     csv.field_size_limit(MAX_CHARACTERS)
-    texts = _replace_damaged(rows) if tolerant else map(check_text, filter(None, rows))
+    damaged_as_empty = ("" if text is None or "\0" in text else text for text in rows)
+    texts = damaged_as_empty if tolerant else map(check_text, filter(None, rows))
     delimiter, reader = rows.delimiter, csv.reader(texts, delimiter=rows.delimiter, strict=True)
     while True:
         if rows.delimiter != delimiter:
@@ -201,17 +210,7 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
             if not tolerant:
                 raise DamagedRecord(str(error)) from None
             cells = []
-        yield [_strip_apostrophe(cell) if cell[:1] == "'" else cell for cell in cells]
-
-
-def _replace_damaged(rows: Rows) -> Iterator[str]:
-    """Yield each row; a row that is too long or holds NUL is replaced by one without cells."""
-    for text in rows:
-        yield "" if text is None or "\0" in text else text
-
-
-def _strip_apostrophe(cell: str) -> str:
-    return cell[1:] if is_formula(cell[1:]) else cell
+        yield [cell[1:] if cell[:1] == "'" and is_formula(cell[1:]) else cell for cell in cells]
 
 
 def is_formula(cell: str) -> bool:

@@ -1,8 +1,4 @@
-"""Files of records, read and written as streams, and outputs that appear only when they are complete.
-
-A record is one line or row, as a dict of columns. Files are handled a record at a time, so their size does not matter, and
-nothing that is read is kept anywhere: no cache of a private file is left on the disk. No message repeats what a record says.
-"""
+"""Outputs: files of records, written as streams, and files that appear only when they are complete."""
 
 import csv
 import errno
@@ -21,35 +17,14 @@ from typing import Any
 from adept.data.csv_files import to_cell, write_csv
 from adept.data.formats import (
     DELIMITERS,
-    FORMATS,
     STANDARD_STREAM,
-    Record,
     Write,
-    check_format,
-    file_format,
     is_gzip_name,
+    write_txt,
 )
 from adept.data.json_files import to_json, write_json, write_jsonl
 from adept.data.parquet import Types, write_parquet
-from adept.data.reading import parquet_types, read_records
-from adept.data.txt_files import write_txt
 from adept.errors import DataError
-
-__all__ = [
-    "FORMATS",
-    "STANDARD_STREAM",
-    "Record",
-    "check_format",
-    "file_format",
-    "give_name",
-    "new_directory",
-    "new_file",
-    "parquet_types",
-    "publish",
-    "read_records",
-    "record_writer",
-    "sync_directory",
-]
 
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as FAT and some network disks say
@@ -68,8 +43,7 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
 def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
     """Open ``location`` and give a function that appends records with exactly ``columns``.
 
-    A txt file holds the first column alone. In a parquet file each column has its type of ``types``, or is text. The file is
-    written in place, so the caller chooses a temporary name.
+    A txt file holds the first column alone. In a parquet file each column has its type of ``types``, or is text.
     """
     compressed = is_gzip_name(location.removesuffix(".partial"))
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
@@ -90,9 +64,9 @@ def check_value(value: Any, format: str) -> None:
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write rows of one dataclass, or dictionaries with the same keys, whole or not at all: fields in order are the columns.
+    """Write rows of one dataclass, or dictionaries with the same keys, whole or not at all; a file of that name is replaced.
 
-    What does not apply (None) is empty; infinite and undefined numbers are "inf" and "nan". A file of that name is replaced.
+    None is an empty cell; infinite and undefined numbers are "inf" and "nan".
 
     Args:
         rows: at least one.
@@ -110,8 +84,7 @@ def write_table(rows: Sequence[Any], path: Path) -> None:
 def new_file(path: str) -> Iterator[str]:
     """Give a temporary name that becomes ``path`` when all went well and vanishes otherwise; refuse to overwrite.
 
-    The name appears at once, with everything on the disk. Standard output has no name to hold back: what is meant for it is
-    spooled to a temporary file and copied at the end, so that there, too, nothing appears before everything is written.
+    What is meant for standard output is spooled, so that there, too, nothing appears before everything is written.
 
     Raises:
         DataError: the name is taken, at the beginning or meanwhile, or the disk is full or cannot be written.
@@ -166,10 +139,7 @@ def _claim(path: str) -> Path:
 
 
 def cache_directory() -> Path | None:
-    """Return where things lie that a model's directory cannot take: ``~/.cache/adept``, or under ``$XDG_CACHE_HOME``.
-
-    None where the user has no home directory, as a number without a name in a container.
-    """
+    """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None for a user without a home directory."""
     if given := os.environ.get("XDG_CACHE_HOME"):
         return Path(given) / "adept"
     try:
@@ -179,7 +149,7 @@ def cache_directory() -> Path | None:
 
 
 def publish(partial: Path, final: Path) -> None:
-    """Give a complete file its name, and the mode that the user's files have, on the disk before this returns.
+    """Give a complete file its name and the mode that the user's files have, on the disk before this returns.
 
     Raises:
         FileExistsError: the name was taken meanwhile; it is left alone.
@@ -215,14 +185,14 @@ def give_name(partial: Path, final: Path) -> None:
 
 
 def write_once(path: Path, content: str | bytes) -> None:
-    """Write a small file whole or not at all; what a crash left under its temporary name is cleared, as it has one writer."""
+    """Write a small file whole or not at all; what a crash left under its temporary name is cleared."""
     Path(f"{path}.partial").unlink(missing_ok=True)
     with new_file(str(path)) as temporary:
         Path(temporary).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def new_directory(path: str) -> Path:
-    """Make the directory of a run; one that already holds something is refused, so that no result is mixed or lost."""
+    """Make the directory of a run; one that already holds something is refused."""
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,13 +1,14 @@
-"""Records, and formats of their files: a file's name and the options decide how it is read and written.
+"""Records, the formats of their files, and lines of text: the txt format, and the rules that other text formats share.
 
-The container (gzip), the format, the delimiter and the header follow from the name and from ``ReadingOptions``. In a central
-release the content of a file decides none of them: otherwise its first row would decide how all rows are read.
+A file's name and ``ReadingOptions`` alone decide the container (gzip), the format, the delimiter and the header. In a central
+release the content decides none of them: otherwise its first row would decide how all rows are read.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from adept.errors import ConfigurationError, DataError
 
@@ -23,6 +24,9 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
 COMPRESSED = ("bz2", "xz", "zst", "zip", "7z")
 COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
+MAX_CHARACTERS = 2**24  # of a row
+TOO_LONG = f"more than {MAX_CHARACTERS:,} characters"
+BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the rule reads one row alone
 
 
 class DamagedFile(Exception):
@@ -39,11 +43,10 @@ class DamagedRecord(Exception):
 
 def check_columns(names: Sequence[str]) -> None:
     """Raise DamagedFile if two columns have the same name."""
-    first: dict[str, int] = {}
+    places: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
-        if name in first:
-            raise DamagedFile(f"columns {first[name]} and {number} have the same name")
-        first[name] = number
+        if places.setdefault(name, number) != number:
+            raise DamagedFile(f"columns {places[name]} and {number} have the same name")
 
 
 @dataclass(kw_only=True)
@@ -106,13 +109,14 @@ def format_of_name(location: str) -> str | None:
     Raises:
         DataError: it is the name of a spreadsheet, a document, or a file that is compressed in another way.
     """
-    if _ending(location) in SPREADSHEETS:
+    ending = _ending(location)
+    if ending in SPREADSHEETS:
         raise DataError(f"{location} is {SPREADSHEET_ADVICE}")
-    if _ending(location) in COMPRESSED:
+    if ending in COMPRESSED:
         raise DataError(f"{location} is {COMPRESSED_ADVICE}")
-    if _ending(location) in DOCUMENTS:
+    if ending in DOCUMENTS:
         raise _unknown(location)
-    return ENDINGS.get(_ending(location))
+    return ENDINGS.get(ending)
 
 
 def file_format(location: str, given: str | None = None) -> str:
@@ -142,8 +146,7 @@ def delimiter_of(location: str, given: str | None = None) -> str:
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
     """Return an output's format; for csv with ``:semicolon``, ``:tab`` or ``:pipe`` if that separates the cells.
 
-    The output's name decides; if it shows no format, the option ``format`` decides, or else the first input's name. ``.tsv``
-    has tabs. Any other csv output has the delimiter of the option, or else commas.
+    The output's name decides, or else the option ``format``, or else the first input's name.
 
     Raises:
         DataError: the format is unknown.
@@ -156,3 +159,47 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
     by_name = _ending(model) == "tsv" and (bool(named) or options.delimiter is None)
     delimiter = "tab" if by_name else options.delimiter or "comma"
     return kind if delimiter == "comma" else f"{kind}:{delimiter}"
+
+
+def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
+    """Yield lines with their ends. Bytes that are not UTF-8 have become surrogates, or U+FFFD for a tolerant reader.
+
+    A tolerant reader cuts a line that is too long, and skips an empty one.
+    """
+    while line := stream.readline(MAX_CHARACTERS + 1):
+        if len(line) > MAX_CHARACTERS:
+            if not tolerant:
+                raise DamagedRecord(f"a line of {TOO_LONG}")
+            rest = line
+            while rest and not rest.endswith("\n"):
+                rest = stream.readline(MAX_CHARACTERS)
+            line = line[:MAX_CHARACTERS].rstrip("\n") + "\n"
+        line = line.removeprefix(BYTE_ORDER_MARK)
+        if not tolerant:
+            yield check_text(line)
+        elif line.strip("\n"):
+            yield line.replace("\0", "\ufffd")
+
+
+def check_text(text: str) -> str:
+    """Return a row's text unchanged; raise DamagedRecord if it was not UTF-8 or holds NUL."""
+    if "\0" in text:
+        raise DamagedRecord("NUL in the text, as UTF-16 has it, which can be converted to UTF-8")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise DamagedRecord("not UTF-8, to which it can be converted") from None
+    return text
+
+
+def read_txt(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
+    """Yield a record for each line; a tolerant reader skips empty lines."""
+    for line in read_lines(stream, tolerant=tolerant):
+        yield {"text": line.removesuffix("\n")}
+
+
+@contextmanager
+def write_txt(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
+    """Yield a function that writes the first column, one line for each record."""
+    yield lambda records: stream.writelines(f"{record[columns[0]]}\n" for record in records)

@@ -19,8 +19,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
-from adept.data.formats import DamagedRecord, Record, UnfitFile, Write
-from adept.data.txt_files import BYTE_ORDER_MARK, MAX_CHARACTERS, TOO_LONG, check_text, read_lines
+from adept.data.formats import (
+    BYTE_ORDER_MARK,
+    MAX_CHARACTERS,
+    TOO_LONG,
+    DamagedRecord,
+    Record,
+    UnfitFile,
+    Write,
+    check_text,
+    read_lines,
+)
 from adept.errors import DataError
 
 MAX_DEPTH = 100  # lists and objects inside each other: what is deeper could not be written again
@@ -42,10 +51,9 @@ def read_json(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
     A tolerant reader demands the opening bracket alone, which stands before all elements, as a header does.
     """
     for text in array_elements(stream, tolerant=tolerant):
-        if tolerant or text is None:
-            yield _object_of(text and text.replace("\0", "\ufffd"), tolerant=tolerant)
-        else:
-            yield _object_of(check_text(text), tolerant=False)
+        if text:
+            text = text.replace("\0", "\ufffd") if tolerant else check_text(text)
+        yield _object_of(text, tolerant=tolerant)
 
 
 def _object_of(text: str | None, *, tolerant: bool) -> Record:

@@ -5,8 +5,7 @@
 composed and decomposed letters, and labels with and without space around them are one label, in groups of shuffled records, in
 digests and in rows. So no record stands out by its spelling.
 
-A record without a label (an empty cell, null, NaN) is refused: an empty label in the output would make the record stand out, in
-every format. Give such records a label of their own, such as "none".
+A record without a label (an empty cell, null, NaN) is refused, since an empty label in the output would make it stand out.
 """
 
 import os
@@ -15,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adept.data.column_names import missing_column
-from adept.data.files import Record, read_records
+from adept.data.formats import Record
+from adept.data.reading import read_records
 from adept.data.texts import is_missing as is_absent
 from adept.data.texts import plain_text
 from adept.errors import ConfigurationError, DataError

@@ -1,9 +1,8 @@
 """Parquet: reading rows from a file, writing them into one, and keeping the types of kept columns.
 
-A row is a ``PlacedRecord``: a dict of Python values, as for every other format, that also knows its place in the Arrow batch from
-which it came. Columns that go into another Parquet file are copied from that batch, so nanoseconds, decimals, maps and dates
-beyond Python's calendar come back unchanged. Only values and types are copied. Metadata of schema and fields are not, and
-dictionaries are built again from the written values, because a categorical keeps categories that no row has.
+A row is a ``PlacedRecord``. Columns that go into another Parquet file are copied from its Arrow batch, so nanoseconds, decimals,
+maps and dates beyond Python's calendar come back unchanged. Metadata are not copied, and dictionaries are built again from the
+written values, because a categorical keeps categories that no row has.
 
 *Claim*: a value of a ``PlacedRecord`` depends on that value of the file alone, not on other rows of its batch. *Proof*: a column is
 converted as a whole where that succeeds, which converts every value by the same function; where it fails, each value is converted
@@ -33,8 +32,7 @@ class PlacedRecord(Record):
 
     Attributes:
         names: all columns of the file, even those that were not read.
-        batch: the row's Arrow batch, with the columns that were read; None for another table.
-        index: the row's place in its batch or table.
+        batch: the columns that were read, in Arrow; None for another table.
     """
 
     def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
@@ -42,11 +40,9 @@ class PlacedRecord(Record):
         self.names, self.batch, self.index = names, batch, index
 
     def __or__(self, other: Any) -> "PlacedRecord":  # type: ignore[override]
-        """Return the row with other Python values and the same place."""
         return PlacedRecord({**self, **other}, self.names, self.batch, self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the values without the batch."""
         return dict, (dict(self),)
 
     def cell(self, column: str) -> "ArrowValue":
@@ -236,7 +232,7 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def long_indices(kind: Any) -> Any:
-    """Return a type; if it is a dictionary, with indices long enough for any number of values."""
+    """Return a type, if it is a dictionary with indices long enough for any number of values."""
     import pyarrow
     from pyarrow import types
 
@@ -273,9 +269,8 @@ def can_hold(kind: Any) -> bool:
     import pyarrow
 
     try:
-        none = [ArrowValue(pyarrow.nulls(1, kind), 0)]
         with write_parquet(io.BytesIO(), ["value"], {"value": kind}) as write:
-            write([{"value": cell} for cell in none])
+            write([{"value": ArrowValue(pyarrow.nulls(1, kind), 0)}])
     except (DataError, pyarrow.ArrowException, ValueError, TypeError):
         return False
     return True

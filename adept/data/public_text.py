@@ -1,8 +1,4 @@
-"""Broad public text, thinned: no text twice, few texts of one template, no source or subject that drowns the others.
-
-Collections of what people say are uneven: one service brings a hundred thousand dialogues and another one fifty questions, and what
-was written from templates repeats itself. A model that is to serve subjects which nobody prepared should learn from all of them.
-"""
+"""Broad public text, thinned: no text twice, few texts of one template, no source or subject that drowns the others."""
 
 import random
 import re
@@ -11,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from adept.data.files import read_records
+from adept.data.reading import read_records
 from adept.errors import DataError
 
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
@@ -23,7 +19,7 @@ DIALOGUES = ("sgd",)
 
 
 class PublicText(NamedTuple):
-    """A text and where it comes from: its source, and the subject that the source names, which may be the source again."""
+    """A text, its source, and the subject that the source names, or the source again."""
 
     text: str
     source: str
@@ -31,7 +27,7 @@ class PublicText(NamedTuple):
 
 
 def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
-    """Read all files of directories of public text but validation and test, with the columns text, source and, where named, domain.
+    """Read the train.* and part-* files of directories, with the columns text, source and, where there is one, domain.
 
     Raises:
         DataError: a directory has no such files, or a record lacks text or source.
@@ -68,10 +64,12 @@ def thin_texts(texts: Iterable[PublicText], *, seed: int = 0) -> list[PublicText
             continue
         seen.add(row)
         template = tuple(word if holders[word] >= COMMON_IN and not word.isdigit() else "" for word in row)
-        subject, most = (text.source, text.subject), MAX_OF_DIALOGUES if text.source in DIALOGUES else MAX_OF_SOURCE
-        if ("" in template and templates[template] >= MAX_OF_TEMPLATE) or sources[text.source] >= most:
-            continue
-        if subjects[subject] >= (most if text.source in DIALOGUES else MAX_OF_SUBJECT):
+        dialogues, subject = text.source in DIALOGUES, (text.source, text.subject)
+        if (
+            ("" in template and templates[template] >= MAX_OF_TEMPLATE)
+            or sources[text.source] >= (MAX_OF_DIALOGUES if dialogues else MAX_OF_SOURCE)
+            or subjects[subject] >= (MAX_OF_DIALOGUES if dialogues else MAX_OF_SUBJECT)
+        ):
             continue
         templates[template] += 1
         subjects[subject] += 1

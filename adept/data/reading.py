@@ -1,10 +1,7 @@
 """Records of data files, whatever their format and container, and the columns that they declare before any record is read.
 
-Damaged or hostile content is read or refused, never trusted.
-
-
-No message repeats the content of a record or the name of a column: in a file without a header, the names would be the first
-record.
+Files are read a record at a time, whatever their size, and nothing is kept on the disk. Damaged or hostile content is read or
+refused, never trusted. No message repeats a record, or a name that may be the first record of a file without a header.
 
 A *tolerant* reader refuses no file because of one record: a damaged one is a record without columns.
 
@@ -45,10 +42,10 @@ from adept.data.formats import (
     file_format,
     format_of_name,
     is_gzip_name,
+    read_txt,
 )
 from adept.data.json_files import read_json, read_jsonl
 from adept.data.parquet import file_types, read_parquet
-from adept.data.txt_files import read_txt
 from adept.errors import DataError
 
 GZIP = b"\x1f\x8b"
@@ -84,7 +81,6 @@ def read_records(
     Every line of a txt file, even an empty one, is a record ``{"text": line}``; blank lines of jsonl and csv are skipped.
 
     Args:
-        location: the file.
         format: replaces the format of the options.
         options: None decides by the file's name.
         at_least: smallest size in bytes of a plain file; it must also keep the size it had when it was opened.
@@ -120,7 +116,6 @@ def _file_records(
     required: RequiredColumns | None,
     may_be_empty: bool,
 ) -> Generator[Record, None, int]:
-    """Yield the records of one file, which may be empty, and return their number."""
     kind = file_format(location, options.format)
     number = 0
 
@@ -133,7 +128,7 @@ def _file_records(
         open_input(location, kind=kind, at_least=at_least, tolerant=tolerant) as stream,
     ):
         if kind in ("json", "jsonl") and not tolerant:
-            kind = "json" if begins_array(stream) else "jsonl"
+            kind = "json" if _opens_array(stream.buffer.peek(64)) else "jsonl"
         more: dict[str, Any] = {"on_header": check} if kind in ("csv", "parquet") else {}
         more |= _csv_options(location, options) if kind == "csv" else {}
         more |= {"columns": columns} if kind == "parquet" else {}
@@ -144,8 +139,8 @@ def _file_records(
 
 
 def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
-    sure, delimiter = options.delimiter is not None, delimiter_of(location, options.delimiter)
-    return {"delimiter": delimiter, "sure": sure, "named": options.columns}
+    delimiter = delimiter_of(location, options.delimiter)
+    return {"delimiter": delimiter, "sure": options.delimiter is not None, "named": options.columns}
 
 
 def parquet_types(location: str) -> dict[str, Any]:
@@ -321,11 +316,6 @@ def _check_head(head: bytes) -> None:
         raise UnfitFile("is UTF-16: save it as UTF-8")
     if head.startswith(PARQUET):
         raise UnfitFile("is a parquet file: add format=parquet")
-
-
-def begins_array(stream: Any) -> bool:
-    """Return True if an unread text stream begins with a bracket."""
-    return _opens_array(stream.buffer.peek(64))
 
 
 def _opens_array(head: bytes) -> bool:

@@ -1,12 +1,10 @@
 """Texts, labels and persons of records: one rule for what a caller may pass, and one for the text of a value.
 
-Libraries have their own types for columns. ``text_list`` reads those types. It refuses everything whose elements are not records:
-a string has characters, a data frame has names of columns, a dict has keys. It also refuses a generator, because that could not
-be checked as a whole before its first text is released. No message repeats an element.
+``text_list`` reads the column types of common libraries. It refuses everything whose elements are not records (a string has
+characters, a dict has keys), and a generator, which could not be checked as a whole before its first text is released. No
+message repeats an element.
 
-Formats spell one value differently. A csv holds "1", jsonl and Parquet hold the number 1, and pandas turns it into 1.0 if other
-rows are empty; its csv then holds "1.0". macOS decomposes "é", and spreadsheets leave spaces behind. ``plain_text`` maps all
-these spellings to one text.
+Formats spell one value differently: "1", 1, 1.0, composed and decomposed letters. ``plain_text`` maps these to one text.
 
 *Claim*: the text of a value depends on that value alone: not on other rows, not on its column's type, not on the file's format.
 *Proof*: ``plain_text`` is a function of its one argument; it keeps no state and reads nothing else. QED. So no spelling links a
@@ -20,10 +18,9 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from adept.data.column_names import list_names
 from adept.errors import DataError
 
-COLUMN_NAME = re.compile(r"[\w-]{1,40}", re.ASCII)
-MAX_NAMES = 20  # most columns that a message names
 MAX_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")  # a whole number in a csv column that pandas wrote with gaps
 ADVICE = "give a list, an array or a column"
@@ -74,8 +71,6 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
-        count: the number of records.
-        name: the argument's name in messages.
 
     Raises:
         DataError: ``values`` is something else, or of another length.
@@ -84,14 +79,6 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
     if len(found) != count:
         raise DataError(f"{name} must be as many as the texts, got {len(found)} for {count}: give one for each text")
     return [_plain(value) for value in found]
-
-
-def shown_names(names: Iterable[object]) -> str:
-    """Return names of columns for a message; any that does not look like a name is left out, as it may be a record's text."""
-    known = list(names)
-    plain = [f"{name!r}" for name in known[:MAX_NAMES] if isinstance(name, str) and COLUMN_NAME.fullmatch(name)]
-    hidden = len(known) - len(plain)
-    return ", ".join([*plain, *([f"{hidden} more"] if hidden else [])])
 
 
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
@@ -109,7 +96,7 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
         names, column = FRAMES[kind](values)
         if len(names) != 1:
             raise DataError(
-                f"{name} must be one column, got {len(names)} ({shown_names(names)}): choose the one with the texts"
+                f"{name} must be one column, got {len(names)} ({list_names(names)}): choose the one with the texts"
             )
         return _elements(column(), name, wanted)
     if kind := instance_of(values, COLUMNS):
@@ -122,7 +109,7 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
 
 
 def _of_array(values: Any, name: str) -> list[Any]:
-    """Return the elements of a NumPy array (N,) or (N, 1); masked ones become None."""
+    """Return the elements of a NumPy array; masked ones become None."""
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -133,7 +120,6 @@ def _of_array(values: Any, name: str) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in Python's own type; None if it is missing."""
     if isinstance(value, str):
         return str.__str__(value)
     if instance_of(value, SCALARS):
@@ -149,7 +135,6 @@ def is_missing(value: object) -> bool:
 
 
 def _kind(value: object) -> str:
-    """Return the kind of a value in words that reveal nothing of its content."""
     return "a missing value" if is_missing(value) else f"a value of type {type(value).__name__}"
 
 
@@ -174,7 +159,6 @@ def plain_text(value: Any) -> str | None:
 
 
 def _is_whole(number: Any) -> bool:
-    """Return True for a finite whole number that can be spelled."""
     try:
         return bool(-MAX_NUMBER < number < MAX_NUMBER and number == int(number))
     except (ValueError, ArithmeticError):  # NaN cannot be made an integer, and Decimal refuses to compare some of it

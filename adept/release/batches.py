@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from adept.data.files import Record
+from adept.data.formats import Record
 from adept.data.parquet import PlacedRecord
 from adept.errors import DataError
 from adept.mechanisms import RandomizedResponse

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adept.data.files import Record, file_format
-from adept.data.formats import STANDARD_STREAM, written_format
+from adept.data.formats import STANDARD_STREAM, Record, file_format, written_format
 from adept.errors import ConfigurationError
 from adept.mechanisms.votes import Counts
 from adept.release import cluster

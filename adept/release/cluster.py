@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, Protocol, TypeVar
 
-from adept.data.files import Record
+from adept.data.formats import Record
 from adept.errors import ConfigurationError, DataError
 from adept.release.journal import Entry
 

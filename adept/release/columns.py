@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.corpus import find_label_column, text_of
-from adept.data.files import Record
+from adept.data.formats import Record
 from adept.data.labels import is_missing, label_of, label_set_of
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse

@@ -15,11 +15,11 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from adept.data.column_names import RequiredColumns
-from adept.data.files import STANDARD_STREAM, Record
+from adept.data.column_names import RequiredColumns, list_names
+from adept.data.formats import STANDARD_STREAM, Record
 from adept.data.labels import label_set_of
 from adept.data.parquet import PlacedRecord
-from adept.data.texts import shown_names, text_list
+from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.choice import MechanismChoice
@@ -187,7 +187,7 @@ def _checked_columns(table: Table[Any], request: ReleaseRequest) -> list[str]:
         if (found := table.names.count(name)) != 1:
             wrong = "no column" if not found else f"{found} columns"
             raise DataError(
-                f"frame has {wrong} named {name!r}; the columns are {shown_names(table.names)}: correct {option}="
+                f"frame has {wrong} named {name!r}; the columns are {list_names(table.names)}: correct {option}="
             )
     if not len(table):
         raise DataError("frame has no records: give at least one")

@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.column_names import RequiredColumns
-from adept.data.files import STANDARD_STREAM, Record, file_format, parquet_types, read_records
-from adept.data.formats import ReadingOptions, is_gzip_name, tells_format
+from adept.data.formats import STANDARD_STREAM, ReadingOptions, Record, file_format, is_gzip_name, tells_format
 from adept.data.parquet import PlacedRecord, bare_type, long_indices
-from adept.data.reading import declared_columns, directory_format, is_directory, mismatch, part_files
+from adept.data.reading import (
+    declared_columns,
+    directory_format,
+    is_directory,
+    mismatch,
+    parquet_types,
+    part_files,
+    read_records,
+)
 from adept.errors import DataError
 
 CHUNK_BYTES = 2**20

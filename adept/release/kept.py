@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
-from adept.data.files import Record, check_value
+from adept.data.files import check_value
+from adept.data.formats import Record
 from adept.data.json_files import NOT_JSON
 from adept.data.labels import INTEGER
 from adept.data.parquet import PlacedRecord, bare_type, can_hold, long_indices

@@ -12,8 +12,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from adept.data.files import Record
-from adept.data.formats import written_format
+from adept.data.formats import Record, written_format
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import facts
 from adept.release.batches import Batches, PlainBatches, ShuffledBatches, draw_all

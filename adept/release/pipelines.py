@@ -19,7 +19,8 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from adept.data.texts import instance_of, shown_names, text_list
+from adept.data.column_names import list_names
+from adept.data.texts import instance_of, text_list
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
 from adept.release.columns import ReleaseOptions
@@ -96,7 +97,7 @@ class DatasetRewriter:
     def _check_column(self, columns: Sequence[str]) -> None:
         if self.text_column not in columns:
             raise ConfigurationError(
-                f"text_column must be a column of the data set, got {self.text_column!r}: it has {shown_names(columns)}"
+                f"text_column must be a column of the data set, got {self.text_column!r}: it has {list_names(columns)}"
             )
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from adept.data.files import Record
+from adept.data.formats import Record
 from adept.errors import DataError
 from adept.release import facts
 from adept.release.config import PersonOptions

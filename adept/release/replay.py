@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from adept.audit.result import AuditResult, Finding, MechanismFailure, Verdict, judge, judged
-from adept.data.files import Record, record_writer
+from adept.data.files import record_writer
+from adept.data.formats import Record
 from adept.mechanisms.votes import Counts, Votes
 from adept.release.central import synthesize_file
 from adept.release.config import CentralOptions

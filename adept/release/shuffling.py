@@ -29,7 +29,7 @@ records than the file's are said to be shuffled together, nobody knows how many 
 
 from dataclasses import dataclass
 
-from adept.data.files import STANDARD_STREAM
+from adept.data.formats import STANDARD_STREAM
 from adept.errors import ConfigurationError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.shuffling import central_epsilon, draws_of

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from adept.data.files import Record
+from adept.data.formats import Record
 from adept.data.parquet import PlacedRecord
 from adept.data.texts import instance_of, value_list
 from adept.errors import DataError

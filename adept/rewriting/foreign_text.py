@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from adept.data.files import Record
+from adept.data.formats import Record
 from adept.data.texts import text_list
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 

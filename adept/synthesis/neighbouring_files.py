@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.data.files import Record
+from adept.data.formats import Record
 from adept.mechanisms.votes import REPLACE
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally

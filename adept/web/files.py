@@ -14,8 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from adept.data.files import Record, read_records
-from adept.data.formats import DELIMITERS, ReadingOptions
+from adept.data.formats import DELIMITERS, ReadingOptions, Record
+from adept.data.reading import read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.config import ReleaseRequest

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adept.data import csv_files, json_files, txt_files
+from adept.data import csv_files, formats, json_files
 from adept.data.csv_files import BARE, CELL_BEGINS, QUOTE_IN_QUOTED, QUOTED, state_after
-from adept.data.files import read_records
 from adept.data.formats import ReadingOptions
+from adept.data.reading import read_records
 
 MARK = "\ufeff".encode()
 PIECES = [
@@ -62,7 +62,7 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """Set how many characters are read together, and how many a row may have."""
     piece, longest = request.param
     monkeypatch.setattr(csv_files, "PIECE_CHARACTERS", piece)
-    for module in (csv_files, txt_files):
+    for module in (csv_files, formats):
         monkeypatch.setattr(module, "MAX_CHARACTERS", longest)
 
 

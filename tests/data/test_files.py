@@ -19,7 +19,9 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from adept.data.files import file_format, new_directory, new_file, read_records, record_writer, write_table
+from adept.data.files import new_directory, new_file, record_writer, write_table
+from adept.data.formats import file_format
+from adept.data.reading import read_records
 from adept.errors import DataError
 
 ODD_TEXTS = [
@@ -433,7 +435,7 @@ def test_a_tolerant_reader_refuses_no_file_because_of_a_record(
 def test_a_tolerant_reader_cuts_a_line_that_is_too_long_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adept.data.txt_files.MAX_CHARACTERS", 10)
+    monkeypatch.setattr("adept.data.formats.MAX_CHARACTERS", 10)
     (tmp_path / "a.txt").write_text("a" * 35 + "\nb\n" + "c" * 10 + "\nd\n" + "e" * 20)
     texts = [record["text"] for record in read_records(str(tmp_path / "a.txt"), tolerant=True)]
     assert texts == ["a" * 10, "b", "c" * 10, "d", "e" * 10]

@@ -16,7 +16,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adept.data.texts import plain_text, shown_names, text_list, value_list
+from adept.data.column_names import list_names
+from adept.data.texts import plain_text, text_list, value_list
 from adept.errors import DataError
 
 TEXTS = ["play jazz", "stop"]
@@ -122,7 +123,7 @@ def test_the_columns_of_a_frame_are_named_where_they_look_like_names() -> None:
     frame = pd.DataFrame({"words": TEXTS, "who": TEXTS, "play some jazz": TEXTS, 7: TEXTS})
     with pytest.raises(DataError, match=r"got 4 \('words', 'who', 2 more\)"):
         text_list(frame)
-    assert shown_names(["x" * 41, *map(str, range(30))]).endswith("'18', 12 more")
+    assert list_names(["x" * 41, *map(str, range(30))]).endswith("'19', 11 more")
 
 
 def test_values_beside_the_texts_are_pythons_own_and_as_many() -> None:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from adept.data.arrow_types import fits
-from adept.data.files import read_records, record_writer
+from adept.data.files import record_writer
 from adept.data.formats import ReadingOptions
+from adept.data.reading import read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from adept.data.files import Record, read_records
+from adept.data.formats import Record
 from adept.data.labels import label_set_of
+from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
 from adept.release.central import TallyNotes, preview_central

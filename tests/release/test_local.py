@@ -15,7 +15,7 @@ import pytest
 from tiny import tiny_config
 
 from adept.cli import train
-from adept.data.files import read_records
+from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import (
     Description,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from adept.data.files import Record
+from adept.data.formats import Record
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.mechanisms.shuffling import Draw, central_epsilon
