@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from adept.data.column_names import RequiredColumns
 from adept.data.csv_files import read_csv
@@ -242,7 +242,7 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 
 
 @contextmanager
-def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[IO[Any]]:
+def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
     """Open a path or standard input: bytes for parquet, otherwise text, whose lines end with LF, CRLF or CR.
 
     A tolerant reader opens gzip where the name ends with .gz. Any other looks at the first bytes.
