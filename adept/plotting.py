@@ -2,15 +2,17 @@
 
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+T = TypeVar("T")
+K = TypeVar("K")
 Table = tuple[str, list[str], list[list[str]]]  # title, headings, lines
 
 COLOURS = {
@@ -71,6 +73,14 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
 def colours(count: int) -> list[str]:
     """Return as many colours, from the first again where there are too few."""
     return [PALETTE[index % len(PALETTE)] for index in range(count)]
+
+
+def group_rows(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Return rows by their keys, which stand in the order in which they first come."""
+    groups: dict[K, list[T]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
 
 
 def columns(points: Sequence[tuple[float, Any]]) -> tuple[list[float], list[Any]]:

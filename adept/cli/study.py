@@ -18,7 +18,7 @@ from adept.mechanisms import Identity
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity
-from adept.studies.catalogue import STUDIES
+from adept.studies.catalogue import SIMULATED, STUDIES
 
 BATCH = 256
 
@@ -39,7 +39,7 @@ def run(config: StudyConfig) -> StudyResult:
     directory = new_directory(config.output_dir)
     study = STUDIES[config.study]
     rows = list(study_rows(config))
-    result = StudyResult(config.study, study.simulated, study.statement, asdict(config), rows)
+    result = StudyResult(config.study, study.statement == SIMULATED, study.statement, asdict(config), rows)
     write_table(rows, directory / f"{config.study}.csv")
     (directory / f"{config.study}.svg").write_text(study.module.draw(rows), "utf-8")
     write_json(result, directory / "result.json")

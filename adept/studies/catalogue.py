@@ -7,7 +7,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from adept.studies import limits_study, mechanisms, randomized_response, sanity_check, sensitivity
+from adept.studies import limits, mechanisms, randomized_response, sanity_check, sensitivity
 from adept.studies.zoo import verdicts
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
@@ -21,8 +21,8 @@ class Study:
     """One study.
 
     Attributes:
-        module: its ``run`` takes keyword options and returns rows (dataclasses), one by one where they take long; its ``tables``
-            are shown on a terminal, and ``draw`` returns a figure of the rows as SVG text.
+        module: its ``run`` takes keyword options and returns rows (dataclasses), its ``tables`` are shown on a terminal, and its
+            ``draw`` returns a figure of the rows as SVG text.
         options: the parameter of ``run`` that each option of the command sets; any other option is refused.
         statement: what the numbers are worth.
         measures_models: True if a trained model's latents can stand beside its rows.
@@ -32,11 +32,6 @@ class Study:
     options: Mapping[str, str]
     statement: str = SIMULATED
     measures_models: bool = False
-
-    @property
-    def simulated(self) -> bool:
-        """True if its rows come from seeded noise."""
-        return self.statement == SIMULATED
 
     def cells(self, options: Mapping[str, Any]) -> int:
         """Return the size of the grid: of the parameters whose defaults are tuples."""
@@ -54,6 +49,6 @@ STUDIES = {
     "sanity_check": Study(sanity_check, {"trials": "trials", "dims": "dims", **COMMON}),
     "randomized_response": Study(randomized_response, {"records": "records", **COMMON}),
     "mechanisms": Study(mechanisms, {"trials": "records", "dims": "dims", **COMMON}),
-    "limits": Study(limits_study, {"epsilons": "epsilons"}, COMPUTED),
+    "limits": Study(limits, {"epsilons": "epsilons"}, COMPUTED),
     "zoo": Study(verdicts, {"trials": "trials", "mechanisms": "mechanisms"}, AUDITED),
 }

@@ -10,9 +10,27 @@ rewrites and tested on clean text is not bounded by `best_guess`: it learns from
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 from adept.errors import ConfigurationError
+from adept.plotting import Table, colours, columns, drawing, group_rows, log_axis
+
+EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+CANDIDATES = (2, 10, 100, 1000)
+DELTA = 1e-6
+# Times that each intent occurs in the public test splits, most frequent first: the guesser's prior.
+LABEL_COUNTS = {
+    "SNIPS test": (124, 107, 107, 104, 92, 86, 80),
+    "ATIS test": (632, 48, 38, 36, 33, 21, 18, 12, 10, 9, 8, 7, 6, 6, 3, 2, 1, 1, 1, 1),
+}
+TITLES = {
+    "capacity": "bits per record",
+    "label": "label, {}",
+    "reconstruction": "record, {}",
+    "advantage": "advantage, {}",
+}
 
 
 def capacity(*, epsilon: float) -> float:
@@ -101,3 +119,76 @@ def _crowd(size: int, epsilon: float) -> float:
 def _check(*, epsilon: float) -> None:
     if not epsilon >= 0:
         raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
+
+
+@dataclass(frozen=True)
+class LimitRow:
+    """One bound at one true budget of all that is seen of one record."""
+
+    limit: str  # capacity | label | reconstruction | advantage
+    setting: str  # the prior, the number of candidates, or delta
+    epsilon: float
+    value: float
+    without_release: float  # reached without looking at the release at all
+    unit: str = "probability"  # or bits
+
+
+def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
+    """Return every bound at every budget.
+
+    Raises:
+        ConfigurationError: a budget is negative or not a number.
+    """
+    return [row for epsilon in epsilons for row in _rows(epsilon)]
+
+
+def _rows(epsilon: float) -> list[LimitRow]:
+    rows = [LimitRow("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, "bits")]
+    for name, counts in LABEL_COUNTS.items():
+        rows.append(LimitRow("label", name, epsilon, best_guess(counts, epsilon=epsilon), max(counts) / sum(counts)))
+    for size in CANDIDATES:
+        value = reconstruction(size, epsilon=epsilon)
+        rows.append(LimitRow("reconstruction", f"1 of {size}", epsilon, value, 1 / size))
+    for delta in (0.0, DELTA):
+        rows.append(LimitRow("advantage", f"delta {delta:g}", epsilon, advantage(epsilon=epsilon, delta=delta), 0.0))
+    return rows
+
+
+def tables(rows: Sequence[LimitRow]) -> list[Table]:
+    """Return one table: a line a bound, a column a true budget."""
+    lines = [
+        [TITLES[limit].format(setting), *(f"{row.value:{'.3g' if row.unit == 'bits' else '.3f'}}" for row in curve)]
+        for (limit, setting), curve in group_rows(rows, lambda row: (row.limit, row.setting)).items()
+    ]
+    epsilons = dict.fromkeys(f"{row.epsilon:g}" for row in rows)
+    return [("What no mechanism can exceed", ["true epsilon", *epsilons], lines)]
+
+
+def draw(rows: Sequence[LimitRow]) -> str:
+    """Draw the bounds over the true budget: capacity, best guess of a label, and naming or telling apart records."""
+    panels = (
+        ("most information per record, bits", ("capacity",)),
+        ("best guess of a label from one release", ("label",)),
+        ("naming the record among candidates", ("reconstruction", "advantage")),
+    )
+    with drawing(1, len(panels), size=(13, 4.4)) as opened:
+        for axis, (title, limits) in zip(opened.axes[0], panels, strict=True):
+            _draw_limit(axis, [row for row in rows if row.limit in limits and row.setting != f"delta {DELTA:g}"])
+            axis.set_title(title, fontsize=10)
+    return opened.svg
+
+
+def _draw_limit(axis: Any, rows: list[LimitRow]) -> None:
+    curves = group_rows(rows, lambda row: (row.limit, row.setting))
+    for colour, ((limit, setting), curve) in zip(colours(len(curves)), curves.items(), strict=True):
+        points = sorted((row.epsilon, row.value) for row in curve)
+        name, style = ("advantage, 1 of 2", "--") if limit == "advantage" else (setting, "-")
+        axis.plot(*columns(points), color=colour, label=name, ls=style, marker="o", ms=3)
+        if limit == "label":
+            axis.axhline(curve[0].without_release, color=colour, ls=":", lw=1, label=f"{setting}, without a release")
+    log_axis(axis, sorted({row.epsilon for row in rows}), "true epsilon")
+    if rows[0].unit == "bits":
+        axis.set_yscale("log")
+    else:
+        axis.set_ylim(0, 1.03)
+        axis.legend(frameon=False, fontsize=9, loc="center right" if rows[0].limit == "label" else "lower right")

@@ -1,12 +1,8 @@
 r"""Mechanisms on one latent: squared error, cosine and information per record, over dimensions and budgets.
 
-Every measured number here is simulated, with a seeded generator: it shows what a release would look like and guarantees nothing.
-Beside it stands the closed form where there is one. Latents are uniform on the sphere of radius 1, then clipped as the
-mechanism demands; the error is the distance from the clipped latent, the cosine is between the release and the latent itself,
-and unlike the error it can be compared across clips (an l1 ball holds shorter vectors).
-
-The budget of a row is the one that the mechanism claims. What it truly costs stands in the row too: `original` and `dptext` are
-better than the others at a claim that is false.
+Every measured number is simulated with a seeded generator and guarantees nothing. Beside it stands the closed form where there is
+one. Latents are uniform on the sphere of radius 1, then clipped as the mechanism demands. The error is the distance from the
+clipped latent. The cosine is between the release and the latent itself, so it can be compared across clips.
 """
 
 import math
@@ -23,7 +19,7 @@ from adept.mechanisms import BY_NAME, Codebook, Gaussian, Mechanism, PrivUnit
 from adept.mechanisms.codebook import Shape
 from adept.mechanisms.grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
-from adept.plotting import COLOURS, INK, NAMES, Table, columns, drawing, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, Table, columns, drawing, group_rows, legend, log_axis
 from adept.studies.limits import capacity
 
 DIMS = (16, 32, 64, 128, 256)
@@ -68,14 +64,10 @@ def run(
     records: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate every mechanism at every dimension and budget, row by row.
+    """Simulate ``records`` releases of every mechanism at every dimension and budget; each row has a generator of its own.
 
-    Args:
-        mechanisms: names with a budget, from `mechanisms.BY_NAME`.
-        dims: numbers of coordinates.
-        epsilons: claimed budgets.
-        records: simulated releases for each row.
-        seed: of the simulation; each row has a generator of its own, so a row does not depend on the others asked for.
+    Raises:
+        ConfigurationError: an unknown mechanism, or fewer than two records.
     """
     if records < 2:
         raise ConfigurationError(f"records must be at least 2, got {records}")
@@ -140,11 +132,11 @@ def gaussian_cosine(mean: float, dim: int) -> float:
 
 
 def information(mechanism: Mechanism, dim: int) -> float | None:
-    """Return how many bits a release tells about a record that is uniform on the sphere, or None where it is not known.
+    """Return the bits that a release tells about a record that is uniform on the sphere, or None where they are not known.
 
     PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution given x and the uniform one,
     p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook: `codeword_information` summed over its blocks, whose directions are
-    independent for uniform x. (For additive noise there is only a numerical integral.)
+    independent for uniform x.
     """
     match mechanism:
         case PrivUnit():
@@ -167,9 +159,8 @@ def codeword_information(shape: Shape) -> float:
     """Return the relative entropy, in bits, of the distribution of one draw given x and the uniform distribution on the k
     codewords.
 
-    The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every codeword were equally often near; a
-    fixed random codebook only comes close to that, and the relative entropy of its marginal distribution is to be subtracted
-    (measured: less than .001 bits at eps = 8, less than .01 bits a block at larger eps, where t = 1).
+    The cap mechanism's formula with q = t / k and p = t A / W. It would be I(X; V) if every codeword were equally often near, which
+    a fixed random codebook only comes close to.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light
@@ -182,18 +173,14 @@ def _mean_and_error(values: Tensor) -> tuple[float, float]:
 
 def tables(rows: Sequence[MechanismRow]) -> list[Table]:
     """Return a table a dimension."""
-    dims = sorted({row.dim for row in rows})
-    return [_cosines([row for row in rows if row.dim == dim], dim) for dim in dims]
-
-
-def _cosines(rows: list[MechanismRow], dim: int) -> Table:
-    epsilons = sorted({row.claimed_epsilon for row in rows})
-    lines = []
-    for name in dict.fromkeys(row.mechanism for row in rows):
-        found = {row.claimed_epsilon: row.cosine for row in rows if row.mechanism == name}
-        lines.append([NAMES.get(name, name), *(f"{found[epsilon]:.3f}" for epsilon in epsilons)])
-    headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in epsilons)]
-    return f"Mean cosine with the latent, n = {dim}", headings, lines
+    ordered = sorted(rows, key=lambda row: (row.dim, row.claimed_epsilon))
+    headings = ["claimed epsilon", *dict.fromkeys(f"{row.claimed_epsilon:g}" for row in ordered)]
+    found = []
+    for dim, of_dim in group_rows(ordered, lambda row: row.dim).items():
+        curves = group_rows(of_dim, lambda row: row.mechanism).items()
+        lines = [[NAMES.get(name, name), *(f"{row.cosine:.3f}" for row in curve)] for name, curve in curves]
+        found.append((f"Mean cosine with the latent, n = {dim}", headings, lines))
+    return found
 
 
 def draw(rows: Sequence[MechanismRow]) -> str:
@@ -215,8 +202,7 @@ def draw(rows: Sequence[MechanismRow]) -> str:
 
 def _draw_keeping(axes: Any, rows: list[MechanismRow]) -> None:
     epsilons = sorted({row.claimed_epsilon for row in rows})
-    for name in dict.fromkeys(row.mechanism for row in rows):
-        curve = [row for row in rows if row.mechanism == name]
+    for name, curve in group_rows(rows, lambda row: row.mechanism).items():
         style = {"color": COLOURS[name], "marker": "o", "ms": 3, **BROKEN.get(name, {})}
         budgets = [row.claimed_epsilon for row in curve]
         axes[0].plot(budgets, [row.cosine for row in curve], label=NAMES.get(name, name), **style)

@@ -31,7 +31,7 @@ from scipy.stats import norm
 from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
-from adept.plotting import INK, PALETTE, Table, drawing, legend, log_axis
+from adept.plotting import INK, PALETTE, Table, drawing, group_rows, legend, log_axis
 from adept.ranges import check_integer
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -98,6 +98,11 @@ class ResponseRow:
     deviation: float  # its standard error, in closed form
     lower: float  # 99.9 % interval of the truth, from the release alone
     upper: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return (self.upper - self.lower) / 2
 
 
 @dataclass(frozen=True)
@@ -210,7 +215,7 @@ def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> Res
 def _ask(
     survey: Survey, answers: list[int], epsilon: float, generator: torch.Generator
 ) -> tuple[float, float, float, float]:
-    """Return what was released, as it is, and the estimate with its interval."""
+    """Return the share or mean of the released answers as they are, the estimate, and its interval."""
     if survey.theta is None:
         laplace = ScalarLaplace(epsilon=epsilon, upper=MAX_SKIPPED)
         numbers = np.array(laplace.simulate(answers, generator), dtype=float)
@@ -230,43 +235,28 @@ def _ask(
 
 def _normal(values: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return the mean of independent readings and its 99.9 % interval by the normal distribution."""
-    mean, margin = (
-        float(values.mean()),
-        float(norm.isf((1 - CONFIDENCE) / 2)) * values.std(ddof=1) / math.sqrt(len(values)),
-    )
+    mean, deviation = float(values.mean()), float(values.std(ddof=1))
+    margin = float(norm.isf((1 - CONFIDENCE) / 2)) * deviation / math.sqrt(len(values))
     return mean, mean - margin, mean + margin
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
     """Return a table for the largest survey over the budget, and one for a budget over the number of people."""
     most, epsilon = max(row.records for row in rows), _near_epsilon(rows)
-    over_budget = [row for row in rows if row.records == most]
-    over_people = [row for row in rows if row.epsilon == epsilon]
+    over_budget, over_people = [], []
+    for row in rows:
+        estimates = [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, row.half_width)]
+        budget = [f"{row.epsilon:g}", f"{row.spent:.3g}", f"{row.parameter:.4g}", f"{row.published:.4g}"]
+        if row.records == most:
+            over_budget.append([TITLES[row.survey], *budget, *estimates])
+        if row.epsilon == epsilon:
+            over_people.append([TITLES[row.survey], f"{row.records:,}", *estimates])
+    estimated = ["truth", "released", "estimate", "+-"]
+    title = f"{most:,} people (99.9 % interval); theta, or the scale of the noise"
     return [
-        (
-            f"{most:,} people (99.9 % interval); theta, or the scale of the noise",
-            ["survey", "eps", "spent", "theta, b", "lecture", "truth", "released", "estimate", "+-"],
-            [
-                [
-                    TITLES[row.survey],
-                    f"{row.epsilon:g}",
-                    f"{row.spent:.3g}",
-                    *(f"{value:.4g}" for value in (row.parameter, row.published)),
-                    *_estimates(row),
-                ]
-                for row in over_budget
-            ],
-        ),
-        (
-            f"Epsilon {epsilon:g} (99.9 % interval)",
-            ["survey", "people", "truth", "released", "estimate", "+-"],
-            [[TITLES[row.survey], f"{row.records:,}", *_estimates(row)] for row in over_people],
-        ),
+        (title, ["survey", "eps", "spent", "theta, b", "lecture", *estimated], over_budget),
+        (f"Epsilon {epsilon:g} (99.9 % interval)", ["survey", "people", *estimated], over_people),
     ]
-
-
-def _estimates(row: ResponseRow) -> list[str]:
-    return [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, (row.upper - row.lower) / 2)]
 
 
 def _near_epsilon(rows: Sequence[ResponseRow]) -> float:
@@ -284,15 +274,14 @@ def draw(rows: Sequence[ResponseRow]) -> str:
         _draw_people(people, [row for row in rows if row.epsilon == epsilon and row.survey.startswith("bit")])
         people.set_title(f"share of yes among n people, eps = {epsilon:g}", fontsize=10)
         _draw_widths(widths, shares, f"half the interval of a share, {most:,} people")
-        _draw_widths(
-            means, [row for row in largest if row.target == "mean"], f"half the interval of a mean, {most:,} people"
-        )
+        others = [row for row in largest if row.target == "mean"]
+        _draw_widths(means, others, f"half the interval of a mean, {most:,} people")
         legend(opened.figure, thetas, people, means, columns=4)
     return opened.svg
 
 
 def _draw_thetas(axis: Any, rows: list[ResponseRow]) -> None:
-    for name, curve in _by_survey(rows):
+    for name, curve in group_rows(rows, lambda row: row.survey).items():
         epsilons = [row.epsilon for row in curve]
         axis.plot(epsilons, [row.published for row in curve], color=COLOURS[name], label=TITLES[name])
         axis.plot(epsilons, [row.parameter for row in curve], "o", color=COLOURS[name], ms=4)
@@ -302,7 +291,7 @@ def _draw_thetas(axis: Any, rows: list[ResponseRow]) -> None:
 
 
 def _draw_people(axis: Any, rows: list[ResponseRow]) -> None:
-    for place, (name, curve) in enumerate(_by_survey(rows)):
+    for place, (name, curve) in enumerate(group_rows(rows, lambda row: row.survey).items()):
         apart = 1.08 ** (2 * place - 1)  # beside one another, so that neither hides the other's interval
         at = [row.records * apart for row in curve]
         ends = [[row.estimate - row.lower for row in curve], [row.upper - row.estimate for row in curve]]
@@ -318,15 +307,9 @@ def _draw_people(axis: Any, rows: list[ResponseRow]) -> None:
 
 
 def _draw_widths(axis: Any, rows: list[ResponseRow], title: str) -> None:
-    for name, curve in _by_survey(rows):
-        halves = [(row.upper - row.lower) / 2 for row in curve]
-        style = {"marker": "o", "ms": 4, "color": COLOURS[name]}
-        axis.plot([row.epsilon for row in curve], halves, label=TITLES[name], **style)
+    for name, curve in group_rows(rows, lambda row: row.survey).items():
+        style = {"marker": "o", "ms": 4, "color": COLOURS[name], "label": TITLES[name]}
+        axis.plot([row.epsilon for row in curve], [row.half_width for row in curve], **style)
     axis.set_title(title, fontsize=10)
     axis.set_yscale("log")
     log_axis(axis, sorted({row.epsilon for row in rows}), "epsilon")
-
-
-def _by_survey(rows: list[ResponseRow]) -> list[tuple[str, list[ResponseRow]]]:
-    names = dict.fromkeys(row.survey for row in rows)
-    return [(name, [row for row in rows if row.survey == name]) for name in names]

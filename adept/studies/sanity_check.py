@@ -4,9 +4,9 @@ Inputs are x = (0, ..., 0) and x' = (1, ..., 1), of l1 sensitivity n. A release 
 majority vote guesses the input (ties go to 0), and the loss is the largest |ln ratio| of the guess's probabilities under the two
 inputs. By post-processing it is at most epsilon for a private mechanism.
 
-Three things the figure could not show. (1) The number of votes is binomial, so the loss has a closed form. (2) A cell that was
-never seen is a bound that depends on the number of runs, not an infinite loss; two empty cells are 0/0, undefined. (3) The
-vote is the loose part: the privacy loss itself, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
+The figure could not show three things. (1) The number of votes is binomial, so the loss has a closed form. (2) A cell that was
+never seen is a bound that depends on the number of runs, not an infinite loss. (3) The privacy loss itself,
+sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
 """
 
 import math
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from adept.audit.stats.bounds import clopper_pearson, epsilon_lower_bound
 from adept.errors import ConfigurationError
-from adept.plotting import INK, Table, colours, columns, drawing, number
+from adept.plotting import INK, Table, colours, columns, drawing, group_rows, number
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DIMS = (1, 2, 8, 32, 64, 128)
@@ -49,6 +49,13 @@ TITLES = {
 }
 FLOOR, CEILING = 1e-2, 2e3  # losses beyond them are drawn at the edge
 LOSS_TICKS = {FLOOR: "< 0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100", CEILING: "infinite"}
+MARKS: dict[str, tuple[int, str, dict[str, Any]]] = {  # by column: panel, name in the legend, style
+    "exact": (0, "exact", {}),
+    "run": (0, "run", {"ls": "", "marker": "o", "ms": 4}),
+    "likelihood_ratio": (1, "", {"lw": 1}),
+    "likelihood_ratio_lower": (1, "certified at 99.9 %", {"ls": "", "marker": "^", "ms": 4}),
+    "published": (0, "published", {"ls": "", "marker": "x", "ms": 6, "color": INK, "zorder": 4}),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +85,7 @@ def run(
     mechanisms: tuple[str, ...] = MECHANISMS,
     seed: int = 2022,
 ) -> Iterator[SanityRow]:
-    """Yield the rows of the figure, budget by budget; memory does not depend on ``trials``.
-
-    The event of the privacy loss is chosen on further releases, at most 20,000; the bounds hold row by row.
-    """
+    """Yield the rows of the figure; the event of the privacy loss is chosen on further releases, at most 20,000."""
     if trials < 100:
         raise ConfigurationError(f"trials must be at least 100, got {trials}")
     if unknown := set(mechanisms) - set(MECHANISMS):
@@ -184,7 +188,7 @@ def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
 
 
 def _count(releases: Iterator[Tensor], dim: int, threshold: float) -> tuple[int, int]:
-    """Return how many releases the vote calls one, and how many have at least the chosen privacy loss."""
+    """Count the releases that the vote calls one, and those with at least the chosen privacy loss."""
     says_one, reached = 0, 0
     for z in releases:
         says_one += int(((z >= 0.5).sum(dim=1) > dim // 2).sum())
@@ -233,81 +237,55 @@ def _log_ratio(first: float, second: float) -> float:
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
     """Return a table for the published budget, or for each budget where that one was not run."""
     known = [row for row in rows if row.published is not None] or rows
-    return [
-        _table([row for row in known if row.epsilon == epsilon], epsilon)
-        for epsilon in dict.fromkeys(row.epsilon for row in known)
-    ]
-
-
-def _table(rows: list[SanityRow], epsilon: float) -> Table:
-    lines = [
-        [
-            row.mechanism,
-            str(row.dim),
-            *(number(value) for value in (row.exact, row.run, row.run_lower, row.run_upper, row.published)),
-            f"{row.likelihood_ratio:.4g}",
-            number(row.likelihood_ratio_lower),
-            "false" if row.violated else "",
-        ]
-        for row in rows
-    ]
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "certified", "claim"]
-    return f"Epsilon {epsilon:g}: loss of the vote (99.9 % interval); of any event", headings, lines
+    return [
+        (
+            f"Epsilon {epsilon:g}: loss of the vote (99.9 % interval); of any event",
+            headings,
+            [_line(row) for row in some],
+        )
+        for epsilon, some in group_rows(known, lambda row: row.epsilon).items()
+    ]
+
+
+def _line(row: SanityRow) -> list[str]:
+    losses = (row.exact, row.run, row.run_lower, row.run_upper, row.published)
+    ratios = [f"{row.likelihood_ratio:.4g}", number(row.likelihood_ratio_lower)]
+    return [row.mechanism, str(row.dim), *map(number, losses), *ratios, "false" if row.violated else ""]
 
 
 def draw(rows: Sequence[SanityRow]) -> str:
     """Draw the losses over the claimed budget: the vote's above, the likelihood ratio's below, a column a mechanism."""
-    names = list(dict.fromkeys(row.mechanism for row in rows))
+    names = group_rows(rows, lambda row: row.mechanism)
+    dims = sorted({row.dim for row in rows})
+    of_dim = dict(zip(dims, colours(len(dims)), strict=True))
     with drawing(2, len(names), size=(1.2 + 2.3 * len(names), 6.2), share_rows=True) as opened:
-        axes = opened.axes
-        for column, name in enumerate(names):
-            chosen = [row for row in rows if row.mechanism == name]
-            _draw_votes(axes[0][column], chosen)
-            _draw_ratios(axes[1][column], chosen)
-            axes[0][column].set_title(TITLES.get(name, name), fontsize=10)
-            axes[1][column].set_xlabel("claimed epsilon")
-        axes[0][0].set_ylabel("loss of the majority vote")
-        axes[1][0].set_ylabel("likelihood ratio: true and certified")
-        opened.figure.legend(handles=_legend(rows), loc="outside lower center", ncols=6, frameon=False)
+        for axes, (name, chosen) in zip(opened.axes.T, names.items(), strict=True):
+            for dim, curve in group_rows(chosen, lambda row: row.dim).items():
+                for field, (panel, _, style) in MARKS.items():
+                    _draw_field(axes[panel], curve, field, {"color": of_dim[dim], **style})
+            for axis in axes:
+                _draw_claim(axis, chosen)
+            axes[0].set_title(TITLES.get(name, name), fontsize=10)
+            axes[1].set_xlabel("claimed epsilon")
+        opened.axes[0][0].set_ylabel("loss of the majority vote")
+        opened.axes[1][0].set_ylabel("likelihood ratio: true and certified")
+        handles = [Line2D([], [], color=colour, label=f"n = {dim}") for dim, colour in of_dim.items()]
+        handles += [
+            Line2D([], [], **{"color": INK, **style}, label=label) for _, label, style in MARKS.values() if label
+        ]
+        handles.append(Line2D([], [], color=INK, ls="--", lw=1, label="the claim: at most epsilon"))
+        opened.figure.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False)
     return opened.svg
 
 
-def _legend(rows: Sequence[SanityRow]) -> list[Line2D]:
-    """Explain colours (dimensions) and markers (computed, run, certified or published)."""
-    dims = [Line2D([], [], color=colour, label=f"n = {dim}") for colour, dim in _by_dim(rows)]
-    meanings = (
-        ({"ls": "-"}, "exact"),
-        ({"ls": "", "marker": "o", "ms": 4}, "run"),
-        ({"ls": "", "marker": "^", "ms": 4}, "certified at 99.9 %"),
-        ({"ls": "", "marker": "x", "ms": 6}, "published"),
-        ({"ls": "--", "lw": 1}, "the claim: at most epsilon"),
-    )
-    return dims + [Line2D([], [], color=INK, label=label, **style) for style, label in meanings]
+def _draw_field(axis: Any, rows: list[SanityRow], field: str, style: dict[str, Any]) -> None:
+    values = [(row.epsilon, getattr(row, field)) for row in rows]
+    points = [(x, min(max(y, FLOOR), CEILING)) for x, y in values if y is not None and not math.isnan(y)]
+    axis.plot(*columns(points), **style)
 
 
-def _draw_votes(axis: Any, rows: list[SanityRow]) -> None:
-    for colour, dim in _by_dim(rows):
-        chosen = [row for row in rows if row.dim == dim]
-        epsilons = [row.epsilon for row in chosen]
-        axis.plot(epsilons, [_clip_to_axis(row.exact) for row in chosen], color=colour)
-        runs = [(row.epsilon, _clip_to_axis(row.run)) for row in chosen if not math.isnan(row.run)]
-        axis.plot(*columns(runs), "o", color=colour, ms=3.5)
-        published = [(row.epsilon, _clip_to_axis(row.published)) for row in chosen if row.published is not None]
-        axis.plot(*columns(published), "x", color=INK, ms=6, zorder=4)
-    _losses(axis, rows)
-
-
-def _draw_ratios(axis: Any, rows: list[SanityRow]) -> None:
-    for colour, dim in _by_dim(rows):
-        chosen = [row for row in rows if row.dim == dim]
-        epsilons = [row.epsilon for row in chosen]
-        axis.plot(epsilons, [_clip_to_axis(row.likelihood_ratio) for row in chosen], color=colour, lw=1)
-        certified = [_clip_to_axis(row.likelihood_ratio_lower) for row in chosen]
-        axis.plot(epsilons, certified, "^", color=colour, ms=4)
-    _losses(axis, rows)
-
-
-def _losses(axis: Any, rows: list[SanityRow]) -> None:
+def _draw_claim(axis: Any, rows: list[SanityRow]) -> None:
     """Scale the axes, and draw the claim: a private mechanism's loss is at most epsilon."""
     epsilons = sorted({row.epsilon for row in rows})
     axis.plot(epsilons, epsilons, color=INK, ls="--", lw=1)
@@ -316,12 +294,3 @@ def _losses(axis: Any, rows: list[SanityRow]) -> None:
     axis.set_yticks([], minor=True)
     axis.set_xticks(epsilons, [f"{e:g}" if e in (0.1, 1.0, 10.0) or len(epsilons) < 4 else "" for e in epsilons])
     axis.set_xticks([], minor=True)
-
-
-def _by_dim(rows: Sequence[SanityRow]) -> list[tuple[str, int]]:
-    dims = sorted({row.dim for row in rows})
-    return list(zip(colours(len(dims)), dims, strict=True))
-
-
-def _clip_to_axis(loss: float) -> float:
-    return min(max(loss, FLOOR), CEILING)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from scipy.stats import fisher_exact
 from torch import Tensor
@@ -17,7 +18,7 @@ from torch import Tensor
 from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.grid import clip_latents
-from adept.plotting import INK, Table, colours, drawing, legend, log_axis, number
+from adept.plotting import INK, Table, colours, drawing, group_rows, legend, log_axis, number
 
 DIMS = (2, 4, 8, 16, 32)
 PUBLISHED_PAIRS = 10_000
@@ -28,6 +29,7 @@ PUBLISHED = {
     "normal": {2: 0.0, 4: 0.0, 8: 0.0002, 16: 0.277, 32: 0.9999},
 }
 # The paper's text says variance 0.1 C, the authors' code takes 0.1 C for the standard deviation: equal at C = 10 only.
+CLIPS = ("l2", "l1")
 READINGS = ("variance", "standard deviation")
 TOLERANCE = 1e-9  # relative: after an l1 clip, rounding alone puts some distances above 2C by the last bit
 CONFIDENCE = 0.999
@@ -68,17 +70,12 @@ def run(
     rows: list[SensitivityRow] = []
     for latents, reading in (("uniform", None), *(("normal", reading) for reading in READINGS)):
         for dim in dims:
-            for clip in ("l2", "l1"):
-                setting: dict[str, Any] = {
-                    "latents": latents,
-                    "reading": reading,
-                    "clip": clip,
-                    "clip_norm": clip_norm,
-                    "dim": dim,
-                }
+            for clip in CLIPS:
+                setting: dict[str, Any] = {"latents": latents, "reading": reading, "clip": clip, "dim": dim}
+                setting["clip_norm"] = clip_norm
                 known = clip == "l2" and clip_norm == PUBLISHED_CLIP_NORM
                 published = PUBLISHED[latents].get(dim) if known else None
-                rows.append(_row(_simulate(pairs, generator, **setting), pairs, published=published, **setting))
+                rows.append(_row(_simulate(pairs, generator, **setting), pairs, published, setting))
     return rows
 
 
@@ -97,28 +94,18 @@ def measure_latents(
     first = torch.randint(len(values), (pairs,), generator=generator)
     second = (first + torch.randint(1, len(values), (pairs,), generator=generator)) % len(values)
     rows: list[SensitivityRow] = []
-    for clip in ("l2", "l1"):
+    for clip in CLIPS:
         clipped = clip_latents(values, clip=clip, clip_norm=clip_norm)
-        setting: dict[str, Any] = {
-            "latents": name,
-            "reading": None,
-            "clip": clip,
-            "clip_norm": clip_norm,
-            "dim": values.shape[1],
-        }
-        rows.append(_row(count_beyond(clipped[first], clipped[second], clip_norm=clip_norm), pairs, **setting))
+        setting: dict[str, Any] = {"latents": name, "reading": None, "clip": clip, "dim": values.shape[1]}
+        found = count_beyond(clipped[first], clipped[second], clip_norm=clip_norm)
+        rows.append(_row(found, pairs, None, {**setting, "clip_norm": clip_norm}))
     return rows
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
-    """Return how many pairs of rows are more than 2C apart in l1, beyond rounding, and the largest distance over 2C."""
+    """Count the pairs of rows that are more than 2C apart in l1, beyond rounding; return the largest distance over 2C too."""
     ratio = (first - second).abs().sum(dim=1) / (2 * clip_norm)
     return int((ratio > 1 + TOLERANCE).sum()), float(ratio.max())
-
-
-def standard_deviation(reading: str | None, clip_norm: float) -> float:
-    """Return the normal distribution's standard deviation under one reading of the paper's 0.1 C."""
-    return math.sqrt(0.1 * clip_norm) if reading == "variance" else 0.1 * clip_norm
 
 
 def _simulate(
@@ -131,15 +118,15 @@ def _simulate(
         if latents == "uniform":
             raw = clip_norm * (2 * torch.rand(shape, dtype=torch.float64, generator=generator) - 1)
         else:
-            raw = standard_deviation(reading, clip_norm) * torch.randn(shape, dtype=torch.float64, generator=generator)
+            deviation = math.sqrt(0.1 * clip_norm) if reading == "variance" else 0.1 * clip_norm
+            raw = deviation * torch.randn(shape, dtype=torch.float64, generator=generator)
         first, second = clip_latents(raw, clip=clip, clip_norm=clip_norm)
         more, peak = count_beyond(first, second, clip_norm=clip_norm)
         beyond, largest = beyond + more, max(largest, peak)
     return beyond, largest
 
 
-def _row(found: tuple[int, float], pairs: int, *, published: float | None = None, **setting: Any) -> SensitivityRow:
-    """Return the row of a count and largest distance; ``setting`` has the fields that say of what."""
+def _row(found: tuple[int, float], pairs: int, published: float | None, setting: dict[str, Any]) -> SensitivityRow:
     beyond, largest = found
     lower, upper = clopper_pearson(beyond, pairs, alpha=(1 - CONFIDENCE) / 2)
     return SensitivityRow(
@@ -156,9 +143,9 @@ def _row(found: tuple[int, float], pairs: int, *, published: float | None = None
 
 
 def two_samples_agree(beyond: int, pairs: int, published: float) -> bool:
-    """Return True if our count and the published share, of 10,000 pairs, may have one probability (Fisher's exact test, 99.9 %)."""
+    """Return True if our count and the published share may have one probability (Fisher's exact test, 99.9 %)."""
     theirs = round(published * PUBLISHED_PAIRS)
-    table = torch.tensor([[beyond, pairs - beyond], [theirs, PUBLISHED_PAIRS - theirs]]).numpy()
+    table = np.array([[beyond, pairs - beyond], [theirs, PUBLISHED_PAIRS - theirs]])
     return float(fisher_exact(table).pvalue) >= 1 - CONFIDENCE
 
 
@@ -183,11 +170,7 @@ def draw(rows: Sequence[SensitivityRow]) -> str:
     """Draw the share of pairs beyond the assumed sensitivity over the dimension, with the published points."""
     with drawing(1, 1, size=(8, 4.8)) as opened:
         axis = opened.axes[0][0]
-        curves: dict[str, list[SensitivityRow]] = {}
-        for row in rows:
-            reading = f", 0.1 C as {row.reading}" if row.reading else ""
-            name = "every distribution, l1 clip" if row.clip == "l1" else f"{row.latents}{reading}, l2 clip"
-            curves.setdefault(name, []).append(row)
+        curves = group_rows(rows, _title)
         for colour, (name, curve) in zip(colours(len(curves)), curves.items(), strict=True):
             _draw_shares(axis, name, curve, colour)
         published = sorted({(row.dim, row.published) for row in rows if row.published is not None})
@@ -197,6 +180,11 @@ def draw(rows: Sequence[SensitivityRow]) -> str:
         axis.set(ylabel="share of pairs with an l1 distance above 2C", ylim=(-0.03, 1.05))
         legend(opened.figure, axis, columns=2)
     return opened.svg
+
+
+def _title(row: SensitivityRow) -> str:
+    reading = f", 0.1 C as {row.reading}" if row.reading else ""
+    return "every distribution, l1 clip" if row.clip == "l1" else f"{row.latents}{reading}, l2 clip"
 
 
 def _draw_shares(axis: Any, name: str, curve: list[SensitivityRow], colour: str) -> None:

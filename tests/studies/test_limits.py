@@ -11,7 +11,7 @@ from scipy.optimize import linprog, minimize_scalar
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.privunit import optimal_cap
-from adept.studies import limits, limits_study
+from adept.studies import limits
 from adept.studies.mechanisms import cap_information
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -51,16 +51,16 @@ def test_capacity_keeps_its_digits_at_tiny_budgets_and_is_infinite_without_priva
     [("SNIPS test", 4, 0.901), ("SNIPS test", 8, 0.998), ("ATIS test", 4, 0.833), ("ATIS test", 8, 0.994)],
 )
 def test_the_best_guess_of_a_label_has_the_known_values(split: str, epsilon: float, value: float) -> None:
-    assert round(limits.best_guess(limits_study.LABEL_COUNTS[split], epsilon=epsilon), 3) == value
+    assert round(limits.best_guess(limits.LABEL_COUNTS[split], epsilon=epsilon), 3) == value
 
 
-@pytest.mark.parametrize("split", limits_study.LABEL_COUNTS)
+@pytest.mark.parametrize("split", limits.LABEL_COUNTS)
 def test_the_label_counts_are_those_of_the_data(split: str) -> None:
     path = DATA / split.split()[0].lower() / "test.jsonl"
     if not path.exists():
         pytest.skip(f"needs {path}")
     counts = Counter(json.loads(line)["intent"] for line in path.read_text("utf-8").splitlines())
-    assert tuple(sorted(counts.values(), reverse=True)) == limits_study.LABEL_COUNTS[split]
+    assert tuple(sorted(counts.values(), reverse=True)) == limits.LABEL_COUNTS[split]
 
 
 @pytest.mark.parametrize("prior", [(1, 1, 1), (1, 2, 5), (5, 3, 1, 1), (632, 48, 38), (1,), (0.6, 0.4)])
@@ -88,7 +88,7 @@ def test_the_best_guess_is_that_of_the_best_channel_found_by_linear_programming(
 
 
 def test_without_privacy_the_guess_is_certain_and_with_perfect_privacy_it_is_the_majority_label() -> None:
-    counts = limits_study.LABEL_COUNTS["ATIS test"]
+    counts = limits.LABEL_COUNTS["ATIS test"]
     assert limits.best_guess(counts, epsilon=1000.0) == pytest.approx(1.0, abs=1e-12)
     assert limits.best_guess(counts, epsilon=0.0) == pytest.approx(632 / 893, abs=1e-12)
 
@@ -125,7 +125,7 @@ def test_values_out_of_range_are_refused_by_name(call: object, message: str) -> 
 
 
 def test_no_bound_is_below_what_is_reached_without_a_release_and_none_falls_with_epsilon() -> None:
-    rows = limits_study.run()
+    rows = limits.run()
     assert all(row.value >= row.without_release - 1e-12 for row in rows)
     for key in {(row.limit, row.setting) for row in rows}:
         values = [row.value for row in rows if (row.limit, row.setting) == key]

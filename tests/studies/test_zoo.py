@@ -16,9 +16,9 @@ from adept.studies.zoo.word_level import public_words
 
 def test_the_exhibits_are_those_that_are_named_and_all_say_what_they_claim() -> None:
     found = exhibits()
-    assert tuple(dict.fromkeys(exhibit.name for exhibit in found)) == verdicts.NAMES
+    assert tuple(dict.fromkeys(exhibit.mechanism for exhibit in found)) == verdicts.NAMES
     assert all(exhibit.source for exhibit in found)
-    assert {exhibit.name for exhibit in found if exhibit.claimed} == set(verdicts.NAMES)
+    assert {exhibit.mechanism for exhibit in found if exhibit.claimed} == set(verdicts.NAMES)
 
 
 @pytest.mark.parametrize("kind", [word_level.SanText, word_level.TEM, word_level.CusText, word_level.SanTextPlus])

@@ -1,18 +1,19 @@
 """Exhibits of the zoo: claims of papers, how each can be read, for what unit, and what it is worth per record.
 
-An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number as "epsilon per record". It has
-an epsilon for one pair of records, so that it can be audited. What is expected is stated beforehand, with the reason, and the audit
-does not see it.
+An exhibit is one *reading* of a claim: the paper's own, or the one of a user who takes the number as "epsilon per record". It is
+about one pair of records, so that it can be audited. What is expected is stated beforehand, and the audit does not see it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from adept.data.corpus import DataConfig, load
-from adept.studies.zoo import sentence_level, word_level
+from adept.mechanisms import DPText, OriginalLaplace
+from adept.studies.zoo import word_level
+from adept.studies.zoo.sentence_level import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents
 from adept.studies.zoo.word_level import public_words
 
 BUDGET = 4.0  # what most readings claim of their pair
@@ -23,41 +24,45 @@ SUM = "the sum over words where records have equally many, infinite elsewhere: t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exhibit:
-    """One reading of the claim of a published mechanism, about one pair of records.
+class ClaimReading:
+    """One reading of a published claim, about one pair of records.
 
     Attributes:
-        make: builds the mechanism.
         source: paper, and the public code that was read for details.
         claim: the paper's claim, in words.
-        per_record: what that is worth for a whole record.
-        holds: what is expected of this reading.
-        why: the reason, in one sentence.
-        true_epsilon: of this pair, as far as it is known.
-        pair: two records.
-        unit: what the claim protects: a word, a record.
-        epsilon: what it says of this pair.
+        unit: protected by the claim: a word, a record.
         claimed: True if this is the paper's claim; otherwise it is what the number would mean to a user, and nobody's claim.
+        epsilon: claimed of this pair.
+        true_epsilon: of this pair, as far as it is known.
+        per_record: worth of the claim for a whole record.
+        why: the reason for what is expected, in one sentence.
     """
 
-    name: str
-    make: Callable[[], Any]
+    mechanism: str
     source: str
     claim: str
-    per_record: str
-    holds: bool
-    why: str
-    true_epsilon: str
-    pair: tuple[str, str]
     unit: str = "record"
-    epsilon: float = BUDGET
     claimed: bool = True
+    epsilon: float = BUDGET
+    true_epsilon: str
+    per_record: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit(ClaimReading):
+    """A reading with its mechanism, two records, and what is expected of it."""
+
+    make: Callable[[], Any]
+    pair: tuple[str, str]
+    holds: bool
 
 
 def exhibits() -> tuple[Exhibit, ...]:
     """Return all exhibits: sentence-level ones, latents first, and word-level ones, metric privacy first."""
     return (
-        *(_adept(), _dptext(), _dp_bart(), _dp_rewrite(), _dp_prompt(), _dp_prompt_with_length()),
+        *_latents(),
+        *_prompts(),
         *_metric("SanText", word_level.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"),
         *_metric("CMP", word_level.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
         *_metric("Mahalanobis", word_level.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
@@ -78,72 +83,59 @@ def _far_sentences() -> tuple[str, str]:
     return texts[place // len(texts)], texts[place % len(texts)]
 
 
-def _adept() -> Exhibit:
+def _latents() -> Iterator[Exhibit]:
     pair, words = _far_sentences(), public_words()
     dim, distance = words.vectors.shape[1], np.abs(words.encode(pair[0]) - words.encode(pair[1])).sum()
-    return Exhibit(
-        name="ADePT",
-        make=lambda: sentence_level.ADePT(BUDGET),
+    common: dict[str, Any] = {"claim": f"epsilon = {BUDGET:g} for any two records", "pair": pair}
+    yield Exhibit(
+        mechanism="ADePT",
+        make=lambda: SentenceLatents(OriginalLaplace(epsilon=BUDGET)),
         source="Krishna, Gupta and Dupuy, EACL 2021; Habernal, EMNLP 2021",
-        claim=f"epsilon = {BUDGET:g} for any two records",
         per_record=f"sqrt(n) times as much: {BUDGET * dim**0.5:g} at n = {dim}",
         holds=False,
         why="the l1 sensitivity of the clipped latent is sqrt(n) times the assumed one",
         true_epsilon=f"{BUDGET * distance / 2:.3g}",
-        pair=pair,
+        **common,
     )
-
-
-def _dptext() -> Exhibit:
-    return Exhibit(
-        name="DPText",
-        make=lambda: sentence_level.DPTextLatents(BUDGET),
+    yield Exhibit(
+        mechanism="DPText",
+        make=lambda: SentenceLatents(DPText(epsilon=BUDGET)),
         source="Beigi et al. 2019a and 2019b; Habernal, ACL 2022",
-        claim=f"epsilon = {BUDGET:g} for any two records",
         per_record="infinite",
         holds=False,
         why="the noise is never negative, so an output below a record's latent is not that record's",
         true_epsilon="inf",
-        pair=_far_sentences(),
+        **common,
     )
-
-
-def _dp_bart() -> Exhibit:
-    return Exhibit(
-        name="DP-BART",
-        make=lambda: sentence_level.DPBart(BUDGET),
+    yield Exhibit(
+        mechanism="DP-BART",
+        make=lambda: DPBart(BUDGET),
         source="Igamberdiev and Habernal, Findings of ACL 2023; code trusthlt/dp-bart-private-rewriting",
-        claim=f"({BUDGET:g}, 1e-5) for any two records",
         per_record="the same: the record is the unit",
         holds=True,
         why="2 C sqrt(n) is the l2 diameter of the clipped outputs",
         true_epsilon=f"{BUDGET:g} at most",
-        pair=_far_sentences(),
+        **{**common, "claim": f"({BUDGET:g}, 1e-5) for any two records"},
     )
-
-
-def _dp_rewrite() -> Exhibit:
-    return Exhibit(
-        name="DP-Rewrite, program",
-        make=lambda: sentence_level.DPRewrite(BUDGET),
+    yield Exhibit(
+        mechanism="DP-Rewrite, program",
+        make=lambda: SentenceLatents(SeededLaplace(BUDGET)),
         source="Igamberdiev, Arannil and Habernal, COLING 2022; code trusthlt/dp-rewrite with its defaults",
-        claim=f"epsilon = {BUDGET:g} for any two records",
         per_record=SEED,
         holds=False,
         why="the scale is right, but one seed gives one noise, which can be subtracted",
         true_epsilon=f"{BUDGET:g} by its formula",
-        pair=_far_sentences(),
+        **common,
     )
 
 
-def _dp_prompt() -> Exhibit:
+def _prompts() -> tuple[Exhibit, Exhibit]:
     epsilon = 6 * BUDGET
-    word = epsilon / sentence_level.TOKENS
-    return Exhibit(
-        name="DP-Prompt",
-        make=lambda: sentence_level.DPPrompt(epsilon),
+    own = Exhibit(
+        mechanism="DP-Prompt",
+        make=lambda: DPPrompt(epsilon),
         source="Utpala, Hooker and Chen, Findings of EMNLP 2023",
-        claim=f"epsilon = 2 (b2 - b1) / T = {word:g} for each of n = {sentence_level.TOKENS} words",
+        claim=f"epsilon = 2 (b2 - b1) / T = {epsilon / TOKENS:g} for each of n = {TOKENS} words",
         per_record=f"n times as much, {epsilon:g}; the length of the text is drawn with it and costs nothing more",
         holds=True,
         why="n exponential mechanisms, one after the other",
@@ -151,19 +143,17 @@ def _dp_prompt() -> Exhibit:
         pair=(SHORT, LONG),
         epsilon=epsilon,
     )
-
-
-def _dp_prompt_with_length() -> Exhibit:
-    return Exhibit(
-        name="DP-Prompt, length of the record",
-        make=lambda: sentence_level.DPPrompt(BUDGET, length_of_record=True),
+    return own, replace(
+        own,
+        mechanism="DP-Prompt, length of the record",
+        make=lambda: DPPrompt(BUDGET, length_of_record=True),
         source="`DPPrompt` in LLMDP.py of sjmeis/DPMLM, where max_new_tokens is the number of the record's own tokens",
-        claim=f"epsilon = {BUDGET / sentence_level.TOKENS:.3g} for each word written",
+        claim=f"epsilon = {BUDGET / TOKENS:.3g} for each word written",
         per_record="infinite: as many words are written as the record has",
         holds=False,
         why="the length of the output is bounded by that of the record",
         true_epsilon="inf",
-        pair=(SHORT, LONG),
+        epsilon=BUDGET,
     )
 
 
@@ -191,7 +181,7 @@ def _metric(name: str, kind: Callable[..., Any], source: str) -> tuple[Exhibit, 
     pair, unit = _median_words(), kind(epsilon=1.0)
     epsilon = BUDGET / (unit.distance(*pair) if hasattr(unit, "distance") else _distance(*pair))
     own = Exhibit(
-        name=name,
+        mechanism=name,
         make=lambda: kind(epsilon=epsilon),
         source=source,
         claim=f"epsilon = {epsilon:.3g} times the distance of two words, for each word",
@@ -216,7 +206,7 @@ def _kept_words() -> tuple[Exhibit, Exhibit]:
     common, rare, other = names[2], names[word_level.SENSITIVE_FROM + 20], names[word_level.SENSITIVE_FROM + 5]
     epsilon = BUDGET / _distance(rare, other)
     own = Exhibit(
-        name="SanText+",
+        mechanism="SanText+",
         make=lambda: word_level.SanTextPlus(epsilon=epsilon),
         source="Yue et al., Findings of ACL 2021; code xiangyue9607/SanText",
         claim=f"epsilon = {epsilon:.3g} times the distance between sensitive words; the others may show themselves",
@@ -234,7 +224,7 @@ def _output_sets() -> tuple[Exhibit, Exhibit]:
     groups, names = word_level.CusText(epsilon=BUDGET).groups, public_words().names
     inside, outside = np.flatnonzero(groups == groups[0]), np.flatnonzero(groups != groups[0])
     own = Exhibit(
-        name="CusText",
+        mechanism="CusText",
         make=lambda: word_level.CusText(epsilon=BUDGET),
         source="Chen et al., Findings of ACL 2023; code sai4july/CusText",
         claim=f"epsilon = {BUDGET:g} for each word, among words that share an output set",
@@ -251,7 +241,7 @@ def _output_sets() -> tuple[Exhibit, Exhibit]:
 
 def _candidates() -> Exhibit:
     return Exhibit(
-        name="RANTEXT",
+        mechanism="RANTEXT",
         make=lambda: word_level.RanText(epsilon=BUDGET),
         source="Tong et al., InferDPT, arXiv 2310.12214; code mengtong0110/InferDPT",
         claim=f"epsilon = {BUDGET:g} for each token, any two tokens",

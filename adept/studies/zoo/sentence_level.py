@@ -1,7 +1,4 @@
-"""Mechanisms that release a sentence's latent, from which text is decoded; and sampling from a language model with clipped logits.
-
-What is released here is the latent itself: the decoder sees nothing else of the record, so the claim is one about the latent.
-"""
+"""Mechanisms that release a sentence's latent, from which alone text is decoded; and sampling from a language model."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from adept.mechanisms import ClampedGaussian, DPText, OriginalLaplace
+from adept.mechanisms import ClampedGaussian
 from adept.mechanisms.exponential import exponential_choice
-from adept.models.word_vectors import Words
 from adept.studies.zoo.word_level import public_bigrams, public_words
 
 CLIP_VALUE = 0.1  # DP-BART: each number of the encoder's output to [-C, C]
@@ -22,68 +18,50 @@ COPYING = 3.0  # by how much a word of the record raises its logit: what a parap
 
 @dataclass
 class SentenceLatents:
-    """A mechanism on sentences through the public encoder; ``noisy`` (B, n) -> (B, n) is the child's."""
+    """A mechanism on latents (B, n) -> (B, n), put to sentences through the public encoder."""
 
-    epsilon: float
-
-    @property
-    def words(self) -> Words:
-        return public_words()
-
-    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
-        raise NotImplementedError
+    mechanism: Any
 
     def privatize(self, texts: list[str]) -> Any:
         """Release the latents (B, n) of texts."""
-        codes = {text: self.words.encode(text) for text in dict.fromkeys(texts)}
-        return self.noisy(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
+        codes = {text: public_words().encode(text) for text in dict.fromkeys(texts)}
+        return self.mechanism.privatize(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
         """Return minus the l1 distance: the log likelihood of Laplace noise, up to a factor."""
-        return -float(np.abs(np.array(outcome) - self.words.encode(text)).sum())
+        return -float(np.abs(np.array(outcome) - public_words().encode(text)).sum())
 
 
-class ADePT(SentenceLatents):
-    """Clip to l2 norm C, add Laplace noise of scale 2C / eps (Krishna et al. 2021, as in Habernal 2021, Eq. 9 to 11)."""
-
-    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
-        return OriginalLaplace(epsilon=self.epsilon).privatize(latents)
-
-
-class DPTextLatents(SentenceLatents):
-    """Noise that was meant to be Laplace, drawn by a wrong inverse (Beigi et al. 2019a, Eq. 9; Habernal 2022, Eq. 8 and 9)."""
-
-    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
-        return DPText(epsilon=self.epsilon).privatize(latents)
-
-
-class DPRewrite(SentenceLatents):
+@dataclass
+class SeededLaplace:
     """ADePT with the right scale, 2C sqrt(n) / eps, as DP-Rewrite's program has it by default (Igamberdiev et al. 2022).
 
-    `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The formula is sound. The program
-    draws its noise from torch, which its `main.py` seeds with 12345 unless told otherwise.
+    `get_sensitivity_for_clip_by_norm` with the defaults of its `settings.py`: l2 norm, Laplace. The program draws its noise from
+    torch, which its `main.py` seeds with 12345 unless told otherwise.
     """
 
-    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
+    epsilon: float
+
+    def privatize(self, latents: torch.Tensor) -> torch.Tensor:
+        """Add noise of torch's generator, as the program does."""
         scale = 2 * latents.shape[1] ** 0.5 / self.epsilon
-        uniform = torch.rand(latents.shape, dtype=latents.dtype) - 0.5  # from torch's generator, as in the program
+        uniform = torch.rand(latents.shape, dtype=latents.dtype) - 0.5
         noisy: torch.Tensor = latents - scale * uniform.sign() * torch.log1p(-2 * uniform.abs())
         return noisy
 
 
-@dataclass
 class DPBart(SentenceLatents):
     """Clip every number to [-C, C], analytic Gaussian for the l2 sensitivity 2C sqrt(n) (Igamberdiev and Habernal 2023)."""
 
-    delta: float = 1e-5
+    delta = 1e-5
 
-    def noisy(self, latents: torch.Tensor) -> torch.Tensor:
-        radius = CLIP_VALUE * latents.shape[1] ** 0.5  # of the corners of the cube
-        return ClampedGaussian(epsilon=self.epsilon, delta=self.delta, clip_norm=radius).privatize(latents)
+    def __init__(self, epsilon: float) -> None:
+        radius = CLIP_VALUE * public_words().vectors.shape[1] ** 0.5  # of the corners of the cube
+        super().__init__(ClampedGaussian(epsilon=epsilon, delta=self.delta, clip_norm=radius))
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
         """Return half of minus the squared l2 distance: the log likelihood of normal noise, up to a factor."""
-        centre = np.clip(self.words.encode(text), -CLIP_VALUE, CLIP_VALUE)
+        centre = np.clip(public_words().encode(text), -CLIP_VALUE, CLIP_VALUE)
         return -0.5 * float(np.square(np.array(outcome) - centre).sum())
 
 
@@ -101,16 +79,12 @@ class DPPrompt:
     epsilon: float
     length_of_record: bool = False
 
-    @property
-    def words(self) -> Words:
-        return public_words()
-
     def privatize(self, texts: list[str]) -> list[str]:
         """Write a text for each record: n words, of which those after the first end are not shown."""
-        end, (low, high) = len(self.words.names), LOGITS
+        end, (low, high) = len(public_words().names), LOGITS
         bonus = np.zeros((len(texts), end + 1))
         for row, text in enumerate(texts):
-            bonus[row, self.words.indices(text)] = COPYING
+            bonus[row, public_words().indices(text)] = COPYING
         last, written = np.full(len(texts), end), []
         for _ in range(TOKENS):
             scores = torch.from_numpy((public_bigrams()[last] + bonus - low) / (high - low))
@@ -119,8 +93,8 @@ class DPPrompt:
         return [self._text(row, text) for row, text in zip(np.stack(written, axis=1), texts, strict=True)]
 
     def _text(self, places: Any, text: str) -> str:
-        end = len(self.words.names)
+        end = len(public_words().names)
         if self.length_of_record:
-            return self.words.text(np.minimum(places[: len(text.split())], end - 1))
+            return public_words().text(np.minimum(places[: len(text.split())], end - 1))
         stop = np.flatnonzero(places == end)
-        return self.words.text(places[: stop[0]] if len(stop) else places)
+        return public_words().text(places[: stop[0]] if len(stop) else places)

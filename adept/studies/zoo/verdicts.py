@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from adept import audit
 from adept.audit import Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
 from adept.plotting import INK, Table, drawing
-from adept.studies.zoo.exhibits import Exhibit, exhibits
+from adept.studies.zoo.exhibits import ClaimReading, Exhibit, exhibits
 
 TRIALS = 20_000
 NAMES = (
@@ -21,19 +21,10 @@ SHOWN_CHARACTERS = 44  # of a record in the table
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZooRow:
+class ZooRow(ClaimReading):
     """One reading of one claim, and what the audit says of it."""
 
-    mechanism: str
-    source: str
-    claim: str
-    unit: str
-    claimed: bool  # is this the paper's claim, or only what its number would mean per record
-    epsilon: float  # of this reading, for this pair
-    true_epsilon: str
-    per_record: str
     expected: str  # "holds" or "false", stated before the audit
-    why: str
     verdict: str  # "violated", "not refuted" or "not judged"
     certified_epsilon: float
     failed: str  # the checks that find a violation
@@ -57,12 +48,10 @@ def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterato
         ConfigurationError: there is no exhibit of that name.
     """
     found = exhibits()
-    if unknown := set(mechanisms) - {exhibit.name for exhibit in found}:
+    if unknown := set(mechanisms) - {exhibit.mechanism for exhibit in found}:
         raise ConfigurationError(f"mechanisms must be of {', '.join(NAMES)}, got {', '.join(sorted(unknown))}")
     for name in mechanisms:
-        for exhibit in found:
-            if exhibit.name == name:
-                yield _row(exhibit, trials)
+        yield from (_row(exhibit, trials) for exhibit in found if exhibit.mechanism == name)
 
 
 def _row(exhibit: Exhibit, trials: int) -> ZooRow:
@@ -73,16 +62,8 @@ def _row(exhibit: Exhibit, trials: int) -> ZooRow:
     except NotJudged as failure:
         result = failure.result
     return ZooRow(
-        mechanism=exhibit.name,
-        source=exhibit.source,
-        claim=exhibit.claim,
-        unit=exhibit.unit,
-        claimed=exhibit.claimed,
-        epsilon=exhibit.epsilon,
-        true_epsilon=exhibit.true_epsilon,
-        per_record=exhibit.per_record,
+        **{field.name: getattr(exhibit, field.name) for field in fields(ClaimReading)},
         expected="holds" if exhibit.holds else "false",
-        why=exhibit.why,
         verdict=result.outcome,
         certified_epsilon=result.certified_epsilon,
         failed=" ".join(check.name for check in result.checks if check.verdict is Verdict.FAILED),
@@ -106,22 +87,10 @@ def tables(rows: Sequence[ZooRow]) -> list[Table]:
     ]
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
-
-
 def _line(row: ZooRow) -> list[str]:
-    pair = " / ".join(_shorten(text) for text in (row.first, row.second))
-    return [
-        row.mechanism,
-        row.unit,
-        f"{row.epsilon:.3g}",
-        row.true_epsilon,
-        row.verdict,
-        f"{row.certified_epsilon:.2f}",
-        pair,
-        row.why,
-    ]
+    shown = [text[:SHOWN_CHARACTERS] + "..." * (len(text) > SHOWN_CHARACTERS) for text in (row.first, row.second)]
+    found = [row.verdict, f"{row.certified_epsilon:.2f}", " / ".join(shown), row.why]
+    return [row.mechanism, row.unit, f"{row.epsilon:.3g}", row.true_epsilon, *found]
 
 
 def draw(rows: Sequence[ZooRow]) -> str:
@@ -130,13 +99,8 @@ def draw(rows: Sequence[ZooRow]) -> str:
     with drawing(1, 1, size=(9.5, 0.36 * len(shown) + 1.4)) as opened:
         axis = opened.axes[0][0]
         for place, row in enumerate(reversed(shown)):
-            axis.barh(
-                place,
-                row.certified_epsilon,
-                color=COLOURS[row.verdict],
-                alpha=1.0 if row.claimed else 0.45,
-                height=0.62,
-            )
+            style = {"color": COLOURS[row.verdict], "alpha": 1.0 if row.claimed else 0.45}
+            axis.barh(place, row.certified_epsilon, height=0.62, **style)
             axis.plot([row.epsilon] * 2, [place - 0.4, place + 0.4], color=INK, lw=1.6)
         labels = [f"{row.mechanism} ({row.unit}{'' if row.claimed else '; not claimed'})" for row in reversed(shown)]
         axis.set_yticks(range(len(shown)), labels, fontsize=9)

@@ -1,11 +1,8 @@
 """Mechanisms that replace word by word: metric privacy, output sets, and candidates that depend on the word.
 
-A sentence is released as its words are, one by one, so its number of words is released as it is. Each class names its source; its
-claim, and what that is worth per record, stand in `adept.studies.zoo.exhibits`. Noise comes from a generator that the operating
-system seeds anew for each batch.
-
-Words and their vectors are those of the bundled corpus, which is public. A mechanism's guarantee does not depend on which public
-vectors it is given, so what an audit says of a claim here it says of the claim.
+A sentence is released word by word, so its number of words is released as it is. The claims stand in
+`adept.studies.zoo.exhibits`. Noise comes from a generator that the operating system seeds anew for each batch. Words and their
+vectors are those of the bundled corpus; a guarantee does not depend on which public vectors it is given.
 """
 
 import math
@@ -45,7 +42,6 @@ def public_bigrams() -> Floats:
 
 
 def _normalise(weights: Floats) -> Floats:
-    """Return weights as probabilities, row by row."""
     probabilities: Floats = weights / weights.sum(axis=1, keepdims=True)
     return probabilities
 
@@ -57,10 +53,6 @@ class WordByWord:
     epsilon: float
 
     @property
-    def words(self) -> Words:
-        return public_words()
-
-    @property
     def random(self) -> np.random.Generator:
         return np.random.default_rng()
 
@@ -69,21 +61,21 @@ class WordByWord:
 
     def privatize(self, texts: list[str]) -> list[str]:
         """Release texts word by word."""
-        rows = [self.words.indices(text) for text in texts]
+        rows = [public_words().indices(text) for text in texts]
         released = self.release(np.concatenate(rows))
         ends = np.cumsum([len(row) for row in rows])[:-1]
-        return [self.words.text(row) for row in np.split(released, ends)]
+        return [public_words().text(row) for row in np.split(released, ends)]
 
-    def _sample(self, probabilities: Floats, words: Indices) -> Indices:
-        """Draw from the row of each word."""
-        cumulative = np.cumsum(probabilities, axis=1)
-        draws = self.random.random(len(words)) * cumulative[words, -1]
-        places: Indices = (cumulative[words] < draws[:, None]).sum(axis=1)
+    def _sample(self, weights: Floats) -> Indices:
+        """Draw a place (m,) from each row of weights (m, V)."""
+        cumulative = np.cumsum(weights, axis=1)
+        draws = self.random.random(len(weights)) * cumulative[:, -1]
+        places: Indices = (cumulative < draws[:, None]).sum(axis=1)
         return places
 
     def _nearest(self, vectors: Floats, count: int = 1) -> tuple[Indices, Floats]:
         """Return the nearest words (m, count) of vectors, and how far they are."""
-        words = self.words.vectors
+        words = public_words().vectors
         squares = np.square(vectors).sum(axis=1)[:, None] + np.square(words).sum(axis=1) - 2 * vectors @ words.T
         nearest = np.argsort(squares, axis=1)[:, :count]
         return nearest, np.sqrt(np.maximum(np.take_along_axis(squares, nearest, axis=1), 0.0))
@@ -94,10 +86,10 @@ class SanText(WordByWord):
 
     @cached_property
     def probabilities(self) -> Floats:
-        return _normalise(np.exp(-self.epsilon * self.words.distances() / 2))
+        return _normalise(np.exp(-self.epsilon * public_words().distances() / 2))
 
     def release(self, words: Indices) -> Indices:
-        return self._sample(self.probabilities, words)
+        return self._sample(self.probabilities[words])
 
 
 class SanTextPlus(SanText):
@@ -105,7 +97,7 @@ class SanTextPlus(SanText):
 
     @cached_property
     def probabilities(self) -> Floats:
-        weights = np.exp(-self.epsilon * self.words.distances() / 2)
+        weights = np.exp(-self.epsilon * public_words().distances() / 2)
         weights[:, :SENSITIVE_FROM] = 0.0
         mixed = _normalise(weights)
         common = np.arange(len(mixed)) < SENSITIVE_FROM
@@ -120,7 +112,7 @@ class CusText(SanText):
     @cached_property
     def groups(self) -> Indices:
         """Group of each word: the commonest word without a group takes its K nearest without one."""
-        distances, group = self.words.distances(), np.full(len(self.words.names), -1)
+        distances, group = public_words().distances(), np.full(len(public_words().names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)
             group[free[np.argsort(distances[free[0], free])[:SET_SIZE]]] = number
@@ -128,7 +120,7 @@ class CusText(SanText):
 
     @cached_property
     def probabilities(self) -> Floats:
-        distances = self.words.distances()
+        distances = public_words().distances()
         same = self.groups[:, None] == self.groups
         inside = np.where(same, distances, np.nan)
         spread = np.nanmax(inside, axis=1, keepdims=True) - np.nanmin(inside, axis=1, keepdims=True)
@@ -140,14 +132,14 @@ class CMP(WordByWord):
     """The word nearest to its vector plus noise of density proportional to exp(-eps |z|) (Feyisetan et al. 2020)."""
 
     def noise(self, rows: int) -> Floats:
-        dim = self.words.vectors.shape[1]
+        dim = public_words().vectors.shape[1]
         directions = self.random.normal(size=(rows, dim))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         result: Floats = directions * self.random.gamma(dim, 1 / self.epsilon, (rows, 1))
         return result
 
     def release(self, words: Indices) -> Indices:
-        return self._nearest(self.words.vectors[words] + self.noise(len(words)))[0][:, 0]
+        return self._nearest(public_words().vectors[words] + self.noise(len(words)))[0][:, 0]
 
 
 class Mahalanobis(CMP):
@@ -156,7 +148,7 @@ class Mahalanobis(CMP):
     @cached_property
     def shape(self) -> Floats:
         """Square root of lambda Sigma + (1 - lambda) I, Sigma scaled to mean variance 1."""
-        covariance = np.cov(self.words.vectors.T)
+        covariance = np.cov(public_words().vectors.T)
         covariance *= len(covariance) / np.trace(covariance)
         values, vectors = np.linalg.eigh(LAMBDA * covariance + (1 - LAMBDA) * np.eye(len(covariance)))
         result: Floats = (vectors * np.sqrt(values)) @ vectors.T
@@ -167,7 +159,7 @@ class Mahalanobis(CMP):
 
     def distance(self, first: str, second: str) -> float:
         """Return the metric of the claim."""
-        a, b = self.words.vectors[[int(self.words.indices(word)[0]) for word in (first, second)]]
+        a, b = public_words().vectors[[int(public_words().indices(word)[0]) for word in (first, second)]]
         return float(np.linalg.norm(np.linalg.solve(self.shape, a - b)))
 
 
@@ -175,7 +167,7 @@ class Vickrey(CMP):
     """The first or the second nearest word, by chance, so that outliers move too (Xu et al. 2021)."""
 
     def release(self, words: Indices) -> Indices:
-        nearest, far = self._nearest(self.words.vectors[words] + self.noise(len(words)), 2)
+        nearest, far = self._nearest(public_words().vectors[words] + self.noise(len(words)), 2)
         first = (1 - BALANCE) * far[:, 1] / (BALANCE * far[:, 0] + (1 - BALANCE) * far[:, 1])
         return np.where(self.random.random(len(words)) < first, nearest[:, 0], nearest[:, 1])
 
@@ -185,12 +177,12 @@ class TEM(SanText):
 
     @property
     def gamma(self) -> float:
-        return float(2 / self.epsilon * np.log((1 - BETA) * (len(self.words.names) - 1) / BETA))
+        return float(2 / self.epsilon * np.log((1 - BETA) * (len(public_words().names) - 1) / BETA))
 
     @cached_property
     def probabilities(self) -> Floats:
         # The item of all others has score -gamma + 2 ln(their number) / eps, hence each of them the weight of distance gamma.
-        return _normalise(np.exp(-self.epsilon * np.minimum(self.words.distances(), self.gamma) / 2))
+        return _normalise(np.exp(-self.epsilon * np.minimum(public_words().distances(), self.gamma) / 2))
 
 
 class RanText(WordByWord):
@@ -205,15 +197,11 @@ class RanText(WordByWord):
         divisor = self.epsilon
         if self.epsilon > 2:
             divisor = 0.01658160142016071 * math.log(slope * self.epsilon - offset) + 9.311083811697406
-        ranges: Floats = (self.words.vectors.max(axis=0) - self.words.vectors.min(axis=0)) / divisor
+        ranges: Floats = (public_words().vectors.max(axis=0) - public_words().vectors.min(axis=0)) / divisor
         return ranges
 
     def release(self, words: Indices) -> Indices:
         noise = self.random.laplace(size=(len(words), len(self.scales))) * self.scales
         radius = np.linalg.norm(noise, axis=1)[:, None]
-        distances = self.words.distances()[words]
-        weights = np.where(distances < radius, np.exp(self.epsilon / 2 * (radius - distances) / radius), 0.0)
-        cumulative = np.cumsum(weights, axis=1)
-        draws = self.random.random(len(words)) * cumulative[:, -1]
-        places: Indices = (cumulative < draws[:, None]).sum(axis=1)
-        return places
+        distances = public_words().distances()[words]
+        return self._sample(np.where(distances < radius, np.exp(self.epsilon / 2 * (radius - distances) / radius), 0.0))
