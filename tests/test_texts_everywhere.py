@@ -21,8 +21,10 @@ from adept.evaluation.tfidf import TextClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.votes import Votes
 from adept.models.lexicon import TextVectors
+from adept.release.adapters import DatasetRewriter, release_texts
+from adept.release.config import LedgerOptions
 from adept.release.frames import rewrite_frame
-from adept.release.pipelines import DatasetRewriter, PrivateText
+from adept.release.transformer import PrivateText
 from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
 from adept.rewriting.foreign_text import look_at
 from adept.rewriting.rewriter import Rewriter
@@ -83,12 +85,15 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad, size=0, count=0
     ),
     "models.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(bad, max_length=4),
-    "release.pipelines.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
+    "release.adapters.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
+    "release.adapters.release_texts": lambda given, bad: release_texts(
+        given.rewriter, bad, LedgerOptions("none"), name="memory"
+    ),
     "release.frames.rewrite_frame": lambda given, bad: rewrite_frame(
         bad, text="text", statement=given.directory / "s", model_dir=given.run, epsilon=8
     ),
-    "release.pipelines.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
-    "release.pipelines.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
+    "release.transformer.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
+    "release.transformer.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
     "rewriting.alternatives.PromptSampling.privatize": lambda given, bad: PromptSampling(
         epsilon=8.0, model=given.model[0], tokenizer=given.model[1], length=4, logits=(0.0, 1.0)
     ).privatize(bad),
@@ -155,7 +160,7 @@ def takes_texts(package: str) -> Iterator[str]:
 def test_every_public_callable_that_takes_texts_is_tried_here() -> None:
     found = {name for package in [*PACKAGES, *MODULES] for name in takes_texts(package)}
     named = {
-        "release.pipelines.DatasetRewriter.check",
+        "release.adapters.DatasetRewriter.check",
     }  # whose parameters have other names
     assert found == {*CALLS, *WITHOUT} - named
 

@@ -26,7 +26,6 @@ from adept.release.config import LedgerOptions
 from adept.release.identity import ROW_KIND, TEXT, Identity, Role, secret_key
 from adept.release.ledger import Ledger, check_limit
 from adept.release.ledger_file import Spending
-from adept.release.statement import PrivacyStatement
 
 LOG = logging.getLogger("adept")
 NONE = "none"  # the value of ledger= that turns ledgers off
@@ -200,7 +199,7 @@ def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.w
 @contextmanager
 def claim_records(
     records: Sequence[Record],
-    statement: PrivacyStatement,
+    spending: Spending,
     options: LedgerOptions,
     *,
     name: str,
@@ -215,7 +214,7 @@ def claim_records(
 
     Args:
         records: the records to claim.
-        statement: gives the budget of the release.
+        spending: the budget of the release.
         options: the options of the ledger.
         name: the name of the output in the ledger.
         text_column: the column with the text.
@@ -232,7 +231,7 @@ def claim_records(
             yield
             return
         identity = ledger.identity(text_column=text_column, person_column=person_column)
-        ledger.begin(run, Spending.of_local(statement, persons=person_column is not None), name)
+        ledger.begin(run, spending, name)
         ledger.collect(
             found for number, record in enumerate(records, start=1) for found in identity.subjects(record, number)
         )

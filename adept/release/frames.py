@@ -28,6 +28,7 @@ from adept.release.config import ReleaseRequest
 from adept.release.default_ledger import NONE, claim_records
 from adept.release.inputs import Inputs
 from adept.release.kept import KeptColumns
+from adept.release.ledger_file import Spending
 from adept.release.local import LocalPlan, plan_local
 from adept.release.publication import PARTIAL, Publication
 from adept.release.service import open_release
@@ -103,7 +104,8 @@ def rewrite_frame(
     records = list(checked)
     places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
     stated = plan.statement(checked)
-    held = claim_records(records, stated, request, name=place.statement, text_column=text, person_column=person)
+    spending = Spending.of_local(stated, persons=person is not None)
+    held = claim_records(records, spending, request, name=place.statement, text_column=text, person_column=person)
     with _reserve(place), held:
         rows = plan.type_labels(list(_draw_rows(plan, records)))
         private: Frame = table.build(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)

@@ -1,4 +1,4 @@
-"""Rewriting in other people's pipelines: every call is a release, and the ledger knows."""
+"""Rewriting as a step of scikit-learn: no text is released twice without being asked, and the ledger knows."""
 
 import copy
 import pickle
@@ -18,9 +18,9 @@ from sklearn.pipeline import make_pipeline
 
 from adept.cli.ledger import LedgerConfig, run
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
-from adept.mechanisms import Description, Identity, LearnedCodebook, SqrtNLaplace
-from adept.release import pipelines
-from adept.release.pipelines import DatasetRewriter, PrivateText
+from adept.mechanisms import Identity, SqrtNLaplace
+from adept.release import transformer
+from adept.release.transformer import PrivateText
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -30,9 +30,9 @@ TEXTS = [f"a fare to {i}" for i in range(12)]
 @pytest.fixture(autouse=True)
 def _new_memory() -> Iterator[None]:
     """Begin each test as a process that has released nothing."""
-    pipelines._SPENT.clear()
+    transformer._SPENT.clear()
     yield
-    pipelines._SPENT.clear()
+    transformer._SPENT.clear()
 
 
 @pytest.fixture(scope="module")
@@ -40,41 +40,7 @@ def rewriter(tiny_run: Path) -> Rewriter:
     return Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0))
 
 
-def test_a_data_set_is_mapped_and_only_rewritten_text_is_left(rewriter: Rewriter, tmp_path: Path) -> None:
-    import datasets
-
-    datasets.disable_progress_bars()
-    given = datasets.Dataset.from_dict({"text": TEXTS, "secret": TEXTS})
-    private = given.map(
-        DatasetRewriter(rewriter), batched=True, batch_size=5, remove_columns=given.column_names,
-        cache_file_name=str(tmp_path / "cache.arrow"),
-    )  # fmt: skip
-    assert private.column_names == ["text"]
-    assert len(private) == 12
-    assert not set(private["text"]) & set(TEXTS)
-    with pytest.raises(ConfigurationError, match="text_column must be a column"):
-        DatasetRewriter(rewriter, text_column="utterance")({"text": TEXTS})
-
-
-@pytest.mark.parametrize("mechanism", [Description(epsilon=12.0), LearnedCodebook(epsilon=4.0)])
-def test_a_data_set_in_files_is_released_once_however_often_it_is_mapped(
-    mechanism: Description | LearnedCodebook, tiny_run: Path, tmp_path: Path
-) -> None:
-    """What a first call leaves in memory must not make the rewriter another one, for which nothing is cached."""
-    import datasets
-
-    datasets.disable_progress_bars()
-    texts = [f"a fare to boston {i} wojciechowski" for i in range(40)]
-    datasets.Dataset.from_dict({"text": texts}).save_to_disk(tmp_path / "given")
-    given = datasets.load_from_disk(tmp_path / "given")
-    rewrite = DatasetRewriter(Rewriter.from_pretrained(tiny_run, mechanism=mechanism))
-    first, second = (list(given.map(rewrite, batched=True)["text"]) for _ in range(2))
-    assert second == first
-    assert b"wojciechowski" not in pickle.dumps(rewrite)
-
-
-def test_it_can_be_copied_as_pipelines_do(rewriter: Rewriter) -> None:
-    assert len(pickle.loads(pickle.dumps(DatasetRewriter(rewriter)))({"text": TEXTS})["text"]) == 12
+def test_a_step_can_be_copied_as_pipelines_do(rewriter: Rewriter) -> None:
     assert len(clone(PrivateText(rewriter)).fit(TEXTS).transform(TEXTS)) == 12
 
 
@@ -83,7 +49,7 @@ def test_cross_validation_releases_again_and_the_ledger_says_so(rewriter: Rewrit
     labels = [i % 2 for i in range(12)]
 
     def scored(**options: object) -> object:
-        pipelines._SPENT.clear()  # as in another process
+        transformer._SPENT.clear()  # as in another process
         step = PrivateText(rewriter, ledger=ledger, **options)
         pipeline = make_pipeline(step, CountVectorizer(token_pattern=r"\S+"), MultinomialNB())
         return cross_val_score(pipeline, TEXTS, labels, cv=3, error_score="raise")
@@ -106,35 +72,6 @@ def test_what_is_no_text_or_only_measured_is_refused(rewriter: Rewriter, tiny_ru
     measured = Rewriter.for_measurement(*load_model(tiny_run), mechanism=Identity())
     with pytest.raises(ReleaseRefused, match="for measurement"):
         PrivateText(measured).transform(TEXTS)
-
-
-def test_an_unbatched_map_releases_each_text_once_and_returns_texts(rewriter: Rewriter) -> None:
-    import datasets
-
-    datasets.disable_progress_bars()
-    given = datasets.Dataset.from_dict({"text": TEXTS})
-    private = given.map(DatasetRewriter(rewriter), remove_columns=["text"])
-    assert len(private) == 12
-    assert {type(text) for text in private["text"]} == {str}
-    for text in (None, 3, b"play"):
-        with pytest.raises(DataError, match="texts must be a list of strings"):
-            DatasetRewriter(rewriter)({"text": text})
-
-
-def test_all_batches_of_a_data_set_can_be_checked_before_the_first_is_released(rewriter: Rewriter) -> None:
-    import datasets
-
-    rewrite = DatasetRewriter(rewriter)
-    given = datasets.Dataset.from_dict({"text": ["a fare"] * 1500 + [None], "user": range(1501)})
-    assert rewrite.check(given.select(range(1500))) == 1500
-    assert rewrite.check(given.select(range(1500)).to_iterable_dataset()) == 1500
-    for whole in (given, given.to_iterable_dataset()):
-        with pytest.raises(DataError, match="missing value at position 1501:"):
-            rewrite.check(whole)
-    with pytest.raises(ConfigurationError, match=r"got 'text': it has 'user'"):
-        rewrite.check(given.remove_columns("text"))
-    with pytest.raises(DataError, match="check each split"):
-        rewrite.check({"train": given})
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, clone, lambda step: pickle.loads(pickle.dumps(step))])

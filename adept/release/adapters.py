@@ -1,0 +1,105 @@
+"""Rewriting inside other libraries' pipelines: a callable for ``datasets.Dataset.map``, and the release of a list of texts.
+
+Every call is a release: it draws new noise, so rows that pass twice are released twice. If a data set lies in files,
+``Dataset.map`` caches its results and reads them again, which costs nothing. If it lies in memory (``from_dict``), ``map``
+releases it again. With ``ledger=`` a second release is refused, or counted if it is wanted (``again=True``).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adept.data.column_names import list_names
+from adept.data.texts import instance_of, text_list
+from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.release.config import LedgerOptions
+from adept.release.default_ledger import NONE, claim_records
+from adept.release.facts import model_sha256
+from adept.release.ledger_file import Spending
+from adept.rewriting.rewriter import Rewriter
+
+CHECK_ROWS = 1000  # records that ``check`` holds in memory
+
+
+@dataclass(frozen=True)
+class DatasetRewriter:
+    """Function for ``dataset.map(DatasetRewriter(rewriter), batched=True, remove_columns=dataset.column_names)``.
+
+    It returns only the rewritten text. Columns that ``map`` does not remove stay in the data set unchanged and are not private.
+    Without ``batched=True`` each call releases one text. A call checks its own batch alone, so call ``check`` first.
+    Never give it to ``set_transform`` or ``with_transform``: they call it whenever a row is read, and each call is a release.
+
+    Attributes:
+        rewriter: the rewriter that releases.
+        ledger: the ledger's file; None keeps no ledger.
+        again: True releases texts again that are in the ledger.
+        key: the file with the key of the ledger's digests; None stands for the usual one.
+        name: the name of the output in the ledger.
+        ledger_limit: epsilon that no text of the ledger may exceed; the ledger's own limit holds too.
+        text_column: the column with the texts.
+    """
+
+    rewriter: Rewriter
+    ledger: str | None = None
+    again: bool = False
+    key: str | None = None
+    name: str = "memory"
+    ledger_limit: float | None = None
+    text_column: str = "text"
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the rewritten text column of a batch, or the rewrite of a single record."""
+        self._check_column(list(batch))
+        texts = batch[self.text_column]
+        options = LedgerOptions(self.ledger or NONE, again=self.again, key=self.key, ledger_limit=self.ledger_limit)
+        if isinstance(texts, str):
+            return {self.text_column: release_texts(self.rewriter, [texts], options, name=self.name)[0]}
+        return {self.text_column: release_texts(self.rewriter, texts, options, name=self.name)}
+
+    def check(self, dataset: Any) -> int:
+        """Check all texts of a data set before any of them is released, and return their number.
+
+        Args:
+            dataset: a ``datasets.Dataset`` or ``IterableDataset``, which is read a part at a time.
+
+        Raises:
+            ConfigurationError: the data set has no text column of this name.
+            DataError: ``dataset`` is no data set, or a text is not a string; the message gives its position.
+        """
+        if not instance_of(dataset, (("datasets", "Dataset"), ("datasets", "IterableDataset"))):
+            raise DataError(f"dataset must be a datasets.Dataset, got a {type(dataset).__name__}: check each split")
+        if dataset.column_names is not None:
+            self._check_column(dataset.column_names)
+        count = 0
+        for batch in dataset.iter(batch_size=CHECK_ROWS):
+            self._check_column(list(batch))
+            count += len(text_list(batch[self.text_column], self.text_column, first=count + 1))
+        return count
+
+    def _check_column(self, columns: Sequence[str]) -> None:
+        if self.text_column not in columns:
+            raise ConfigurationError(
+                f"text_column must be a column of the data set, got {self.text_column!r}: it has {list_names(columns)}"
+            )
+
+
+def release_texts(rewriter: Rewriter, texts: Any, options: LedgerOptions, *, name: str) -> list[str]:
+    """Return one rewrite of each text; ``name`` is the output's name in the ledger.
+
+    Raises:
+        DataError: ``texts`` is not a list of strings.
+        ReleaseRefused: some texts are in the ledger, or the rewriter is for measurement.
+    """
+    if rewriter.measurement:
+        raise ReleaseRefused("a rewriter for measurement must not release: open one with open_release")
+    given = text_list(texts)
+    if options.ledger == NONE and options.ledger_limit is None:
+        return rewriter.rewrite(given)
+    spending = Spending(
+        mechanism=rewriter.mechanism.name,
+        epsilon=rewriter.guarantee.epsilon,
+        delta=rewriter.guarantee.delta,
+        model_sha256=model_sha256(rewriter.model),
+    )
+    with claim_records([{"text": text} for text in given], spending, options, name=name):
+        return rewriter.rewrite(given)
