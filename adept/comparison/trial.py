@@ -13,8 +13,8 @@ from adept.data.corpus import Corpus, hold_out
 from adept.mechanisms import Codebook, JointResponse, L1Laplace, RandomizedResponse
 from adept.models.autoencoder import Autoencoder
 from adept.models.config import MODEL, TrainingData, TrainSpec
+from adept.models.lexicon import WordVectors, learn_word_vectors
 from adept.models.tokenizer import Tokenizer
-from adept.models.word_vectors import Words, word_vectors
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -101,9 +101,9 @@ class Trial:
         (run / "done").touch()
 
     @cached_property
-    def words(self) -> Words:
+    def words(self) -> WordVectors:
         """The public words, and vectors that are computed from public text."""
-        return word_vectors(self.public.texts, size=KNOWN_WORDS, dim=WORD_DIM)
+        return learn_word_vectors(self.public.texts, size=KNOWN_WORDS, dim=WORD_DIM)
 
 
 def model_kind(cell: Cell) -> ModelKind:

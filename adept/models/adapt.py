@@ -30,7 +30,7 @@ from adept.models.autoencoder import Autoencoder
 from adept.models.codebooks import TEXT_CODEWORDS, encode_public
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.training import unseen
+from adept.models.codec.training import drop_known
 from adept.models.config import (
     TOPICS,
     ContentConfig,
@@ -261,7 +261,7 @@ def _codec(
     ranked = [*examples, *own] if lexicon else examples  # a broad model's own texts come with the nearest first
     places = {words_of(text): place for place, text in enumerate(ranked)}
     ordered = sorted(codec.utterances, key=lambda words: places.get(words, len(places)))  # a stable order
-    return Codec(codec.model, codec.weigh, ordered, unseen(codec, sorted(held_out)), listed=listed, lexicon=lexicon)
+    return Codec(codec.model, codec.weigh, ordered, drop_known(codec, sorted(held_out)), listed=listed, lexicon=lexicon)
 
 
 def fine_tune(

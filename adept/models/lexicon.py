@@ -1,15 +1,11 @@
-"""A lexicon of English: a vector for each of its 60,000 commonest words, because few public texts do not show what words mean.
+"""Vectors of public words: a lexicon of English, and vectors that any public text gives its own words.
 
-Public text of a domain is short of words: five hundred utterances hold a third of those that the next ten thousand use. Vectors
-whose means are close to what a neural encoder makes of whole sentences say which word a missing one resembles, so
+The lexicon holds a vector for each of the 60,000 commonest words of English, because few public texts do not show what words mean.
+A word outside a vocabulary is read as the *nearest known* one ("bike" as "ride"), where one is near (``Lexicon.nearest``). The
+*topics* of a model know words by their vectors too (``adept.models.topics``). Both are functions of public words alone, and each
+word is looked up by itself, whatever the record's other words are.
 
-- a word outside a vocabulary is read as the *nearest known* one ("bike" as "ride"), where one is near: ``Lexicon.nearest``;
-- the *topics* of a model know words by their vectors too (``adept.models.topics``).
-
-Both are functions of public words alone, and each word is looked up by itself, whatever the record's other words are. Classifiers
-read words that no rewrite holds in the first way, and texts as means of vectors (``adept.evaluation.tfidf``).
-
-The vectors are *distilled* from an encoder of sentences that learned from a billion pairs of public ones (all-MiniLM-L6-v2:
+The lexicon is *distilled* from an encoder of sentences that learned from a billion pairs of public ones (all-MiniLM-L6-v2:
 Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevych 2019, "Sentence-BERT"). Of its dimensions the
 128 were taken that tell words and public texts apart best. Means of the vectors, weighted by how rare words are, come nearest to
 the encoder's vectors of texts, by ridge regression (5.0) towards its vectors of words. What is common to all vectors is taken away.
@@ -17,6 +13,7 @@ the encoder's vectors of texts, by ridge regression (5.0) towards its vectors of
 
 import hashlib
 import string
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -33,6 +30,10 @@ WORDS, VECTORS = "words.txt", "vectors.safetensors"
 MIN_COSINE = 0.5  # cosine from which a word is read as another one
 MIN_KNOWN_SHARE = 0.5  # of a vocabulary that a lexicon must know, or it is one of another language
 BATCH_WORDS = 1024
+WINDOW = 2  # words to either side of one that vectors of public text look at
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,6 @@ class Lexicon:
 class TextVectors:
     """The mean of a text's word vectors, rare words counting more than common ones: what it is about, whichever words say it.
 
-    A text's vector is a function of that text, the training texts' words and public vectors: which other texts are read beside it
-    changes nothing.
-
     Args:
         rarity: the inverse document frequency of each word of the training texts, in lower case; other words count as much as
             the rarest of them.
@@ -142,3 +140,61 @@ class TextVectors:
 def _bare(words: Iterable[str]) -> list[str]:
     """Return words without the signs around them: "paris?" means what "paris" means."""
     return [word.strip(string.punctuation) for word in words]
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Words of public text, for mechanisms that replace words: a guarantee does not depend on which public vectors they have.
+
+    Attributes:
+        names: (V,) words, the commonest first.
+        vectors: (V, n), of mean length 1.
+    """
+
+    names: tuple[str, ...]
+    vectors: Floats
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each word."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    def indices(self, text: str, *, unknown: int = 0) -> Indices:
+        """Return the places of a text's words; a word that is not public has place ``unknown``, the commonest one's by default."""
+        return np.array([self.places.get(word, unknown) for word in text.lower().split()], dtype=np.int64)
+
+    def text(self, indices: Indices) -> str:
+        return " ".join(self.names[i] for i in indices)
+
+    def encode(self, text: str) -> Floats:
+        """Return a sentence's latent (n,), on the unit sphere: the direction of the sum of its words' vectors."""
+        total = self.vectors[self.indices(text)].sum(axis=0)
+        result: Floats = total / max(float(np.linalg.norm(total)), 1e-12)
+        return result
+
+    def distances(self) -> Floats:
+        """Return Euclidean distances (V, V) between all words."""
+        squares = np.square(self.vectors).sum(axis=1)
+        result: Floats = np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.vectors @ self.vectors.T, 0.0))
+        return result
+
+
+def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
+    """Return the ``size`` commonest words of public texts, with vectors of ``dim`` numbers or as many as there are words.
+
+    They are singular vectors of positive pointwise mutual information within WINDOW words (Levy and Goldberg 2014).
+    """
+    split = [text.lower().split() for text in texts]
+    names = tuple(word for word, _ in Counter(word for words in split for word in words).most_common(size))
+    places = {name: place for place, name in enumerate(names)}
+    together = np.zeros((len(names), len(names)))
+    for words in split:
+        known = [places[word] for word in words if word in places]
+        for lag in range(1, WINDOW + 1):
+            np.add.at(together, (known[lag:], known[:-lag]), 1.0)
+    together += together.T + 1e-3
+    total = together.sum()
+    ppmi = np.maximum(np.log(together * total / np.outer(together.sum(axis=0), together.sum(axis=1))), 0.0)
+    left, values, _ = np.linalg.svd(ppmi)
+    vectors = left[:, :dim] * np.sqrt(values[:dim])
+    return WordVectors(names, vectors / np.linalg.norm(vectors, axis=1).mean())

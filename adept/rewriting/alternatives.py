@@ -22,8 +22,8 @@ from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.randomized_response import RandomizedResponse
 from adept.models.autoencoder import Autoencoder, pad
 from adept.models.decoding import writable
+from adept.models.lexicon import Floats, Indices, WordVectors
 from adept.models.tokenizer import END, PAD, START, Tokenizer
-from adept.models.word_vectors import Floats, Indices, Words
 from adept.ranges import BUDGETS, check_between, check_integer
 
 BATCH_TEXTS = 256  # texts that are written at once
@@ -81,7 +81,7 @@ class WordByWord(InPositions):
         public: the public words, whose places are symbols; behind them come the symbol of all other words, and padding.
     """
 
-    public: Words
+    public: WordVectors
     exact: ClassVar[bool]
 
     def __post_init__(self) -> None:
@@ -161,7 +161,7 @@ class TokenExponential(WordByWord):
     def scores(self) -> Floats:
         """Scores (K, K) of each symbol for each; the symbol of all other words lies at the origin."""
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
-        distances = Words((*self.public.names, ""), vectors).distances()
+        distances = WordVectors((*self.public.names, ""), vectors).distances()
         scores = np.eye(self.symbols)
         scores[:-1, :-1] = 1 - distances / max(float(distances.max()), 1e-12)
         return scores

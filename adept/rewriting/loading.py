@@ -101,7 +101,7 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
         return mechanism.with_codewords(model.codebooks, most=most)
     if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
         wanted = most or mechanism.count
-        used = model.codec.used(wanted, joint=most is not None)
+        used = model.codec.choose_size(wanted, joint=most is not None)
         if used != wanted:
             return replace(mechanism, size=used) if most else mechanism.over_broad_text(used)
     return mechanism

@@ -15,7 +15,7 @@ import pytest
 from audit.asking import failed_of
 
 from adept.errors import ConfigurationError
-from adept.models.word_vectors import Words, word_vectors
+from adept.models.lexicon import WordVectors, learn_word_vectors
 from adept.rewriting.alternatives import (
     PromptSampling,
     Redaction,
@@ -28,7 +28,7 @@ from adept.rewriting.alternatives import (
 from adept.rewriting.loading import load_model
 
 TEXTS = ["show me flights to boston", "flights to denver", "show fares", "what is a fare to boston please tell me now"]
-PUBLIC = word_vectors(TEXTS, size=6, dim=4)
+PUBLIC = learn_word_vectors(TEXTS, size=6, dim=4)
 SHORT, LONG = "flights", "show me flights to boston show me flights"
 SURE = 1 - 1e-9
 KINDS = [TokenResponse, TokenExponential]
@@ -148,6 +148,6 @@ def test_the_number_of_positions_is_public_and_at_least_one() -> None:
 
 
 def test_words_have_places_and_unknown_ones_the_place_that_is_asked_for() -> None:
-    words = Words(("a", "b"), np.eye(2))
+    words = WordVectors(("a", "b"), np.eye(2))
     assert words.indices("B a zebra", unknown=7).tolist() == [1, 0, 7]
     assert words.indices("zebra").tolist() == [0]

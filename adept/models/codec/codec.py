@@ -9,9 +9,8 @@ The numbers below K are of two kinds.
 
 A record is described by a text near to it that has a number (``adept.models.codec.nearest_text`` defines the distance). Candidates
 are the whole texts and, unless these have most of the numbers, what a search finds around the record
-(``adept.models.codec.beam_search``): the record itself where it has a number, else the record without some of its words, those with
-the least weight and the highest cost. So a small K says which known request a record resembles, a middle one keeps its slot
-values, a large one its very words.
+(``adept.models.codec.beam_search``): the record itself where it has a number, else the record without some of its words. So a
+small K says which known request a record resembles, a middle one keeps its slot values, a large one its very words.
 
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
@@ -35,38 +34,33 @@ import numpy as np
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words, list_likely
-from adept.models.codec.meaning import MeaningIndex, Meanings, group_meanings
-from adept.models.codec.nearest_text import ADDED_COST, MISSING_COST, NearestTextIndex, WordWeights
+from adept.models.codec.meaning import ADDED_COST, MISSING_COST, Meanings, WordWeights, group_meanings
+from adept.models.codec.nearest_text import MeaningIndex, NearestTextIndex
 from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.ngrams import BITS
 from adept.models.language_model.vocabulary import MAX_WORDS
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import PUNCTUATION
 
+if TYPE_CHECKING:  # machine code, slow to import, and needed by large K alone
+    from adept.models.codec.arithmetic_code import ArithmeticCode
+    from adept.models.codec.beam_search import BeamSearch
+
 OPEN_SIZE = 1 << 18  # numbers from which on texts may hold unknown words
 MAX_LISTED_SIZE = 1 << 24  # numbers from which on a list wins little and costs time
 MIN_SEARCH_RATIO = 2  # times as many numbers as whole texts make a search worth while
 MAX_PART_SIZE = 1 << 9  # numbers up to which a codec of broad text uses a part of its sentences
-POOL_SIZE, POOL_PROBES = (
-    4096,
-    16,
-)  # numbers whose texts are candidates for every record, where no texts have the first ones
-POOL_LETTERS, LETTERS_OF_WORD = (
-    200_000,
-    5,
-)  # of all of these texts, and what a word takes as long as: texts need not end
-SEAM_COST = 3_000  # of broad text: distance added for each bit by which the word after a gap costs more than it does in the record
+POOL_SIZE = 4096  # numbers whose texts are candidates for every record, where no texts have the first ones
+POOL_PROBES = 16  # of these, by whose length the others' is estimated
+POOL_LETTERS = 200_000  # of all of these texts: they need not end
+LETTERS_OF_WORD = 5  # that a word takes as long as
+SEAM_COST = 3_000  # of broad text, for each bit by which the word after a gap costs more than in the record
 MIN_END_BITS, END_PART = 6, 5  # of broad text: an end may cost a fifth of the bits of K, but always 6
 MAX_TRIES = 50  # texts found by the search whose number is looked for
 MAX_UTTERANCES = 1 << 14  # of the sentences of broad text; the others are listed
 SPOKEN_WORDS = range(4, 17)  # of a sentence that may be an utterance
 MIN_HOLDERS = 3  # sentences that hold a word of any of them
 MAX_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes should not cost seconds
-
-if TYPE_CHECKING:  # machine code, slow to import, and needed by large K alone
-    from adept.models.codec.arithmetic_code import ArithmeticCode
-    from adept.models.codec.beam_search import BeamSearch
-
 MARKS = re.compile(f"({PUNCTUATION})")
 
 
@@ -78,7 +72,7 @@ class Codec:
         weigh: the weights of words.
         utterances: public utterances, as words, in order; none where the training text is not public.
         held_out: public utterances that nothing was learned from, to estimate how much of such text is kept; never written.
-        listed: texts behind the utterances, each with a number: other sentences of broad text, else the model's likeliest.
+        listed: texts behind the utterances, each with a number.
         unlisted: number of texts, the utterances among them, that are to have the first numbers once they are ``with_list``.
         lexicon: what words mean, where records are described by the nearest text in meaning; None: by their words alone.
 
@@ -117,9 +111,8 @@ class Codec:
 
         Args:
             texts: the training text.
-            public: whether it is.
-            listed: number of texts, the utterances and the likeliest ones behind them, that have the first numbers once they are
-                ``with_list``; public texts alone.
+            public: True if that text is public.
+            listed: number of public texts that are to have the first numbers (``with_list``).
             seed: of the order of utterances and the classes of words.
         """
         rows = [row for row in map(words_of, texts) if row]
@@ -147,23 +140,21 @@ class Codec:
         numbers = [number for row in rows[MAX_UTTERANCES:] for number in model.vocabulary.encode(row)]
         weigh = WordWeights.of(different)
         listed = ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
-        listed.groups = group_meanings(Meanings(lexicon, weigh).of_listed(listed), seed=seed)
+        listed.groups = group_meanings(Meanings(lexicon, weigh).of([], listed), seed=seed)
         return cls(model, weigh, rows[:MAX_UTTERANCES], listed=listed, lexicon=lexicon)
 
     def with_list(self, report: Callable[[float], None] = lambda share: None) -> "Codec":
         """Return the codec with the list of likely texts that it lacks: in minutes.
 
-        The same machine lists the same texts; on others sums round differently, and so may their order.
-
-        Args:
-            report: gets the share of the work that is done.
+        The same machine lists the same texts; on others sums round differently, and so may their order. ``report`` gets the share
+        of the work that is done.
         """
         if not self.unlisted:
             return self
         listed = list_likely(self.model, self.utterances, count=self.unlisted, report=report)
         return Codec(self.model, self.weigh, self.utterances, self.held_out, listed)
 
-    def used(self, size: int, *, joint: bool = False) -> int:
+    def choose_size(self, size: int, *, joint: bool = False) -> int:
         """Return the size to use at a budget for which ``size`` is best: for broad text often the number of all sentences.
 
         More than ``size`` say more, as several near to a record are likely then (``adept.mechanisms.description``), but beside a
@@ -174,7 +165,7 @@ class Codec:
 
     @property
     def sentences(self) -> int:
-        """Return how many sentences of broad text have numbers, any of which several may describe a record; 0 for other text."""
+        """Number of sentences of broad text with a number, any of which several may describe a record; 0 for other text."""
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
@@ -186,8 +177,7 @@ class Codec:
         """
         sized, records = self._sized(size), [words_of(text) for text in text_list(texts)]
         nearest = zip(records, sized.index.nearest(records), strict=True)
-        found = ((place, self._searched(record, sized, place, distance)) for record, (place, distance) in nearest)
-        return [sized.numbers[place] if number is None else number for place, number in found]
+        return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
         """Return ``count`` different descriptions of each text below ``size``, those of the sentences nearest to it, nearest first.
@@ -202,21 +192,6 @@ class Codec:
                 f"top must be 1 unless all descriptions are sentences, of which there are {self.sentences}: got {count} of {size}"
             )
         return list(cast(MeaningIndex, self._sized(size).index).several(records, count))
-
-    def _searched(self, record: Words, sized: "_Sized", place: int, distance: int) -> int | None:
-        """Return the number of a text nearer to a record than that at a place, its ``distance`` away; None if there is none."""
-        if not sized.searches or tuple(sized.index[place]) == record:
-            return None
-        for words in chain([record], self._near(record, sized, distance)):
-            number = sized.code.number(words)
-            if number is not None:
-                return sized.first + number
-        return None
-
-    def _near(self, record: Words, sized: "_Sized", distance: int) -> Iterator[Words]:
-        """Look for texts nearer to a record than ``distance`` that K may pay for, nearest first, once one is asked for."""
-        found = sized.search.near(record, bits=sized.code.bits, within=distance)
-        yield from islice(sized.index.nearer(record, ((text.words, text.seams) for text in found), distance), MAX_TRIES)
 
     def write(self, descriptions: Sequence[int], *, size: int) -> list[str]:
         """Return the text of each description, whatever it is: one text for each of the numbers below ``size``.
@@ -249,21 +224,21 @@ class _Sized:
     """
 
     def __init__(self, codec: Codec, size: int) -> None:
-        self.utterances = codec.utterances[:size]
-        more = len(codec.listed) if size < MAX_LISTED_SIZE or codec.lexicon else 0
-        self.listed = codec.listed.first(min(more, size - len(self.utterances)))
-        self.first = len(self.utterances) + len(self.listed)
+        utterances, broad = codec.utterances[:size], codec.lexicon is not None
+        more = len(codec.listed) if size < MAX_LISTED_SIZE or broad else 0
+        listed = codec.listed.first(min(more, size - len(utterances)))
+        self.first = len(utterances) + len(listed)
         self.model = codec.models[size >= OPEN_SIZE]
         self.coded = max(1, size - self.first)
         self.numbers: Sequence[int] = range(self.first)
         self.index: NearestTextIndex | MeaningIndex = (
-            MeaningIndex(self.utterances, Meanings(codec.lexicon, codec.weigh), self.listed)
+            MeaningIndex(utterances, Meanings(codec.lexicon, codec.weigh), listed)
             if codec.lexicon
-            else NearestTextIndex(self.utterances, codec.weigh, self.listed)
+            else NearestTextIndex(utterances, codec.weigh, listed)
         )
-        self.searches = size > self.first * (MIN_SEARCH_RATIO if len(self.listed) else 1)
-        self.seam = SEAM_COST * bool(codec.lexicon)
-        self.end_bits = max(MIN_END_BITS, self.coded.bit_length() // END_PART) if codec.lexicon else BITS
+        self.searches = size > self.first * (MIN_SEARCH_RATIO if len(listed) else 1)
+        self.seam = SEAM_COST * broad
+        self.end_bits = max(MIN_END_BITS, self.coded.bit_length() // END_PART) if broad else BITS
         if size > self.first:
             self._prepare()
         if not self.first:
@@ -271,14 +246,14 @@ class _Sized:
 
     @cached_property
     def code(self) -> "ArithmeticCode":
-        """Return the code of the numbers behind the first ones."""
+        """The code of the numbers behind the first ones."""
         from adept.models.codec.arithmetic_code import ArithmeticCode
 
         return ArithmeticCode(self.model, self.coded, end_bits=self.end_bits)
 
     @cached_property
     def search(self) -> "BeamSearch":
-        """Return the search for texts near to a record."""
+        """The search for texts near to a record."""
         from adept.models.codec.beam_search import BeamSearch
 
         left_out, put_in = (partial(_weigh, self.index.weigh, factor) for factor in (MISSING_COST, ADDED_COST))
@@ -297,7 +272,11 @@ class _Sized:
 
     def _find_candidates(self, weigh: WordWeights, size: int) -> None:
         """Index the texts of some numbers, where there are no utterances."""
-        pool = self._affordable(min(POOL_SIZE, size))
+        pool = min(POOL_SIZE, size)
+        letters = sum(LETTERS_OF_WORD + len(word) for words in self.code.spread(POOL_PROBES) for word in words)
+        pool = min(
+            pool, max(1, POOL_LETTERS * POOL_PROBES // max(1, letters))
+        )  # as many as are written in some seconds
         self.searches = size > pool
         written: dict[int, Words] = {}
         for place, words in enumerate(self.code.spread(pool)):
@@ -307,10 +286,18 @@ class _Sized:
         written = written or {0: tuple(self.write(0))}
         self.numbers, self.index = list(written), NearestTextIndex(list(written.values()), weigh)
 
-    def _affordable(self, pool: int) -> int:
-        """Limit candidates to those that are written in some seconds, by the length of a few: a codec's texts need not be short."""
-        letters = sum(LETTERS_OF_WORD + len(word) for words in self.code.spread(POOL_PROBES) for word in words)
-        return min(pool, max(1, POOL_LETTERS * POOL_PROBES // max(1, letters)))
+    def describe(self, record: Words, place: int, distance: int) -> int:
+        """Return the number of the text at a place, ``distance`` away from a record, or of one that is nearer."""
+        if self.searches and tuple(self.index[place]) != record:
+            for words in chain([record], self._near(record, distance)):
+                if (number := self.code.number(words)) is not None:
+                    return self.first + number
+        return self.numbers[place]
+
+    def _near(self, record: Words, distance: int) -> Iterator[Words]:
+        """Look for texts nearer to a record than ``distance`` that K may pay for, nearest first, once one is asked for."""
+        found = self.search.near(record, bits=self.code.bits, within=distance)
+        yield from islice(self.index.nearer(record, ((text.words, text.seams) for text in found), distance), MAX_TRIES)
 
     def write(self, number: int) -> Sequence[str]:
         return self.index[number] if number < self.first else self.code.write(number - self.first)

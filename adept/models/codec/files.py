@@ -20,11 +20,10 @@ from safetensors.torch import save_file
 from adept.errors import ModelError
 from adept.models.codec.codec import Codec
 from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.nearest_text import WordWeights
+from adept.models.codec.meaning import WordWeights
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
-from adept.models.language_model.model import CLASS_ORDER, WORD_ORDER, LanguageModel
+from adept.models.language_model.model import CLASS_ORDER, LETTER_ORDER, WORD_ORDER, LanguageModel, UnknownWords
 from adept.models.language_model.ngrams import MAX_NGRAMS, Ngrams
-from adept.models.language_model.unknown_words import LETTER_ORDER, UnknownWords
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import MAX_TOKEN_LENGTH, UNWRITABLE
@@ -171,8 +170,7 @@ def _sizes(stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, int]:
 
 def _language_model(stored: dict[str, Any], vocabulary: Vocabulary, tables: dict[str, NDArray[Any]]) -> LanguageModel:
     words, classes, letters = (
-        Ngrams(tables[name][:, :-1], tables[name][:, -1], size=size)
-        for name, size in _sizes(stored, vocabulary).items()
+        Ngrams(tables[name][:, :-1], tables[name][:, -1], size) for name, size in _sizes(stored, vocabulary).items()
     )
     return LanguageModel(vocabulary, words, classes, UnknownWords(letters, stored["alphabet"], vocabulary.words))
 

@@ -1,73 +1,61 @@
-"""The nearest-text index: which of many texts is nearest to a record.
+"""Nearest texts: which of many texts is nearest to a record, by words alone or by meaning too.
 
-The distance of a text y from a record x: the weights of x's words that y lacks, and a part of those of y's words that x
-lacks. A word weighs the square root of its inverse document frequency's logarithm in the public text: rare words weigh more,
-function words little, and to leave a word out is worse than to add one. All numbers are whole, so that the nearest is the
-nearest everywhere.
+By words, the distance of a text y from a record x is the weights of x's words that y lacks, and a part of those of y's words that
+x lacks: to leave a word out is worse than to add one. All numbers are whole, so that the nearest is the nearest everywhere.
+
+By meaning too, a multiple of the weight of all of x's words is added for what the cosine of both meanings lacks to one
+(``adept.models.codec.meaning``), and less of it among MANY_TEXTS texts: some of them share x's words. By words alone the nearest
+text is, where none holds the record's rare words, the one that says least; by meaning alone it is one that shares no word. The
+SHORTLIST_TEXTS nearest in meaning are compared in both. Words that negate are common, and by rarity alone they would be left out
+first: "don't shuffle" would become "shuffle". So they weigh NEGATION_FACTOR times as much.
 """
 
-import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from adept.models.codec.listed_texts import ListedTexts, Words
+from adept.models.codec.meaning import (
+    ADDED_COST,
+    MEANING_LENGTH,
+    MISSING_COST,
+    InvertedFile,
+    Meanings,
+    WordWeights,
+    join_groups,
+    tabulate,
+)
 
-WEIGHT_UNIT = 1000  # a word's weight is a whole number of thousandths
-ADDED_COST, MISSING_COST = 4, 10  # factors of the weights of words that a text adds to a record or lacks
 SCAN_SHARE = 4  # one in so many texts are compared without the others
 MAX_EQUALS = 64  # of equally near texts that are read in order
 ORDERED_TEXTS = 1024  # at the beginning of the order
 TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
+MANY_TEXTS = 1 << 15
+MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
+SHORTLIST_TEXTS = 128  # texts that are compared by their words
+SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
+SCRAP_WORDS = 3  # a text with fewer different words than this, and than half of its record, is not taken for a sentence
+BATCH_RECORDS = 256  # records whose products are computed together
+NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
+AUXILIARIES = {"do", "does", "did", "is", "are", "was", "were", "has", "have", "had"}
+MODALS = {"could", "would", "should", "must", "need"}
+NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neither", "nor", "cannot"} | {
+    *("can't", "cant", "won't", "wont"),
+    *(verb + end for verb in AUXILIARIES | MODALS for end in ("n't", "nt")),
+}
+SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 
 Places = NDArray[np.integer[Any]]
 
 
-class WordWeights:
-    """The weights of words, by how many of the public texts hold them.
-
-    Args:
-        holders: how many texts hold each word.
-        texts: how many there are.
-        times: words that weigh so many times as much as that.
-    """
-
-    def __init__(self, holders: Counter[str], texts: int, times: Mapping[str, int] | None = None) -> None:
-        self.holders, self.texts, self.times = holders, texts, dict(times or {})
-        self._known = {word: self._of(count) for word, count in holders.items()}
-        self._unknown = self._of(0)
-        self._known |= {word: factor * self(word) for word, factor in self.times.items()}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return WordWeights, (self.holders, self.texts, self.times)
-
-    @classmethod
-    def of(cls, texts: Sequence[Sequence[str]]) -> "WordWeights":
-        """Count in how many texts each word stands; a word of one text weighs what an unknown one does, and is forgotten."""
-        holders = Counter(word for text in texts for word in dict.fromkeys(text))
-        return cls(Counter({word: count for word, count in holders.items() if count > 1}), len(texts))
-
-    def __call__(self, word: str) -> int:
-        """Return the weight of a word; unknown words are the heaviest."""
-        return self._known.get(word, self._unknown)
-
-    def _of(self, holders: int) -> int:
-        return round(WEIGHT_UNIT * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
-
-    def distance(self, record: Iterable[str], text: Iterable[str]) -> int:
-        """Return the distance of a text from a record: sums of weights times MISSING_COST and ADDED_COST."""
-        wanted, given = set(record), set(text)
-        return MISSING_COST * sum(map(self, wanted - given)) + ADDED_COST * sum(map(self, given - wanted))
-
-
 class TextTable:
-    """A table of texts, numbered from 0 on: which of them hold which words, and what these weigh.
+    """Texts, numbered from 0 on: which of them hold which words, and what these weigh.
 
     Args:
         texts: the first texts.
@@ -75,36 +63,15 @@ class TextTable:
         more: texts behind them.
     """
 
-    _one: type[np.integer[Any]] = np.int32  # stands where a text holds a word; as wide as weights, for quick products
-
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
-        self._columns: dict[str, int] = {}
-        for word in chain(*texts, self.more.words):
-            self._columns.setdefault(word, len(self._columns))
+        self._columns, self._table = tabulate(texts, more)
         self._weights = np.array([weigh(word) for word in self._columns] or [0], dtype=np.int32)
-        self._table = self._make_table()
-
-    def _make_table(self) -> sparse.csr_array:
-        """Return which texts (rows) hold which words (columns)."""
-        columns = [np.array([self._columns[word] for text in self.texts for word in text], dtype=np.int32)]
-        lengths = [np.array([len(text) for text in self.texts], dtype=np.int32)]
-        if len(self.more):
-            of_word = np.array([self._columns[word] for word in self.more.words], dtype=np.int32)
-            columns.append(of_word[self.more.flat[self.more.flat != 0]])
-            lengths.append(np.diff(self.more.ends, prepend=-1).astype(np.int32) - 1)
-        flat, starts = np.concatenate(columns), np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int32)
-        shape = len(starts) - 1, len(self._weights)
-        table = sparse.csr_array((np.ones(len(flat), dtype=self._one), flat, starts), shape=shape)
-        table.sum_duplicates()
-        table.data[:] = 1
-        return table
 
     def __getitem__(self, number: int) -> Sequence[str]:
-        """Return the text of a number."""
         return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
 
-    def _weight(self, wanted: set[str]) -> int:
+    def _weigh_all(self, wanted: set[str]) -> int:
         """Return the distance of a text without words from a record of these words."""
         return MISSING_COST * sum(map(self.weigh, wanted))
 
@@ -114,6 +81,7 @@ class NearestTextIndex(TextTable):
 
     def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
         super().__init__(texts, weigh, more)
+        self._table = self._table.astype(np.int32)  # as wide as weights, for quick products
         by_word = self._table.tocsc()
         self._holders, self._starts = by_word.indices, by_word.indptr
 
@@ -134,7 +102,7 @@ class NearestTextIndex(TextTable):
         A text that lacks the heaviest words is as far away as they weigh. So those that hold the heaviest word are compared, then
         those that hold the next one, until the nearest is nearer than that; where they are too many, all texts are.
         """
-        gains, weight = self._gains(wanted), self._weight(wanted)
+        gains, weight = self._gains(wanted), self._weigh_all(wanted)
         lacked, looked, least = 0, 0, weight + 1
         equal: Places = np.zeros(0, dtype=np.int32)
         for word in sorted(wanted, key=lambda word: (-self.weigh(word), word)):
@@ -158,7 +126,6 @@ class NearestTextIndex(TextTable):
         return gains
 
     def _holders_of(self, word: str) -> NDArray[np.int32]:
-        """Return the texts that hold a word."""
         column = self._columns.get(word)
         return self._holders[:0] if column is None else self._holders[self._starts[column] : self._starts[column + 1]]
 
@@ -169,14 +136,13 @@ class NearestTextIndex(TextTable):
         (Mirzasoleiman et al. 2015, "Lazier than lazy greedy"); after ORDERED_TEXTS places the rest follows as it comes.
         """
         rng = random.Random(seed)
-        numbers = list(range(len(self.texts)))
-        rng.shuffle(numbers)
-        targets = [self.texts[number] for number in numbers[:TARGET_TEXTS]]
-        rows = [self._table @ self._gains(set(target)) + self._weight(set(target)) for target in targets]
-        distances = np.array(rows, dtype=np.int32).reshape(len(rows), len(numbers)).T.copy()
-        nearest = np.array([MISSING_COST * sum(map(self.weigh, set(text))) for text in targets], dtype=np.int32)
+        left = list(range(len(self.texts)))
+        rng.shuffle(left)
+        targets = [set(self.texts[number]) for number in left[:TARGET_TEXTS]]
+        nearest = np.array([*map(self._weigh_all, targets)], dtype=np.int32)
+        rows = [self._table @ self._gains(target) + weight for target, weight in zip(targets, nearest, strict=True)]
+        distances = np.array(rows, dtype=np.int32).reshape(len(rows), len(left)).T.copy()
         chosen: list[int] = []
-        left = list(numbers)
         while left and len(chosen) < ORDERED_TEXTS:
             tried = rng.sample(range(len(left)), min(TRIED_TEXTS, len(left)))
             gains = np.maximum(nearest - distances[[left[place] for place in tried]], 0).sum(axis=1)
@@ -192,3 +158,92 @@ def _nearer(known: tuple[int, Places], distances: NDArray[np.int32], places: Pla
     least = min(known[0], int(distances.min(initial=known[0])))
     nearest = places[distances == least]
     return least, np.union1d(nearest, known[1]) if least == known[0] else nearest
+
+
+class MeaningIndex(TextTable):
+    """The index of the text that is nearest in meaning and in words.
+
+    Args:
+        texts: the first texts.
+        meanings: of texts.
+        more: texts behind them.
+    """
+
+    def __init__(self, texts: Sequence[Sequence[str]], meanings: Meanings, more: ListedTexts | None = None) -> None:
+        super().__init__(texts, replace(meanings.weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR)), more)
+        self.meanings = meanings
+        self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
+        table = meanings.of_table(self._columns, self._table)
+        self._file = InvertedFile(table, join_groups(table, self.more.groups))
+        self._lengths = self._table @ np.array(
+            [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
+        )
+        # of each text's words, as if a record lacked them all
+        self._of_words = self._table @ (ADDED_COST * self._weights)
+
+    def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
+        """Yield the number of each record's nearest text, the first of equals, and its distance; scraps are moved away."""
+        for row, places in self._compare(records, SHORTLIST_TEXTS):
+            least = row.min()
+            yield int(places[row == least].min()), int(least)
+
+    def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
+        """Yield the numbers of ``count`` different texts for each record: the nearest ones, the first of equals before the others.
+
+        Where fewer are compared, the first texts that are not among them make up the number.
+        """
+        for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
+            ordered = dict.fromkeys(places[np.lexsort((places, row))].tolist())
+            yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
+
+    def _compare(
+        self, records: Sequence[Sequence[str]], shortlist: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the distances of the texts that each record is compared with, and their numbers, maybe one of them repeated."""
+        for begin in range(0, len(records), BATCH_RECORDS):
+            some = records[begin : begin + BATCH_RECORDS]
+            wanted = [set(record) for record in some]
+            numbers, products = self._file.nearest(self.meanings.of(wanted), shortlist)
+            weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
+            distances = weights + self._by_words(wanted, numbers) + self._apart(weights, products)
+            scraps = self._lengths[numbers] < np.array([[_least_words(record)] for record in some])
+            distances = np.where(scraps, distances + (1 + MEANING_HALVES[0]) * weights, distances)
+            yield from zip(distances, numbers, strict=True)
+
+    def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
+        """Yield those of the SHORTLIST_TEXTS first texts that are nearer to a record than ``distance``, the nearest first.
+
+        Scraps are left out. To each text belongs what its seams add (``adept.models.codec.beam_search``).
+        """
+        least = _least_words(record)
+        pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
+        by_words = np.array([self.weigh.distance(record, text) + seams for text, seams in pairs], dtype=np.int64)
+        own, *others = self.meanings.of([record, *(text for text, _ in pairs)]).astype(np.int64)
+        weight = np.array(self._weigh_all(set(record)))
+        apart = by_words + self._apart(weight, np.array([other @ own for other in others], dtype=np.int64))
+        return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
+
+    def _apart(self, weights: NDArray[np.int64], products: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how far meanings with these products are apart, for records whose words weigh so much."""
+        return self._halves * weights * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
+
+    def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return by how much the words of each text (B, S) take it away from or towards its record, whose words are given."""
+        shared = np.zeros((len(wanted), len(self._weights)), dtype=np.int64)
+        for row, words in zip(shared, wanted, strict=True):
+            own = [self._columns[word] for word in words if word in self._columns]
+            row[own] = (ADDED_COST + MISSING_COST) * self._weights[own]
+        table = self._table[numbers.ravel()]
+        rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
+        sums = np.concatenate([[0], np.cumsum(shared[rows, table.indices])])
+        return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
+
+
+def _least_words(record: Sequence[str]) -> int:
+    """Return the least number of words of a text that is no scrap beside a record."""
+    return min(_length(record) // 2, SCRAP_WORDS)
+
+
+def _length(words: Iterable[str]) -> int:
+    """Count the different words ("by by card" has two) without the marks between them."""
+    return len(set(words) - SILENT_MARKS)

@@ -1,10 +1,9 @@
 """Learns a codec from the training text, and what it lacks at its first use.
 
-Descriptions of up to 2^19 numbers use a list of likely texts, which takes minutes to make and which a model for latents has no use
-for. So training puts it off. The list lies in a file beside the model or, where that directory cannot be written, in the user's
-cache; its name is the digest of the codec that it completes. The first process that finishes writes it and all others read it,
-because another machine may order a few texts otherwise, and texts must be read with the codec that described them. (A release
-writes its own texts, and its statement has the digest of the codec that did.)
+Descriptions of up to 2^19 numbers use a list of likely texts, which takes minutes to make, so training puts it off. The list lies
+in a file beside the model or, where that directory cannot be written, in the user's cache; its name is the digest of the codec
+that it completes. The first process that finishes writes it and all others read it: another machine may order a few texts
+otherwise, and texts must be read with the codec that described them.
 
 All of this comes before any record is read, and depends on public text alone.
 """
@@ -37,7 +36,7 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
     Args:
         train: what it is learned from.
         validation: some of it is held out, so that an estimate of utility has text that nothing was learned from.
-        public: whether that text is: only then does a codec hold utterances and likely texts.
+        public: True if that text is public: only then does a codec hold utterances and likely texts.
         seed: of the sample, of the order of utterances and of the word classes.
         config: the sizes.
     """
@@ -49,11 +48,11 @@ def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, c
     else:
         listed = config.likely if len(texts) >= MIN_TEXTS_TO_LIST else 0
         codec = Codec.of(texts, public=public, listed=listed, seed=seed)
-    codec.held_out = unseen(codec, validation.texts[:MAX_HELD_OUT]) if public else []
+    codec.held_out = drop_known(codec, validation.texts[:MAX_HELD_OUT]) if public else []
     return codec
 
 
-def unseen(codec: Codec, texts: Sequence[str]) -> list[Words]:
+def drop_known(codec: Codec, texts: Sequence[str]) -> list[Words]:
     """Return those of some texts, as words, that a codec does not hold as they stand."""
     held = set(codec.utterances)
     return [words for words in dict.fromkeys(map(words_of, texts)) if words and words not in held]

@@ -1,8 +1,16 @@
 """Both directions of the arithmetic code, in machine code: ``encode`` a text as its interval, ``decode`` the text at a point.
 
-The line is divided as it is among texts of a band (``adept.models.language_model.intervals``). A point is known by its bits. What
-is kept of it while a text is read is how far it lies from the beginning of the interval that is known to hold it, in units of that
-interval: bits are taken in as the interval narrows.
+An interval is (low, width, depth): of the line [0, 1) it begins at low 2^-(WIDTH + depth) and is width 2^-(WIDTH + depth) wide,
+where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of it is found by products of machine words, however narrow it is.
+
+A *band* holds the texts whose probability lies between two limits and that end as sentences do. If the line were divided as the
+model divides it, few points would write a text of a given band. So in a band it is divided in two steps: first whether the text
+ends, then by which other word it goes on. An end has no share where the text would not be of the band. Where it would, its share
+is the model's among all ways to a text of the band: if the text may grow by b more bits, other ways have a probability of about
+b / GROWTH together. So texts of a band are about as likely as the model says.
+
+A point is known by its bits. While a text is read, a decoder keeps how far the point lies from the beginning of the interval that
+is known to hold it, in units of that interval: bits are taken in as the interval narrows. Both directions find the same shares.
 """
 
 from typing import NamedTuple
@@ -11,19 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.language_model.compiled import compiled, without_reference_counts
-from adept.models.language_model.intervals import (
-    WIDTH,
-    Limits,
-    WidthAndDepth,
-    edge_among_others,
-    edge_below,
-    end_share,
-    is_inside,
-    is_too_narrow,
-    narrow,
-    whole_line,
-)
-from adept.models.language_model.model import ModelTables
+from adept.models.language_model.model import LETTER_ORDER, LISTED_SHARE, MAX_LETTERS, ModelTables, SpellingTables
 from adept.models.language_model.next_word import (
     COLUMNS,
     NextWord,
@@ -38,35 +34,103 @@ from adept.models.language_model.next_word import (
     start_again,
 )
 from adept.models.language_model.ngrams import BITS, ONE, NgramTables, Whole
-from adept.models.language_model.unknown_words import LETTER_ORDER, LISTED_SHARE, MAX_LETTERS, SpellingTables
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
+WIDTH = 32  # bits of an interval's width: more than BITS, so that no share of it is empty
+GROWTH = 64  # a text of 20 to 40 bits costs between b and b + 1 bits with a probability of about 1 / GROWTH, whatever b
 WORD_END = 0  # the number of a letter, as of a word
 NO_BAND = -1
 
+WidthAndDepth = NDArray[np.int64]
+# of a band: the width and depth of its narrowest interval and of the narrowest one too wide, and an end's least share
+Limits = NDArray[np.int64]
+
 
 class Spelled(NamedTuple):
-    """The words of a text that the vocabulary lacks.
+    """The words of a text that the vocabulary lacks."""
 
-    Attributes:
-        shares: those of their spellings, one after the other (S, 2).
-        starts: where the shares of each word begin, and S.
-    """
-
-    shares: Whole
-    starts: Whole
+    shares: Whole  # of their spellings, one after the other (S, 2)
+    starts: Whole  # where the shares of each word begin, and S
 
 
 class Foreseen(NamedTuple):
-    """The model's shares of a text's words (L).
+    """The model's shares of a text's words (L)."""
 
-    Attributes:
-        spans: the share of each word after those before it (L, 2).
-        ends: the share of an end before each word, out of ONE (L,).
-    """
+    spans: Whole  # the share of each word after those before it (L, 2)
+    ends: Whole  # the share of an end before each word, out of ONE (L,)
 
-    spans: Whole
-    ends: Whole
+
+class Decoder(NamedTuple):
+    """A point, the interval that is known to hold it, and the probability of what was read."""
+
+    bits: NDArray[np.uint8]  # of the point, the highest first, as bytes
+    offset: Whole  # how far the point is from where the interval begins (1,)
+    interval: WidthAndDepth
+    text: WidthAndDepth  # of an interval as wide as the text is likely
+    band: Limits  # of the texts that are looked for
+    narrowest: int  # the depth of an interval that is too narrow
+
+
+@compiled
+def whole_line() -> WidthAndDepth:
+    """Return the width and the depth of the line."""
+    return np.array([1 << WIDTH, 0])
+
+
+@without_reference_counts
+def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
+    """Go on to a share of an interval; return where it begins there, and by how many bits that is refined then."""
+    begins, width, more = _share(interval[0], low, high)
+    interval[0], interval[1] = width, interval[1] + more
+    return begins, more
+
+
+@without_reference_counts
+def _share(width: int, low: int, high: int) -> tuple[int, int, int]:
+    """Return where a share of an interval begins, its width, and its bits of depth beyond the interval's."""
+    begins, ends, more = width * low >> BITS, width * high >> BITS, 0
+    while ends - begins << more <= 1 << (WIDTH - 1):
+        more += 1
+    return begins, ends - begins << more, more
+
+
+@without_reference_counts
+def _is_inside(band: Limits, width: int, depth: int) -> bool:
+    """Return True if a text of this probability is of a band."""
+    return _narrower(width, depth, band[2], band[3]) and not _is_too_narrow(band, width, depth)
+
+
+@without_reference_counts
+def _is_too_narrow(band: Limits, width: int, depth: int) -> bool:
+    """Return True if no text that begins so is of a band, or of a likelier one."""
+    return _narrower(width, depth, band[0], band[1])
+
+
+@without_reference_counts
+def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> bool:
+    return depth > other_depth or (depth == other_depth and width < other_width)
+
+
+@without_reference_counts
+def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
+    """Return the share of an end in a band, out of ONE, after words of this probability; by the model it is ``own``."""
+    _, width, more = _share(text[0], 0, own)
+    if own < band[4] or not _is_inside(band, width, text[1] + more):
+        return 0
+    growth = (1 + band[1] - text[1]) * ONE // GROWTH
+    return int(max(own, own * ONE // (own + growth)))
+
+
+@without_reference_counts
+def edge_among_others(own: int, edge: int) -> int:
+    """Return F(word) among the words but the end, out of ONE: strictly increasing, as F(word), an ``edge`` from ``own`` on, is."""
+    return (edge - own << BITS) // (ONE - own)
+
+
+@without_reference_counts
+def edge_below(own: int, place: int) -> int:
+    """Return the largest number out of ONE that ``edge_among_others`` does not take beyond a place: the inverse."""
+    return own + (((place + 1) * (ONE - own) - 1) >> BITS)
 
 
 @compiled
@@ -76,7 +140,7 @@ def encode(
     """Return a text's band, the steps (M, 2) to its interval in it, the width and depth of that, and those of its probability.
 
     A step is where a share begins in its interval, and by how many bits that is refined then. The band is NO_BAND where the text is
-    of no band, or its interval is too narrow; there is nothing to do with the rest then.
+    of no band, or its interval is too narrow.
 
     Args:
         tables: the model.
@@ -88,8 +152,10 @@ def encode(
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)
     for number in range(len(bands)):
-        if is_inside(bands[number], text[0], text[1]) and _may_end(words, foreseen, bands[number]):
-            steps, own = _steps(words, foreseen, spelled, bands[number])
+        band = bands[number]
+        may_end = words[-1] != END_NUMBER or foreseen.ends[-1] >= band[4]  # the longest texts have no end
+        if may_end and _is_inside(band, text[0], text[1]):
+            steps, own = _steps(words, foreseen, spelled, band)
             return (NO_BAND if own[1] > narrowest else number), steps, own, text
     return NO_BAND, none, text, text
 
@@ -107,16 +173,10 @@ def _foresee(tables: ModelTables, words: Whole, spelled: Spelled, band: Limits, 
             for letter in spelled.shares[spelled.starts[unknown] : spelled.starts[unknown + 1]]:
                 narrow(text, letter[0], letter[1])
             unknown += 1
-        if is_too_narrow(band, text[0], text[1]):
+        if _is_too_narrow(band, text[0], text[1]):
             break
         read(tables, after, word)
     return text
-
-
-@without_reference_counts
-def _may_end(words: Whole, foreseen: Foreseen, band: Limits) -> bool:
-    """Return True if a text ends as texts of a band do; the longest ones have no end."""
-    return bool(words[-1] != END_NUMBER or foreseen.ends[-1] >= band[4])
 
 
 @compiled
@@ -144,26 +204,6 @@ def _steps(words: Whole, foreseen: Foreseen, spelled: Spelled, band: Limits) -> 
                 taken += 1
             unknown += 1
     return steps[:taken], own
-
-
-class Decoder(NamedTuple):
-    """A point, the interval that is known to hold it, and the probability of what was read.
-
-    Attributes:
-        bits: of the point, the highest first, as bytes.
-        offset: how far the point is from where the interval begins (1,); changed in place, as the next two are.
-        interval: the interval's width and depth (2,).
-        text: the width and the depth of an interval of that probability (2,).
-        band: limits of the texts that are looked for.
-        narrowest: the depth of an interval that is too narrow.
-    """
-
-    bits: NDArray[np.uint8]
-    offset: Whole
-    interval: WidthAndDepth
-    text: WidthAndDepth
-    band: Limits
-    narrowest: int
 
 
 @compiled
@@ -205,7 +245,7 @@ def decode(
         point = decoder(points[found], band, narrowest)
         start_again(tables, after)
         length = _decode_text(tables, spelling, point, after, words, spelled)
-        if is_inside(band, point.text[0], point.text[1]) and not _has_ended(point):
+        if _is_inside(band, point.text[0], point.text[1]) and not _has_ended(point):
             break
         found += 1
     return found, words[:length], spelled[:length]
@@ -343,4 +383,4 @@ def _spell_to(point: Decoder, low: int, high: int) -> None:
 @without_reference_counts
 def _has_ended(point: Decoder) -> bool:
     """Return True if no text of the band begins with what was read, or the interval is too narrow to be divided."""
-    return is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest
+    return _is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest

@@ -16,28 +16,18 @@ from numba.core import config
 from adept.data.files import cache_directory
 
 NOTICE_SECONDS = 2.0  # after which a person is told what takes so long
+NOTICE = "making machine code, once for this version: about half a minute"
 COMPILED_PACKAGES = "language_model", "codec"  # whose sources machine code is made of
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def compiled(function: Function) -> Function:
+def compiled(function: Function, *, counts: bool = True) -> Function:
     """Return a function of numbers and arrays as machine code: made at the first call and kept in the user's cache.
 
-    Where it cannot be kept every process makes its own.
+    Where it cannot be kept every process makes its own. Without reference ``counts`` a function of microseconds takes a third to a
+    tenth of the time; it must neither make nor return arrays, nor call one that does.
     """
-    return _compile(function, counts=True)
-
-
-def without_reference_counts(function: Function) -> Function:
-    """Do the same without reference counting, for a function that neither makes nor returns arrays, nor calls one that does.
-
-    One of microseconds takes a third to a tenth of the time.
-    """
-    return _compile(function, counts=False)
-
-
-def _compile(function: Function, *, counts: bool) -> Function:
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()
     before = settings["CACHE_DIR"]
@@ -48,18 +38,23 @@ def _compile(function: Function, *, counts: bool) -> Function:
         settings["CACHE_DIR"] = before
 
 
+def without_reference_counts(function: Function) -> Function:
+    """Return a function as machine code without reference counting."""
+    return compiled(function, counts=False)
+
+
 @cache
 def _directory() -> str | None:
     """Return where machine code lies; None where it cannot be kept: numba would put it beside the sources then.
 
     Other sources have another place, since a function holds the code of those that it calls.
     """
-    digest = hashlib.sha256()
-    for room in COMPILED_PACKAGES:
-        for path in sorted((Path(__file__).parent.parent / room).glob("*.py")):
-            digest.update(path.read_bytes())
     if (user := cache_directory()) is None:
         return None
+    digest = hashlib.sha256()
+    for package in COMPILED_PACKAGES:
+        for path in sorted((Path(__file__).parent.parent / package).glob("*.py")):
+            digest.update(path.read_bytes())
     directory = user / "machine-code" / digest.hexdigest()[:32]
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -72,9 +67,7 @@ def _directory() -> str | None:
 @contextmanager
 def making() -> Iterator[None]:
     """Tell a person on a terminal what is being made, if it takes long."""
-    told = threading.Timer(
-        NOTICE_SECONDS, print, ["making machine code, once for this version: about half a minute"], {"file": sys.stderr}
-    )
+    told = threading.Timer(NOTICE_SECONDS, print, [NOTICE], {"file": sys.stderr})
     told.daemon = True
     if sys.stderr.isatty():
         told.start()

@@ -1,35 +1,135 @@
 """The language model: how likely each next word is, as a mixture of n-grams over words and n-grams over word classes.
 
-A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling
-(``adept.models.language_model.unknown_words``). The next word's distribution function is a mixture of two n-gram models
-(``adept.models.language_model.ngrams``): one over words, one over classes of words with the same neighbours (a city that never
-followed "to" is likely there, as cities are). Words are numbered class by class, so that a mixture of distribution functions is one
-itself.
+A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling. Classes hold
+words with the same neighbours: a city that never followed "to" is likely there, as cities are. Words are numbered class by class,
+so that a mixture of distribution functions is one itself.
+
+An unknown word is said as one of the commonest words of English, or letter by letter. The lexicon's r-th word is about 1/(r + 20)
+as likely (Zipf), which costs 15 bits, where letters cost 22 to 25. Names, and words that public text holds once, are likelier as
+letters. A word has both intervals, and the wider one is used. The lexicon counts only if the vocabulary is English.
 
 Everything is integers. A share is an interval [low, high) inside [0, ONE), never empty.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, takewhile
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from adept.models.language_model.ngrams import ONE, Ngrams, NgramTables, Whole, in_few_bits
-from adept.models.language_model.unknown_words import UnknownWords
-from adept.models.language_model.vocabulary import LEAST_SEEN, Vocabulary, in_texts
+from adept.models.language_model.vocabulary import LEAST_SEEN, Learned, Vocabulary, in_texts
+from adept.models.lexicon import MIN_KNOWN_SHARE, Lexicon
 
 WORD_ORDER, CLASS_ORDER = 4, 5  # symbols of an n-gram
 CONTEXT_WORDS = max(WORD_ORDER, CLASS_ORDER) - 1  # words before one that n-grams look at
 SHARE_OF_CLASSES = 3 * ONE // 10  # in the mixture
 SHARE_OF_WORDS = ONE - SHARE_OF_CLASSES
+LETTER_ORDER, MAX_LETTERS = 6, 30
+LISTED_SHARE = ONE // 2  # the share of words of the lexicon
+ZIPF_OFFSET, ZIPF_WEIGHT = 20, 1 << 40  # the r-th word has ZIPF_WEIGHT // (r + ZIPF_OFFSET)
+
+Span = tuple[int, int]  # a share of an interval, from the first to the second number out of ONE
+
+
+class SpellingTables(NamedTuple):
+    """The spelling of unknown words in arrays.
+
+    Attributes:
+        letters: n-grams.
+        edges: F of each listed word and of their end (M + 1, 1); one number where none is listed.
+    """
+
+    letters: NgramTables
+    edges: Whole
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownWords(Learned):
+    """Unknown words as symbols.
+
+    Attributes:
+        letters: n-grams of the letters' numbers, 0 being a word's end.
+        alphabet: the letters by number, from 1 on.
+        known: the vocabulary, whose words need no spelling.
+    """
+
+    letters: Ngrams
+    alphabet: str
+    known: Sequence[str]
+
+    @classmethod
+    def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
+        """Learn how words are spelled; a word that occurs twice counts twice."""
+        spelled = list(words)
+        alphabet = "".join(sorted({letter for word in spelled for letter in word}))
+        numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
+        rows = [[*(numbers[letter] for letter in word), 0] for word in spelled]
+        return cls(Ngrams.of(rows, order=LETTER_ORDER, size=len(alphabet) + 1), alphabet, known)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {letter: number for number, letter in enumerate(self.alphabet, start=1)}
+
+    @cached_property
+    def _listed(self) -> dict[str, int]:
+        """The places of the lexicon's words that the vocabulary lacks, the commonest first; none if it is another language's."""
+        lexicon, known = Lexicon.load(), set(self.known)
+        if len(known & lexicon.places.keys()) < MIN_KNOWN_SHARE * len(known):
+            return {}
+        return {word: place for place, word in enumerate(word for word in lexicon.words if word not in known)}
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        """The distribution function of listed words."""
+        sums = [0, *accumulate(ZIPF_WEIGHT // (rank + ZIPF_OFFSET) for rank in range(len(self._listed)))]
+        return [ONE * value // max(1, sums[-1]) for value in sums]
+
+    @cached_property
+    def _listed_words(self) -> list[str]:
+        return list(self._listed)
+
+    def spans(self, word: str) -> list[Span] | None:
+        """Return the shares of a word's symbols, one after the other; None if it cannot be spelled."""
+        ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
+        return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
+
+    def word(self, letters: Sequence[int]) -> str:
+        """Return the word that ``adept.models.language_model.coder`` read: a listed one, or its letters up to an end."""
+        if letters[0] < 0:
+            return self._listed_words[-1 - letters[0]]
+        return "".join(self.alphabet[letter - 1] for letter in takewhile(bool, letters))
+
+    @cached_property
+    def tables(self) -> SpellingTables:
+        """All of it in arrays."""
+        return SpellingTables(self.letters.tables, np.array(self._edges if self._listed else [0])[:, None])
+
+    def _as_listed(self, word: str) -> list[Span]:
+        place = self._listed.get(word)
+        return [] if place is None else [(0, LISTED_SHARE), (self._edges[place], self._edges[place + 1])]
+
+    def _as_letters(self, word: str) -> list[Span]:
+        numbers = [self._numbers.get(letter, 0) for letter in word]
+        if not 0 < len(numbers) <= MAX_LETTERS or 0 in numbers:
+            return []
+        from adept.models.language_model.coder import spell  # machine code, slow to import
+
+        shares = spell(self.letters.tables, np.array([*numbers, 0][:MAX_LETTERS]))  # the longest word needs no end
+        return [*([(LISTED_SHARE, ONE)] if self._listed else []), *((low, high) for low, high in shares.tolist())]
 
 
 class ModelTables(NamedTuple):
-    """A model in arrays, as ``adept.models.language_model.next_word`` reads it: of V words in C classes.
+    """A model of V words in C classes as arrays.
 
     Attributes:
+        words: n-grams of words.
+        classes: n-grams of classes.
         class_of: the class of each word, and C for what is before a text (V + 1,).
         first: the first word of each class, and V (C + 1,).
         in_class: how often the words of its class before each word were said, out of ONE (V,).
@@ -44,33 +144,28 @@ class ModelTables(NamedTuple):
     spells: bool
 
 
-class LanguageModel:
+@dataclass(frozen=True, eq=False)
+class LanguageModel(Learned):
     """The probability of each next word, in whole numbers.
 
-    Args:
-        vocabulary: the words.
-        words: n-grams of their numbers.
+    Attributes:
+        words: n-grams of the vocabulary's numbers.
         classes: n-grams of their classes.
         spelling: of other words.
-        spells: whether texts may have words outside the vocabulary; if not, the others share their probability.
+        spells: True if texts may have words outside the vocabulary; if not, the others share their probability.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, words: Ngrams, classes: Ngrams, spelling: UnknownWords, *, spells: bool = True
-    ) -> None:
-        self.vocabulary, self.words, self.classes, self.spelling = vocabulary, words, classes, spelling
-        self.spells = spells
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self.vocabulary, self.words, self.classes, self.spelling)
-        return partial(LanguageModel, spells=self.spells), parts
+    vocabulary: Vocabulary
+    words: Ngrams
+    classes: Ngrams
+    spelling: UnknownWords
+    spells: bool = True
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
         """Learn from texts, given as words; words, spellings and sequences in fewer than ``least`` different ones are left out."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
-        size = vocabulary.classes[-1] + 1
         classes = [[vocabulary.classes[number] for number in row] for row in rows]
         seen = Counter(word for text in texts for word in text)
         kept = [(word, seen[word]) for word in sorted(in_texts(texts, least))]
@@ -79,17 +174,17 @@ class LanguageModel:
         return cls(
             vocabulary,
             Ngrams.of(rows, order=WORD_ORDER, size=len(vocabulary.words), least=least),
-            Ngrams.of(classes, order=CLASS_ORDER, size=size, least=least),
+            Ngrams.of(classes, order=CLASS_ORDER, size=vocabulary.classes[-1] + 1, least=least),
             UnknownWords.of(spelled, vocabulary.words),
         )
 
     def without_unknown_words(self) -> "LanguageModel":
         """Return the same model without words outside the vocabulary."""
-        return LanguageModel(self.vocabulary, self.words, self.classes, self.spelling, spells=False)
+        return replace(self, spells=False)
 
     @cached_property
     def tables(self) -> ModelTables:
-        """Return all of it in arrays; made when it is first asked for."""
+        """All of it in arrays."""
         vocabulary = self.vocabulary
         first, counts = np.array(vocabulary.first), np.array(vocabulary.counts)
         counts = np.maximum(in_few_bits(counts, counts.sum()), 1)

@@ -1,11 +1,7 @@
 """The next word's distribution after some words, in machine code: one distribution function F in whole numbers.
 
-F(w) is the share, out of ONE, of all words before w. It mixes n-grams over words with n-grams over classes of words
-(``adept.models.language_model.model``). A word's share is [F(w), F(w + 1)), never empty. Every value is computed from the same
-tables by the same whole numbers, so that whoever asks for a word's share and whoever asks which share holds a point agree.
-
-n-grams are read from their tables (``adept.models.language_model.ngrams``): what is known of a context is written into an array of
-numbers, so that it is looked for once for all symbols that are asked for.
+F(w) is the share, out of ONE, of all words before w (``adept.models.language_model.model``). A word's share is [F(w), F(w + 1)),
+never empty. What is known of a context is written into an array of numbers, so that it is looked for once for all symbols.
 
 A distribution depends on the last words alone, and nothing is remembered from one text to the next: the time of a record does not
 depend on other records.
@@ -32,7 +28,7 @@ class NextWord(NamedTuple):
     Attributes:
         window: the last words, V before a text's first one (CONTEXT_WORDS,).
         classes: their classes (CONTEXT_WORDS,).
-        contexts: the known ends of the window, the shortest first, as words and as classes, and behind them how many there are
+        contexts: as words and as classes, the known ends of the window, the shortest first, and then how many there are
             (2, CONTEXT_WORDS + 1, COLUMNS).
         unknown: F of UNKNOWN and of the word after it, where the model does not spell (2,).
     """
@@ -47,12 +43,12 @@ class NextWord(NamedTuple):
 def start(tables: ModelTables) -> NextWord:
     """Return the distribution of a text's first word."""
     after = NextWord(
-        np.full(CONTEXT_WORDS, len(tables.class_of) - 1),
+        np.empty(CONTEXT_WORDS, np.int64),
         np.empty(CONTEXT_WORDS, np.int64),
         np.empty((2, CONTEXT_WORDS + 1, COLUMNS), np.int64),
         np.zeros(2, np.int64),
     )
-    look(tables, after)
+    start_again(tables, after)
     return after
 
 
@@ -88,8 +84,8 @@ def look(tables: ModelTables, after: NextWord) -> None:
     find_contexts(tables.classes, after.classes, after.contexts[1])
     if not tables.spells:
         own = tables.class_of[UNKNOWN_NUMBER]
-        low, high = around(tables.classes, after.contexts[1], own)
-        by_words = around(tables.words, after.contexts[0], UNKNOWN_NUMBER)
+        low, high = _around(tables.classes, after.contexts[1], own)
+        by_words = _around(tables.words, after.contexts[0], UNKNOWN_NUMBER)
         for edge in range(2):
             after.unknown[edge] = _mix(tables, own, low, high, UNKNOWN_NUMBER + edge, by_words[edge])
 
@@ -98,17 +94,14 @@ def look(tables: ModelTables, after: NextWord) -> None:
 def span(tables: ModelTables, after: NextWord, word: int) -> tuple[int, int]:
     """Return a word's share."""
     own = tables.class_of[word]
-    low, high = around(tables.classes, after.contexts[1], own)
-    begins, ends = around(tables.words, after.contexts[0], word)
+    low, high = _around(tables.classes, after.contexts[1], own)
+    begins, ends = _around(tables.words, after.contexts[0], word)
     return _edge(tables, after, own, low, high, word, begins), _edge(tables, after, own, low, high, word + 1, ends)
 
 
 @without_reference_counts
 def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, int]:
-    """Return the word whose share holds a point of [0, ONE), and its share: find its class, then the word.
-
-    What a symbol's followers are looked for among becomes narrower with every symbol that was tried.
-    """
+    """Return the word whose share holds a point of [0, ONE), and its share: find its class, then the word."""
     words, classes = after.contexts[0], after.contexts[1]
     own, beyond = 0, len(tables.first) - 1
     while beyond - own > 1:
@@ -116,23 +109,20 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
         edge, first = below(tables.classes, classes, middle), tables.first[middle]
         low_enough = _edge(tables, after, middle, edge, edge, first, below(tables.words, words, first)) <= point
         own, beyond = (middle, beyond) if low_enough else (own, middle)
-        narrow_search(words, low_enough)
-        narrow_search(classes, low_enough)
-    low, high = around(tables.classes, classes, own)
+        _narrow_search(words, low_enough)
+        _narrow_search(classes, low_enough)
+    low, high = _around(tables.classes, classes, own)
     word, beyond = tables.first[own], tables.first[own + 1]
     while beyond - word > 1:
         middle = (word + beyond) // 2
         low_enough = _edge(tables, after, own, low, high, middle, below(tables.words, words, middle)) <= point
         word, beyond = (middle, beyond) if low_enough else (word, middle)
-        narrow_search(words, low_enough)
-    begins, ends = around(tables.words, words, word)
-    widen_search(tables.words, words)
-    widen_search(tables.classes, classes)
-    begins, ends = (
-        _edge(tables, after, own, low, high, word, begins),
-        _edge(tables, after, own, low, high, word + 1, ends),
-    )
-    return word, begins, ends
+        _narrow_search(words, low_enough)
+    begins, ends = _around(tables.words, words, word)
+    _widen_search(tables.words, words)
+    _widen_search(tables.classes, classes)
+    begins = _edge(tables, after, own, low, high, word, begins)
+    return word, begins, _edge(tables, after, own, low, high, word + 1, ends)
 
 
 @without_reference_counts
@@ -169,7 +159,7 @@ def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
         begins, ends = tables.contexts[found, LONGER], tables.contexts[found + 1, LONGER]
         known += 1
     contexts[-1, CONTEXT] = known
-    widen_search(tables, contexts)
+    _widen_search(tables, contexts)
     for end in contexts[:known]:
         end[BEFORE], end[TAKEN_OFF] = tables.followers[end[BEGINS], SUM], tables.contexts[end[CONTEXT], REST]
         end[ALL] = tables.followers[end[ENDS], SUM] - end[BEFORE] + end[TAKEN_OFF]
@@ -187,7 +177,7 @@ def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
 
 
 @without_reference_counts
-def around(tables: NgramTables, contexts: Whole, symbol: int) -> tuple[int, int]:
+def _around(tables: NgramTables, contexts: Whole, symbol: int) -> tuple[int, int]:
     """Return F of a symbol and of the next one."""
     low, high = tables.alone[symbol], tables.alone[symbol + 1]
     for end in contexts[: contexts[-1, CONTEXT]]:
@@ -199,21 +189,19 @@ def around(tables: NgramTables, contexts: Whole, symbol: int) -> tuple[int, int]
 
 
 @without_reference_counts
-def narrow_search(contexts: Whole, low_enough: bool) -> None:
+def _narrow_search(contexts: Whole, low_enough: bool) -> None:
     """Go on with the followers from where a symbol was found, or with those before it."""
     for place in range(contexts[-1, CONTEXT]):
         contexts[place, BEGINS if low_enough else ENDS] = contexts[place, FOUND]
 
 
 @without_reference_counts
-def widen_search(tables: NgramTables, contexts: Whole) -> None:
+def _widen_search(tables: NgramTables, contexts: Whole) -> None:
     """Look for symbols among all followers again."""
     for place in range(contexts[-1, CONTEXT]):
         context = contexts[place, CONTEXT]
-        contexts[place, BEGINS], contexts[place, ENDS] = (
-            tables.contexts[context, START],
-            tables.contexts[context + 1, START],
-        )
+        contexts[place, BEGINS] = tables.contexts[context, START]
+        contexts[place, ENDS] = tables.contexts[context + 1, START]
 
 
 @without_reference_counts

@@ -12,13 +12,14 @@ leaves it non-decreasing, and the weights of one level sum to one exactly.
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
+from adept.models.language_model.vocabulary import UNKNOWN_NUMBER, Learned
 
 BITS = 30
 ONE = 1 << BITS  # the whole of a distribution
@@ -38,16 +39,22 @@ Whole = NDArray[np.int64]
 class NgramTables(NamedTuple):
     """The table of what was seen after which context: contexts are numbered by their lengths from 1 on, C in all.
 
+    Columns of a context:
+
+    - KEY: the place, among shorter contexts, of the context without its oldest symbol, times V + 1, plus that symbol.
+      It increases among contexts of one length.
+    - START: where its followers begin.
+    - REST: what was taken off their counts.
+    - LIKELIEST: the symbol above UNKNOWN's that was seen most often, V where there is none.
+    - LONGER: where the contexts begin that have one symbol more before it.
+
+    Columns of a follower: SYMBOL, in increasing order, and SUM, the discounted counts before it, summed up.
+
     Attributes:
         alone: F of each symbol where nothing is known of the context (V + 1,).
         levels: the first context of each length, and C (n,).
-        contexts: of each context five numbers (C + 1, 5). KEY: the place, among the contexts that are one shorter, of what is left
-            of it without its oldest symbol, times V + 1, plus that symbol; it increases among contexts of one length. START: where
-            its followers begin. REST: what was taken off their counts. LIKELIEST: the symbol above UNKNOWN's that was seen most
-            often, V where there is none. LONGER: where those contexts begin of which it is what is left. The last row is the end of
-            all, and has the likeliest symbol after anything.
-        followers: SYMBOL, what was seen after each context, in increasing order, and SUM, the discounted counts before it, summed
-            up (M + 1, 2).
+        contexts: one row a context, then the end of all with the likeliest symbol after anything (C + 1, 5).
+        followers: one row for each symbol seen after a context (M + 1, 2).
     """
 
     alone: Whole
@@ -56,21 +63,19 @@ class NgramTables(NamedTuple):
     followers: Whole
 
 
-class Ngrams:
+@dataclass(frozen=True, eq=False)
+class Ngrams(Learned):
     """Distribution functions of the next symbol out of 0..V-1, given the symbols before it.
 
-    Args:
-        rows: different n-grams (M, n), the last column being the symbol that follows. The symbol V stands for "before the start"
-            and occurs in contexts only.
+    Attributes:
+        rows: different n-grams (M, n), the symbol that follows last; in contexts V stands for what is before the start.
         counts: how often each was seen (M).
         size: the number of symbols V.
     """
 
-    def __init__(self, rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> None:
-        self.rows, self.counts, self.size = rows, counts, size
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Ngrams, size=self.size), (self.rows, self.counts)
+    rows: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    size: int
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
@@ -85,11 +90,11 @@ class Ngrams:
         common = [(row, count) for row, count in seen.items() if holders[row] >= least]
         kept = sorted(sorted(common, key=lambda pair: (-pair[1], pair[0]))[:MAX_NGRAMS])
         rows = np.array([row for row, _ in kept], dtype=np.int32).reshape(-1, order)
-        return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size=size)
+        return cls(rows, np.array([count for _, count in kept], dtype=np.int32), size)
 
     @cached_property
     def tables(self) -> NgramTables:
-        """Return what was seen after which context; made when it is first asked for."""
+        """What was seen after which context."""
         alone, *longer = _levels(self.rows, self.counts, size=self.size)
         keys, lengths, symbols, counts, off = (np.concatenate(parts) for parts in zip(_NO_LEVEL, *longer, strict=True))
         owner = np.repeat(np.arange(len(keys)), lengths)
@@ -125,7 +130,7 @@ class Ngrams:
         return np.asarray((below * ONE + rest * flat) // (sums[-1] + rest))
 
     def _longer(self, keys: Whole, levels: Whole) -> Whole:
-        """Return where the contexts of one symbol more begin, of each context; those of a length follow those they end with."""
+        """Return where the contexts of one symbol more begin, of each context."""
         parents = [
             begins + keys[level:end] // (self.size + 1)
             for begins, level, end in zip(levels, levels[1:], levels[2:], strict=False)
@@ -134,10 +139,7 @@ class Ngrams:
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return the symbol above UNKNOWN's that was seen most often after each context, the first of equals; V for none.
-
-        Symbols are in the order of their contexts, and increase after each of them.
-        """
+        """Return the symbol above UNKNOWN's that was seen most often after each context, the first of equals; V for none."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
@@ -149,30 +151,22 @@ class Ngrams:
 
 
 class _Level(NamedTuple):
-    """Contexts of one length, ordered by their last symbol, then by the one before it, and so on.
+    """Contexts of one length, ordered by their last symbol, then by the one before it, and so on."""
 
-    Attributes:
-        keys: of each context, as in ``NgramTables`` (C,).
-        lengths: how many symbols were seen after each (C,).
-        symbols: these, context by context (M,).
-        counts: how often, in thousandths, without their discounts (M,).
-        off: the discounts (M,).
-    """
-
-    keys: Whole
-    lengths: Whole
-    symbols: Whole
-    counts: Whole
-    off: Whole
+    keys: Whole  # of each context (C,)
+    lengths: Whole  # how many symbols were seen after each (C,)
+    symbols: Whole  # these, context by context (M,)
+    counts: Whole  # how often, in thousandths, without their discounts (M,)
+    off: Whole  # the discounts (M,)
 
 
 _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 
 
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
-    """Return the levels from the unigrams up; below the longest one it counts in how many contexts a symbol was seen.
+    """Return the levels from the unigrams up: below the longest one, a symbol counts once for each context that it was seen in.
 
-    A context that begins with the start has nothing before it to be different in: its raw counts go down with it.
+    A context that begins with the start has nothing before it: its raw counts go down with it.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)

@@ -6,7 +6,7 @@ with its left and right neighbours, reduced to a few dimensions; classes are fou
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -22,8 +22,15 @@ LEAST_SEEN = 2  # times that a word must occur to be in the vocabulary
 NEIGHBOURS, CONTEXT_DIMS = 300, 40  # words that have a column each as neighbours; dimensions of a word's vector
 
 
+class Learned:
+    """A dataclass whose copies and pickles hold its fields alone, and no table that was made of them."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(Learned):
     """The words with a number of their own, class by class; END and UNKNOWN are among them, each a class of its own.
 
     Attributes:
@@ -49,17 +56,14 @@ class Vocabulary:
         classes = [0, 1, *(numbers[found[word]] for word in order[2:])]
         return cls(order, classes, [len(texts), max(1, rare), *(seen[word] for word in order[2:])])
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Vocabulary, (self.words, self.classes, self.counts)
-
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """Return the number of each word."""
+        """The number of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
     def first(self) -> list[int]:
-        """Return the first word of each class, and the number of words."""
+        """The first word of each class, and the number of words."""
         starts = [i for i, (a, b) in enumerate(pairwise([-1, *self.classes])) if a != b]
         return [*starts, len(self.words)]
 
@@ -90,14 +94,9 @@ def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int]
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Return each word's class, one of at most ``count``.
+    """Return each word's class, one of at most ``count``, by the texts ``rows``, all of whose words are in the vocabulary.
 
-    Args:
-        rows: texts as words, all of them in the vocabulary.
-        vocabulary: the words, the commonest first.
-        weights: how much each word counts.
-        count: the number of classes.
-        seed: of k-means.
+    The vocabulary holds the commonest words first; ``weights`` says how much each of them counts.
     """
     from sklearn.cluster import KMeans  # slow to import
 
@@ -108,7 +107,7 @@ def word_classes(
 
 
 def _context_vectors(rows: Sequence[list[str]], vocabulary: list[str]) -> NDArray[np.float64]:
-    """Return a unit vector for each word: positive pointwise mutual information with its left and right neighbours, reduced."""
+    """Return a unit vector for each word, by its left and right neighbours."""
     from scipy.sparse import csr_matrix  # slow to import
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import normalize

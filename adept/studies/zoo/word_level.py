@@ -12,7 +12,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from adept.data.corpus import DataConfig, load
-from adept.models.word_vectors import Floats, Indices, Words, word_vectors
+from adept.models.lexicon import Floats, Indices, WordVectors, learn_word_vectors
 
 WORDS, WORD_DIM = 160, 16  # commonest words of the corpus, and numbers in a vector
 SET_SIZE = 8  # words in an output set of CusText
@@ -24,9 +24,9 @@ BETA = 0.001  # TEM: how seldom the truncation may act
 
 
 @cache
-def public_words(size: int = WORDS, dim: int = WORD_DIM) -> Words:
+def public_words(size: int = WORDS, dim: int = WORD_DIM) -> WordVectors:
     """Return the commonest words of the bundled corpus with their vectors."""
-    return word_vectors(load(DataConfig())["train"].texts, size=size, dim=dim)
+    return learn_word_vectors(load(DataConfig())["train"].texts, size=size, dim=dim)
 
 
 @cache

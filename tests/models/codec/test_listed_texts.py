@@ -4,7 +4,6 @@ import json
 import math
 import random
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
@@ -22,8 +21,7 @@ from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
-from adept.models.codec.listed_texts import ListedTexts, NextWords, likeliest
-from adept.models.codec.nearest_text import MAX_EQUALS, NearestTextIndex, WordWeights
+from adept.models.codec.listed_texts import NextWords, likeliest
 from adept.models.codec.training import learn_codec
 from adept.models.config import CodecConfig
 from adept.models.language_model.model import LanguageModel
@@ -191,49 +189,6 @@ def test_the_length_of_a_list_is_a_number(codec: Codec, tmp_path: Path, value: o
     (tmp_path / DESCRIPTION).write_text(json.dumps(stored | {"likely": value}), "utf-8")
     with pytest.raises(ModelError, match="corrupt"):
         load_codec(tmp_path)
-
-
-@pytest.mark.parametrize("few", [1, 4, 10**9], ids=["by words", "as it is", "all"])
-def test_the_nearest_text_is_the_nearest_of_all(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against every distance, one by one: whichever way was taken, whether words are known, repeated, or missing."""
-    monkeypatch.setattr("adept.models.codec.nearest_text.SCAN_SHARE", few)
-    rng = random.Random(0)
-    words = [f"w{number}" for number in range(30)]
-    rows = [tuple(rng.choice(words) for _ in range(rng.randint(1, 7))) for _ in range(300)]
-    listed: list[int] = []
-    for _ in range(200):
-        listed += [*(rng.randint(2, 31) for _ in range(rng.randint(1, 7))), 0]
-    more = ListedTexts(["", "\x00", *words], np.array(listed, dtype=np.int16))
-    weigh = WordWeights.of([row[:3] for row in rows])
-    index = NearestTextIndex(rows, weigh, more)
-    held = [index[number] for number in range(len(rows) + len(more))]
-    for _ in range(150):
-        record = tuple(rng.choice([*words, "new", "newer"]) for _ in range(rng.randint(0, 9)))
-        distances = [weigh.distance(record, text) for text in held]
-        ((place, distance),) = index.nearest([record])
-        assert distances[place] == distance == min(distances)
-        equal = [number for number, other in enumerate(distances) if other == distance][:MAX_EQUALS]
-        shared = [_pairs(record, held[number]) for number in equal]
-        assert place == equal[shared.index(max(shared))]
-
-
-def test_a_text_as_near_as_what_was_looked_at_already_is_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One lacks the one word, one the other, and both weigh the same: the first of them is the answer."""
-    monkeypatch.setattr("adept.models.codec.nearest_text.SCAN_SHARE", 0)
-    rows = [("y", "a"), ("x", "a"), ("z", "b")]
-    index = NearestTextIndex(rows, WordWeights.of([*rows, *rows]))
-    assert next(index.nearest([("x", "y", "a")]))[0] == 0
-
-
-def _pairs(record: Sequence[str], text: Sequence[str]) -> int:
-    """How many neighbours two texts have in common, counted one by one."""
-    left = [*pairwise(["", *text, ""])]
-    shared = 0
-    for pair in pairwise(["", *record, ""]):
-        if pair in left:
-            left.remove(pair)
-            shared += 1
-    return shared
 
 
 def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:

@@ -1,49 +1,33 @@
-"""Records are described by the public text that is nearest in meaning and in words."""
+"""Meanings are whole numbers; the inverted file finds those nearest to a record's in a few groups."""
 
-import pickle
-import random
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sparse
 import travel
-from safetensors.torch import load_file, save_file
+from numpy.typing import NDArray
 
-from adept.errors import ConfigurationError, ModelError
-from adept.models.codec import codec as codecs
 from adept.models.codec import meaning
-from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.files import load_codec, save_codec
+from adept.models.codec.codec import words_of
 from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.meaning import MEANING_LENGTH, MeaningIndex, Meanings
-from adept.models.codec.nearest_text import MISSING_COST, WordWeights
+from adept.models.codec.meaning import MEANING_LENGTH, InvertedFile, Meanings, WordWeights, group_meanings, join_groups
 from adept.models.lexicon import Lexicon
+
+DIM, COUNT = 32, 4000
+
 
 Words = tuple[str, ...]
 
 
 @pytest.fixture(scope="module")
-def texts() -> list[str]:
-    return travel.texts(1500)
+def rows() -> list[Words]:
+    return list(dict.fromkeys(map(words_of, travel.texts(1500))))
 
 
 @pytest.fixture(scope="module")
-def rows(texts: list[str]) -> list[Words]:
-    return list(dict.fromkeys(map(words_of, texts)))
-
-
-@pytest.fixture(scope="module")
-def meanings(rows: list[Words]) -> Meanings:
+def of_texts(rows: list[Words]) -> Meanings:
     return Meanings(Lexicon.load(), WordWeights.of(rows))
-
-
-@pytest.fixture(scope="module")
-def codec(texts: list[str]) -> Codec:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codecs, "MAX_UTTERANCES", 200)
-        return Codec.of_sentences(texts, lexicon=Lexicon.load())
 
 
 def as_listed(rows: Sequence[Words]) -> ListedTexts:
@@ -52,262 +36,148 @@ def as_listed(rows: Sequence[Words]) -> ListedTexts:
     return ListedTexts(words, np.array([places[word] for row in rows for word in (*row, "")], dtype=np.int16))
 
 
-def length(words: Words) -> int:
-    return len(set(words) - {",", "?", "!", "."})
+@pytest.fixture(scope="module")
+def meanings() -> NDArray[np.int8]:
+    """Directions around fifty subjects, every tenth of them twice."""
+    rng = np.random.default_rng(0)
+    subjects = rng.normal(size=(50, DIM))
+    table = subjects[rng.integers(50, size=COUNT)] + 0.4 * rng.normal(size=(COUNT, DIM))
+    table[::10] = table[1::10]
+    return np.rint(MEANING_LENGTH * table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.int8)
 
 
-def least_words(record: Words) -> int:
-    return min(length(record) // 2, meaning.SCRAP_WORDS)
+@pytest.fixture
+def groups(meanings: NDArray[np.int8]) -> NDArray[np.int16]:
+    return group_meanings(meanings)
 
 
-def by_definition(meanings: Meanings, record: Words, text: Words, *, many: bool = False) -> int:
-    """The distance as the module's docstring defines it, in Python's own whole numbers."""
-    weigh = WordWeights(meanings.weigh.holders, meanings.weigh.texts, dict.fromkeys(meaning.NEGATIONS, 3))
-    vectors = meanings.of([record, text]).astype(int).tolist()
-    product = sum(a * b for a, b in zip(*vectors, strict=True))
-    weight = MISSING_COST * sum(map(weigh, set(record)))
-    apart = weight * (MEANING_LENGTH**2 - product)
-    return weigh.distance(record, text) + (apart // (2 * MEANING_LENGTH**2) if many else 2 * apart // MEANING_LENGTH**2)
-
-
-def test_meanings_are_whole_numbers_of_one_length(meanings: Meanings, rows: list[Words]) -> None:
-    found = meanings.of(rows).astype(int)
+def test_meanings_are_whole_numbers_of_one_length(of_texts: Meanings, rows: list[Words]) -> None:
+    found = of_texts.of(rows).astype(int)
     lengths = np.linalg.norm(found[found.any(axis=1)], axis=1)
     assert np.allclose(lengths, MEANING_LENGTH, atol=7)  # each of 128 numbers is rounded
     assert np.square(found).sum(axis=1).max() < 2**24
 
 
-def test_what_means_the_same_has_nearer_meanings_than_what_does_not(meanings: Meanings) -> None:
+def test_what_means_the_same_has_nearer_meanings_than_what_does_not(of_texts: Meanings) -> None:
     texts = map(words_of, ("cheapest ticket to boston", "lowest fare to boston", "who is the pilot"))
-    cheap, same, other = meanings.of(texts).astype(int)
+    cheap, same, other = of_texts.of(texts).astype(int)
     assert cheap @ same > 2 * abs(cheap @ other)
 
 
-def test_a_text_without_a_known_word_means_nothing(meanings: Meanings) -> None:
-    assert not meanings.of([(), ("zqxjv", "\U0001f600")]).any()
+def test_a_text_without_a_known_word_means_nothing(of_texts: Meanings) -> None:
+    assert not of_texts.of([(), ("zqxjv", "\U0001f600")]).any()
 
 
-def test_listed_texts_mean_what_they_mean_as_words(meanings: Meanings, rows: list[Words]) -> None:
-    assert (meanings.of_listed(as_listed(rows)) == meanings.of(rows)).all()
+def test_listed_texts_mean_what_they_mean_as_words(of_texts: Meanings, rows: list[Words]) -> None:
+    assert (of_texts.of([], as_listed(rows)) == of_texts.of(rows)).all()
 
 
-def test_held_texts_mean_what_they_mean_as_words(meanings: Meanings) -> None:
+def test_held_texts_mean_what_they_mean_as_words(of_texts: Meanings) -> None:
     """Whether the lexicon has their words or not, and however often one stands in a text."""
     rows = [words_of(text) for text in ("to boston to boston", "zqxjv", "zqxjv to denver", "fares")]
     words = sorted({word for row in rows for word in row})
     held = sparse.csr_array(np.array([[word in row for word in words] for row in rows], dtype=np.int8))
-    assert (meanings.of_held(held, words) == meanings.of(rows)).all()
+    assert (of_texts.of_table(words, held) == of_texts.of(rows)).all()
 
 
-def test_the_nearest_text_is_the_nearest_of_its_shortlist(meanings: Meanings, rows: list[Words]) -> None:
-    """By the definition, over a shortlist that is found by sorting all products."""
-    held, records = rows[:700], [*rows[700:760], (), ("zqxjv",)]
-    index = MeaningIndex(held[:100], meanings, as_listed(held[100:]))
-    products = meanings.of(records).astype(int) @ meanings.of(held).T.astype(int)
-    for record, row, (number, distance) in zip(records, products, index.nearest(records), strict=True):
-        least_product = np.sort(row)[-meaning.SHORTLIST_TEXTS]
-        surely = [place for place, product in enumerate(row) if product > least_product]
-        assert row[number] >= least_product
-        assert distance == by_definition(meanings, record, index[number])
-        said = [held[place] for place in surely if length(held[place]) >= least_words(record)]
-        assert all(by_definition(meanings, record, text) >= distance for text in said)
+def test_like_meanings_share_a_group(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
+    table = meanings.astype(int)
+    inside = [np.mean(table[groups == group] @ table[groups == group].T) for group in np.unique(groups)]
+    assert 50 < len(inside) <= COUNT // meaning.TEXTS_PER_GROUP + 1
+    assert np.mean(inside) > 5 * np.mean(table[:1000] @ table[1000:2000].T)
 
 
-@pytest.mark.parametrize("count", [2, 9, 60])
-def test_several_texts_are_the_nearest_by_definition_and_different(
-    meanings: Meanings, rows: list[Words], count: int
+def test_the_same_meanings_have_the_same_groups(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
+    assert (group_meanings(meanings) == groups).all()
+
+
+def test_no_group_is_larger_than_most(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = np.bincount(group_meanings(meanings))
+    monkeypatch.setattr(meaning, "GROUP_TEXTS", 50)
+    cut = np.bincount(group_meanings(meanings))
+    assert whole.max() > 50 >= cut.max()
+    assert cut.min() >= 1
+    assert len(cut) == np.ceil(whole / 50).sum()
+
+
+def test_all_groups_together_hold_what_all_products_find(
+    meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Among as many texts as are compared, here all; an empty record, all of whose texts are equally near, has the first ones."""
-    held, records = rows[: meaning.SHORTLIST_TEXTS], [*rows[200:230], ()]
-    index = MeaningIndex(held[:100], meanings, as_listed(held[100:]))
-    for record, found in zip(records, index.several(records, count), strict=True):
-        distances = {
-            place: by_definition(meanings, record, text) + (length(text) < least_words(record)) * 10**9
-            for place, text in enumerate(held)
-        }
-        assert found == sorted(distances, key=lambda place: (distances[place], place))[:count]
-        assert len(set(found)) == count
-        assert all(0 <= place < len(held) for place in found)
+    """Places and products, the first of equals first, when every group is probed."""
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", COUNT)
+    numbers, products = InvertedFile(meanings, groups).nearest(meanings[:80], 20)
+    every = meanings[:80].astype(int) @ meanings.astype(int).T
+    expected = np.argsort(-every, axis=1, kind="stable")[:, :20]
+    assert (numbers == expected).all()
+    assert (products == np.take_along_axis(every, expected, axis=1)).all()
 
 
-def test_where_fewer_texts_are_compared_the_first_ones_make_up_the_number(
-    meanings: Meanings, rows: list[Words], monkeypatch: pytest.MonkeyPatch
+def test_a_few_groups_hold_most_of_what_all_hold(
+    meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A record may find two texts in the groups that it probes, the second as often as there are places left."""
-    index = MeaningIndex(rows[:50], meanings)
-    found = np.array([[7, 3, 3, 3]]), np.array([[9.0, 8.0, 8.0, 8.0]], dtype=np.float32)
-    monkeypatch.setattr(index._file, "nearest", lambda asked, count: found)
-    [several] = index.several([rows[60]], 5)
-    assert sorted(several[:2]) == [3, 7]
-    assert several[2:] == [0, 1, 2]
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", 6)
+    found, _ = InvertedFile(meanings, groups).nearest(meanings[:200], 1)
+    every = meanings[:200].astype(int) @ meanings.astype(int).T
+    assert np.mean(every[np.arange(200), found[:, 0]] == every.max(axis=1)) > 0.9
 
 
-def test_a_record_has_as_many_descriptions_as_are_asked_for(codec: Codec, texts: list[str]) -> None:
-    records = [*texts[:20], "", "zqxjv"]
-    several = codec.describe_by_several(records, size=300, count=7)
-    assert [row[0] for row in several] == codec.describe(records, size=300)
-    assert all(len(set(row)) == 7 for row in several)
-    assert several[3:5] == codec.describe_by_several(records[3:5], size=300, count=7)
-    for size, count in ((codec.sentences + 1, 2), (300, 301)):
-        with pytest.raises(ConfigurationError, match="top must be 1 unless"):
-            codec.describe_by_several(records, size=size, count=count)
-
-
-@pytest.mark.parametrize(
-    ("size", "joint", "used"),
-    [(2, False, 0), (codecs.MAX_PART_SIZE + 1, False, 1), (codecs.MAX_PART_SIZE + 1, True, 0)],
-)
-def test_all_sentences_are_used_where_the_budget_pays_for_few_of_them(
-    codec: Codec, monkeypatch: pytest.MonkeyPatch, size: int, joint: bool, used: int
+def test_what_a_record_finds_does_not_depend_on_the_others(
+    meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codecs, "MIN_SEARCH_RATIO", 100)
-    assert codec.used(size, joint=joint) == (codec.sentences if used or (joint and size > codec.sentences) else size)
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", 3)
+    file, asked = InvertedFile(meanings, groups), meanings[:60]
+    numbers, products = file.nearest(asked, 40)
+    for place in range(60):
+        alone = file.nearest(asked[place : place + 1], 40)
+        assert (alone[0][0] == numbers[place]).all()
+        assert (alone[1][0] == products[place]).all()
 
 
-def test_a_long_record_is_not_answered_by_a_scrap(meanings: Meanings) -> None:
-    held = [words_of(text) for text in ("cheapest fares", "who flies to boston", "fares")]
-    index = MeaningIndex(held, meanings)
-    asked = [
-        words_of(text)
-        for text in ("cheapest fares", "what are the cheapest fares", "what are the cheapest fares today")
-    ]
-    assert [held[number] for number, _ in index.nearest(asked)] == [held[0], held[0], held[1]]
-
-
-@pytest.mark.parametrize("listed", [False, True])
-def test_neither_a_mark_nor_a_word_said_twice_makes_a_sentence_of_a_scrap(meanings: Meanings, listed: bool) -> None:
-    texts = "who flies to boston", "cheapest fares ?", "cheapest fares .", "cheapest cheapest fares"
-    held = [words_of(text) for text in texts]
-    index = MeaningIndex([] if listed else held, meanings, as_listed(held) if listed else None)
-    record = words_of("what are the cheapest fares today")
-    assert [held[number] for number, _ in index.nearest([record, held[1]])] == [held[0], held[1]]
-    assert list(index.nearer(record, [(text, 0) for text in held[1:]], 1 << 40)) == []
-
-
-def test_the_nearest_does_not_depend_on_the_batch(meanings: Meanings, rows: list[Words]) -> None:
-    index, records = MeaningIndex(rows[:500], meanings), rows[500:640]
-    together = list(index.nearest(records))
-    assert [next(index.nearest([record])) for record in records] == together
-    assert list(index.nearest(records[::-1]))[::-1] == together
-
-
-def test_what_negates_weighs_more(meanings: Meanings) -> None:
-    """The text that lacks two names is nearer than the one that says the opposite; copies of weights remember it."""
-    opposite, nameless = (words_of(text) for text in ("do fly to zqxjv and zqxjw", "do not fly to and"))
-    index, record = MeaningIndex([opposite, nameless], meanings), words_of("do not fly to zqxjv and zqxjw")
-    assert meanings.weigh.distance(record, opposite) < meanings.weigh.distance(record, nameless)
-    assert index.weigh.distance(record, opposite) > index.weigh.distance(record, nameless)
-    assert [number for number, _ in index.nearest([record])] == [1]
-    assert [*index.nearer(record, [(opposite, 0), (nameless, 0)], 1 << 40)] == [nameless, opposite]
-    copied = pickle.loads(pickle.dumps(index.weigh))
-    assert index.weigh("not") == copied("not") == meaning.NEGATION_FACTOR * meanings.weigh("not")
-    assert {"don't", "dont", "isn't", "isnt", "can't", "cannot"} < meaning.NEGATIONS
-    assert not {"want", "now", "cancel"} & meaning.NEGATIONS
-
-
-def test_a_search_leaves_out_what_negates_at_the_same_price(codec: Codec) -> None:
-    weigh = codec._sized(2**41).search.weigh
-    assert weigh("not") == MISSING_COST * meaning.NEGATION_FACTOR * codec.weigh("not")
-    assert weigh("boston") == MISSING_COST * codec.weigh("boston")
-
-
-def test_meaning_and_words_are_both_needed(
-    meanings: Meanings, rows: list[Words], monkeypatch: pytest.MonkeyPatch
+def test_a_record_that_finds_too_few_texts_has_its_nearest_one_again(
+    meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without either part (the planted defects) other texts are nearest."""
-    index, records = MeaningIndex(rows[:500], meanings), rows[500:600]
-    both = list(index.nearest(records))
-    monkeypatch.setattr(index, "_halves", 0)
-    assert sum(a[0] != b[0] for a, b in zip(both, index.nearest(records), strict=True)) > 5
-    monkeypatch.undo()
-    monkeypatch.setattr(MeaningIndex, "_by_words", lambda self, wanted, numbers: np.zeros_like(numbers))
-    assert sum(a[0] != b[0] for a, b in zip(both, index.nearest(records), strict=True)) > 5
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", 1)
+    groups = np.array([0] * 30 + [1] * 2 + [2] * 30, dtype=np.int16)
+    small = np.concatenate([np.repeat(meanings[:1], 30, axis=0), meanings[3:5], np.repeat(-meanings[:1], 30, axis=0)])
+    numbers, products = InvertedFile(small, groups).nearest(small[[0, 30]], 8)
+    assert numbers[0].tolist() == list(range(8))
+    assert set(numbers[1].tolist()) <= {30, 31}
+    assert (products[1, 2:] == products[1, 0]).all()
 
 
-def test_among_many_texts_words_count_more(
-    meanings: Meanings, rows: list[Words], monkeypatch: pytest.MonkeyPatch
+def test_new_meanings_join_the_nearest_group(
+    meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "MANY_TEXTS", 500)
-    few, many = MeaningIndex(rows[:499], meanings), MeaningIndex(rows[:400], meanings, as_listed(rows[400:500]))
-    for index, are_many in ((few, False), (many, True)):
-        record, (number, distance) = rows[600], next(index.nearest([rows[600]]))
-        assert distance == by_definition(meanings, record, index[number], many=are_many)
-        said = [row for row in rows[:40] if length(row) >= least_words(record)]
-        found = list(index.nearer(record, [(row, 0) for row in said], 1 << 40))
-        assert found == sorted(said, key=lambda row: by_definition(meanings, record, row, many=are_many))
+    """Few of them, or those that none has a group of, are one group."""
+    assert join_groups(meanings, groups).tolist() == join_groups(meanings, groups[:0]).tolist() == [0] * COUNT
+    monkeypatch.setattr(meaning, "MAX_UNGROUPED", 0)
+    again = join_groups(np.concatenate([meanings[:500], meanings]), groups)
+    assert (again[500:] == groups).all()
+    assert np.mean(again[:500] == groups[:500]) > 0.9
 
 
-def test_what_a_search_found_is_tried_nearest_first(meanings: Meanings, rows: list[Words]) -> None:
-    record, others = rows[0], [*rows[1:40], ("boston",), ("to", "boston")]
-    index = MeaningIndex(rows[:50], meanings)
-    distances = [by_definition(meanings, record, text) for text in others]
-    limit = sorted(distances)[10]
-    plain = [(text, 0) for text in others]
-    found = list(index.nearer(record, plain, limit))
-    nearer = sorted((distance, place) for place, distance in enumerate(distances) if distance < limit)
-    assert found == [others[place] for _, place in nearer if length(others[place]) >= least_words(record)]
-    seams = [(text, 10**6 * (text == found[0])) for text in others]
-    assert list(index.nearer(record, seams, limit)) == found[1:]
-    assert {len(text) for text in index.nearer(("boston",), plain, 10**9)} >= {
-        1,
-        2,
-    }  # of one word no sentence is asked
+@pytest.mark.parametrize("count", [1, 2, 63, 65])
+def test_few_texts_and_equal_ones_are_found(meanings: NDArray[np.int8], count: int) -> None:
+    """Against all products: one text, texts that are all the same, and texts that mean nothing."""
+    same, nothing = np.repeat(meanings[:1], count, axis=0), np.zeros((count, DIM), dtype=np.int8)
+    for table in (meanings[:count], same, nothing):
+        numbers, _ = InvertedFile(table, group_meanings(table)).nearest(meanings[:5], 3)
+        expected = np.argsort(-(meanings[:5].astype(int) @ table.astype(int).T), axis=1, kind="stable")[:, :3]
+        assert (numbers == expected).all()
+    assert group_meanings(meanings[:0]).tolist() == []
 
 
-def test_what_reads_badly_is_further_away_in_broad_text_alone(codec: Codec, texts: list[str]) -> None:
-    assert codec._sized(2**40).search.seam == codecs.SEAM_COST > 0
-    assert Codec.of(texts[:50], public=False)._sized(2**40).search.seam == 0
+def test_groups_without_texts_are_never_probed(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record of no known word is as near to an empty group as to any: it finds a text even so."""
+    monkeypatch.setattr(meaning, "PROBED_GROUPS", 2)
+    file = InvertedFile(meanings[:100], np.full(100, 4000, dtype=np.int16))
+    assert file.nearest(np.zeros((1, DIM), dtype=np.int8), 3)[0].tolist() == [[0, 1, 2]]
 
 
-@pytest.mark.parametrize("size", [150, 1000, 2**14, 2**40])
-def test_sentences_have_the_first_numbers_and_come_back(codec: Codec, size: int) -> None:
-    numbers = [*range(0, min(size, 1000), 37), size - 1]
-    written = codec.write(numbers, size=size)
-    held = [
-        text
-        for text, number in zip(written, numbers, strict=True)
-        if number < len(codec.utterances) + len(codec.listed)
-    ]
-    assert codec.write(codec.describe(held, size=size), size=size) == held
-
-
-def test_all_words_of_a_sentence_stand_in_several(codec: Codec, rows: list[Words]) -> None:
-    listed = [codec.listed[place] for place in range(len(codec.listed))]
-    kept = [*codec.utterances, *listed]
-    assert len(set(kept)) == len(kept)
-    assert set(kept) <= set(rows)
-    for word in {word for row in kept for word in row}:
-        assert sum(word in row for row in kept) >= codecs.MIN_HOLDERS
-
-
-def test_a_description_by_meaning_depends_on_its_own_record_alone(codec: Codec, texts: list[str]) -> None:
-    records = [*random.Random(1).sample(texts, 40), "", "zqxjv", "who knows about trains"]
-    for size in (500, 2**20):
-        together = codec.describe(records, size=size)
-        assert [codec.describe([text], size=size)[0] for text in records] == together
-        assert all(0 <= number < size for number in together)
-
-
-def test_a_saved_codec_of_sentences_is_the_same_codec(codec: Codec, texts: list[str], tmp_path: Path) -> None:
-    save_codec(codec, tmp_path)
-    loaded = load_codec(tmp_path)
-    for size in (500, 2**30):
-        assert loaded.describe(texts[:20], size=size) == codec.describe(texts[:20], size=size)
-
-
-def test_a_codec_of_another_lexicon_is_refused(codec: Codec, tmp_path: Path) -> None:
-    save_codec(codec, tmp_path)
-    path = tmp_path / "codec.json"
-    path.write_text(path.read_text("utf-8").replace(Lexicon.load().sha256, "0" * 64), "utf-8")
-    with pytest.raises(ModelError, match="another lexicon"):
-        load_codec(tmp_path)
-
-
-@pytest.mark.parametrize("number", [-1, 1 << 12])
-def test_groups_that_no_codec_has_are_refused(codec: Codec, tmp_path: Path, number: int) -> None:
-    save_codec(codec, tmp_path)
-    tables = load_file(tmp_path / "codec.safetensors")
-    tables["groups"][0] = number
-    save_file(tables, tmp_path / "codec.safetensors")
-    with pytest.raises(ModelError, match="groups"):
-        load_codec(tmp_path)
+def test_a_group_of_all_texts_is_cut(meanings: NDArray[np.int8]) -> None:
+    """So that a file's groups do not decide how much memory a record takes; all parts are probed."""
+    file = InvertedFile(meanings, np.zeros(COUNT, dtype=np.int16))
+    assert int(file.sizes.max()) <= meaning.JOINED_GROUP_TEXTS
+    numbers, _ = file.nearest(meanings[:9], 5)
+    expected = np.argsort(-(meanings[:9].astype(int) @ meanings.astype(int).T), axis=1, kind="stable")[:, :5]
+    assert (numbers == expected).all()

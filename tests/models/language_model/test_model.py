@@ -7,10 +7,9 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from adept.models.language_model.coder import decode_spelling, decoder
-from adept.models.language_model.intervals import WIDTH
+from adept.models.language_model.coder import WIDTH, decode_spelling, decoder
+from adept.models.language_model.model import MAX_LETTERS, Span, UnknownWords
 from adept.models.language_model.ngrams import BITS
-from adept.models.language_model.unknown_words import MAX_LETTERS, Span, UnknownWords
 
 KNOWN = ["", "\x00", "show", "me", "flights", "to", "boston", "please"]
 LEARNED = ["show", "flights", "boston", "kyzburg", "wegotov", "kyzbotov"]
@@ -78,7 +77,7 @@ def test_the_wider_part_is_taken() -> None:
 
 
 def test_words_of_the_vocabulary_and_of_another_language_are_not_listed(spelling: UnknownWords) -> None:
-    assert "boston" not in spelling._places
+    assert "boston" not in spelling._listed
     german = UnknownWords.of(["fliege"], ["", "\x00", "zeige", "mir", "fluege", "nach", "zuerich", "bitte"])
     assert not german._listed
     assert german.spans("guitar") is None
