@@ -86,19 +86,6 @@ def gather_candidates(
     return Pool(list(counts), weights / weights.sum(), classes)
 
 
-@dataclass(frozen=True)
-class ReconstructionFindings:
-    """The rows of a reconstruction, and the secrets that were given away.
-
-    Attributes:
-        rows: one attack on one success each.
-        given_away: the secrets that were named right with the greatest certainty; to be shown of public data alone.
-    """
-
-    rows: list[AttackRow]
-    given_away: list[GivenAway]
-
-
 class Round:
     """Secrets that were drawn from a pool and released, and the exact posterior of the pool's texts.
 
@@ -142,33 +129,25 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
     return read_candidates(rewriter.mechanism, rewriter.encode(text_list(texts)).cpu())
 
 
-def play(game: AttackGame, *, candidates: int) -> ReconstructionFindings:
-    """Release secrets drawn from the private records, attack each release, and set the rates beside their bounds.
+def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[list[AttackRow], list[GivenAway]]:
+    """Attack releases of secrets drawn from the private records; return rates beside their bounds, and the surest right guesses.
 
     Args:
         game: how many secrets, and how sure.
         candidates: at most so many, for secrets that may be anything that could have been said.
+        read_text: also attack the text; on one release no attack guesses better than the exact posterior.
     """
-    played, found = _play_posterior(game, candidates)
-    rows = list(found.rows)
-    named = name_from_text(game.rewriter, played.released, played.pool.texts, played.candidates)
-    rows.append(played.row("text", named == played.places))
-    return ReconstructionFindings(rows, found.given_away)
-
-
-def play_posterior(game: AttackGame, *, candidates: int) -> ReconstructionFindings:
-    """Play the exact posterior alone, among pool and crowd: no attack on one release guesses better; arguments as of `play`."""
-    return _play_posterior(game, candidates)[1]
-
-
-def _play_posterior(game: AttackGame, candidates: int) -> tuple[Round, ReconstructionFindings]:
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")
     played = Round(game, gather_candidates(game.private.texts, game.private.slot_values))
     rows = [played.exact_row("pool"), *_good_enough(played)]
     texts = crowd_texts(played.pool, game.public, candidates, random.Random(game.seed))
     crowd = Round(replace(game, seed=game.seed + 1), gather_candidates(texts, weighted=False))
-    return played, ReconstructionFindings([*rows, crowd.exact_row("crowd")], _given_away(played))
+    rows.append(crowd.exact_row("crowd"))
+    if read_text:
+        named = name_from_text(game.rewriter, played.released, played.pool.texts, played.candidates)
+        rows.append(played.row("text", named == played.places))
+    return rows, _given_away(played)
 
 
 def _good_enough(played: Round) -> list[AttackRow]:

@@ -125,8 +125,7 @@ def _rows(
             return attribute.play(game, attribute=config.attribute), []
         case "membership":
             return membership.play(game, models=config.models), []
-    found = reconstruction.play(game, candidates=config.candidates)
-    return found.rows, found.given_away
+    return reconstruction.play(game, candidates=config.candidates)
 
 
 def _options(config: AttackConfig) -> dict[str, Any]:

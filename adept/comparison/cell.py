@@ -1,30 +1,19 @@
 """From a cell to its row: records are released, texts are written from the release, and a classifier learns from these.
 
-A source says where a cell's texts come from. It resolves mechanism, model and rewriter when it is opened. ``lstm`` is the
-model's decoder, ``codec`` writes descriptions in its place; ``nearest`` quotes public utterances (look-up). ``words`` is
-text that was released as it is, by what a user might take instead of a rewriter of ours. Every decoder sees a release,
-released labels, public text and numbers, and nothing else.
+A decoder sees a release, released labels, public text and numbers, and nothing else.
 """
 
 import math
 import random
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from adept.comparison.config import COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
-from adept.comparison.plan import (
-    ALTERNATIVES,
-    LOOKUP,
-    NONE,
-    PROMPTED,
-    PUBLIC_TEXTS,
-    REDACTED,
-    VOTE,
-    Cell,
-)
+from adept.comparison.plan import ALTERNATIVES, LOOKUP, NONE, PROMPTED, PUBLIC_TEXTS, REDACTED, VOTE, Cell
 from adept.comparison.results import ResultRow, WrittenTexts
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
@@ -32,6 +21,7 @@ from adept.evaluation import metrics
 from adept.evaluation.classifiers import evaluate
 from adept.evaluation.linear_latents import LINEAR_DIM, linear_latents
 from adept.mechanisms import Codebook, Votes
+from adept.mechanisms.guarantee import Guarantee
 from adept.models.decoding import PublicTexts
 from adept.rewriting.alternatives import (
     PromptSampling,
@@ -51,191 +41,11 @@ TextMechanism = TokenResponse | TokenExponential | PromptSampling | Redaction
 
 def row_of(trial: Trial, cell: Cell) -> ResultRow:
     """Return a cell's row, kept or made, with the quality of its text if that is measured."""
-    row = trial.store.find(ResultRow, trial.seed, cell)
-    if row is None:
-        row = trial.store.keep(_make_row(open_source(trial, cell)), trial.seed, cell)
+    row = trial.recall_or_make(ResultRow, cell, lambda: _make_row(trial, cell))
     if cell.measured and row.overlap is None:
-        written = trial.store.find(WrittenTexts, trial.seed, cell) or open_source(trial, cell).written()
+        written = trial.recall_or_make(WrittenTexts, cell, lambda: _write(trial, cell, open_source(trial, cell)))
         row = trial.store.keep(replace(row, **_quality(trial, written.texts[:: cell.samples])), trial.seed, cell)
     return row
-
-
-class TextSource:
-    """The origin of a cell's texts: here the private records, or public ones with their labels.
-
-    Attributes:
-        spent: columns of the row: the true budget of text and label together, the dimensions and the model.
-    """
-
-    spent: dict[str, Any]
-
-    def __init__(self, trial: Trial, cell: Cell) -> None:
-        self.trial, self.cell = trial, cell
-        self.spent = {"epsilon": math.inf if cell.mechanism == NONE else 0.0}
-
-    def learned_from(self) -> Corpus:
-        """Return what a classifier learns from."""
-        return self.trial.private if self.cell.mechanism == NONE else self.trial.public
-
-    def write(self) -> list[Pair]:
-        """Write texts, each with its label where that is another than the record's released one."""
-        raise NotImplementedError(f"{self.cell.mechanism} is text as it is")
-
-    def written(self) -> WrittenTexts:
-        """Return texts with their labels, and the records that were written a second, released where that was to be done too."""
-        store, seed = self.trial.store, self.trial.seed
-        if (kept := store.find(WrittenTexts, seed, self.cell)) is not None:
-            return kept
-        begin = time.monotonic()
-        pairs = self.write()
-        speed = len(self.trial.private) / (time.monotonic() - begin)
-        return store.keep(WrittenTexts([text for text, _ in pairs], self._labels(pairs), speed), seed, self.cell)
-
-    def _labels(self, pairs: list[Pair]) -> list[str]:
-        if self.cell.labels == VOTE:
-            return [str(label) for _, label in pairs]
-        beside = [label for label in self.trial.labels(self.cell) for _ in range(self.cell.samples)]
-        return [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
-
-
-class TextWriter(TextSource):
-    """A source that writes texts, which are kept."""
-
-    def learned_from(self) -> Corpus:
-        """Return the texts with their labels."""
-        written = self.written()
-        self.spent["records_per_second"] = written.records_per_second
-        return Corpus(written.texts, written.labels)
-
-
-class Alternative(TextWriter):
-    """Text that is released at once, by what might be used instead."""
-
-    def __init__(self, trial: Trial, cell: Cell) -> None:
-        super().__init__(trial, cell)
-        self.mechanism = self._build()
-        promise = self.mechanism.guarantee()
-        self.spent = {
-            "epsilon": promise.epsilon + (cell.label_epsilon or 0.0),
-            "holds": promise.holds and trial.unseen,
-        }
-
-    def _build(self) -> TextMechanism:
-        """Build the mechanism, whose budget is shared by all positions of a record."""
-        texts = self.trial.public.texts
-        if self.cell.mechanism == REDACTED:
-            return Redaction.from_public(texts)
-        if self.cell.mechanism == PROMPTED:
-            return self._build_prompted(texts)
-        kind = TokenResponse if self.cell.mechanism == TokenResponse.name else TokenExponential
-        length = common_length([len(text.split()) for text in texts])
-        return kind(epsilon=self.cell.text_epsilon, public=self.trial.words, length=length)
-
-    def _build_prompted(self, texts: list[str]) -> PromptSampling:
-        model, tokenizer = self.trial.model(self.cell)
-        rows = tokenizer.encode(texts, max_length=model.config.max_length)
-        return PromptSampling(
-            epsilon=self.cell.text_epsilon,
-            model=model,
-            tokenizer=tokenizer,
-            length=min(common_length([len(row) for row in rows]), model.config.max_length),
-            logits=public_logits(model, tokenizer, texts),
-        )
-
-    def write(self) -> list[Pair]:
-        """Release the texts."""
-        return [(text, None) for text in self.mechanism.privatize(self.trial.private.texts)]
-
-
-class LookUp(TextWriter):
-    """The public texts that are nearest to released linear latents, without a model of ours."""
-
-    def __init__(self, trial: Trial, cell: Cell) -> None:
-        super().__init__(trial, cell)
-        self.spent = {"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}
-
-    def write(self) -> list[Pair]:
-        """Release the latents, and quote public texts."""
-        encode = linear_latents(self.trial.public, seed=self.trial.seed)
-        public, private = (torch.from_numpy(encode(corpus.texts)) for corpus in (self.trial.public, self.trial.private))
-        released = Codebook(epsilon=self.cell.text_epsilon).privatize(private)
-        texts = PublicTexts(self.trial.public.texts, public).write(released, samples=self.cell.samples)
-        return [(text, None) for text in texts]
-
-
-class Rewritten(TextWriter):
-    """Rewrites of a rewriter: each record is released once."""
-
-    def __init__(self, trial: Trial, cell: Cell) -> None:
-        super().__init__(trial, cell)
-        self.rewriter = trial.rewriter(cell)
-        promise = self.rewriter.guarantee
-        self.spent = {
-            "epsilon": promise.epsilon + (cell.label_epsilon or 0.0),
-            "delta": promise.delta,
-            "holds": promise.holds and trial.unseen,
-            "dim": self.rewriter.model.config.latent_dim,
-        }
-
-    def write(self) -> list[Pair]:
-        """Release the private records, with their labels where these are part of it, and write from each release.
-
-        Texts of random latents know of no record: records draw theirs from a few of them, so that they cost little.
-        """
-        texts, samples = self.trial.private.texts, self.cell.samples
-        labels: list[str | None] | None = None
-        if self.cell.labels in (JOINT, JOINT_RESPONSE):
-            known = self.rewriter.coding.labels
-            labels = [label if label in known else None for label in self.trial.labels(self.cell)]
-        if self.cell.mechanism == "random":
-            few = slice(-(-RANDOM_TEXTS // samples))
-            pool = self.rewriter.rewrite_pairs(texts[few], labels and labels[few], samples=samples)
-            return random.choices(pool, k=len(texts) * samples)
-        return self.rewriter.rewrite_pairs(texts, labels, samples=samples)
-
-
-class Synthesized(TextWriter):
-    """Synthetic records from the private half, at a budget, without noise (``identity``), or from an empty file (``random``).
-
-    References have the codewords of the largest budget.
-    """
-
-    def __init__(self, trial: Trial, cell: Cell) -> None:
-        super().__init__(trial, cell)
-        texts = trial.public.texts if trial.config.model_dir is None else None
-        # It is measured, and not handed out, so that a model of text that nobody declared public will do.
-        self.synthesizer = Synthesizer(
-            *trial.model(cell),
-            votes=Votes(epsilon=cell.budget or max(trial.config.epsilons)),
-            label_set=trial.label_set,
-            texts=texts,
-            accept_private_model=True,
-        )
-        self.spent = {
-            "epsilon": 0.0 if cell.mechanism == "random" else math.inf if cell.budget is None else cell.budget
-        }
-
-    def write(self) -> list[Pair]:
-        """Write synthetic records, as many as the counts say."""
-        private, synthesizer = self.trial.private, self.synthesizer
-        if self.cell.mechanism == "random":
-            return synthesizer.synthesize([], [], rows=len(private))
-        if self.cell.mechanism == SYNTHESIZER:
-            return synthesizer.synthesize(private.texts, private.labels)
-        tally = synthesizer.tally()
-        tally.add(synthesizer.vote(private.texts, private.labels))
-        return list(synthesizer.write(tally.counts.reshape(synthesizer.cells.size, -1)))
-
-
-def open_source(trial: Trial, cell: Cell) -> TextSource:
-    """Return the source of a cell's texts; a model that it needs is trained, unless an earlier run did."""
-    if cell.decoder is None:
-        return TextSource(trial, cell)
-    if cell.decoder == PUBLIC_TEXTS:
-        return Synthesized(trial, cell)
-    if cell.mechanism in ALTERNATIVES:
-        return Alternative(trial, cell)
-    return (LookUp if cell.mechanism == LOOKUP else Rewritten)(trial, cell)
 
 
 def _quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
@@ -244,11 +54,11 @@ def _quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
     return metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
 
 
-def _make_row(source: TextSource) -> ResultRow:
+def _make_row(trial: Trial, cell: Cell) -> ResultRow:
     """Test on clean text what a classifier learns."""
-    trial, cell = source.trial, source.cell
+    corpus, spent = _learn_from(trial, cell)
     evaluation = evaluate(
-        source.learned_from(),
+        corpus,
         trial.test,
         classifier=cell.classifier,
         seed=trial.seed,
@@ -274,5 +84,138 @@ def _make_row(source: TextSource) -> ResultRow:
         majority_accuracy=evaluation.majority_accuracy,
         train_records=evaluation.train_records,
         test_records=evaluation.test_records,
-        **defaults | source.spent,
+        **defaults | spent,
     )
+
+
+def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, dict[str, Any]]:
+    """Return what a classifier learns from, and the columns of the row that say what was spent on it."""
+    if cell.mechanism == NONE:
+        return trial.private, {"epsilon": math.inf}
+    if cell.decoder is None:
+        return trial.public, {"epsilon": 0.0}
+    source = open_source(trial, cell)
+    written = trial.recall_or_make(WrittenTexts, cell, lambda: _write(trial, cell, source))
+    return Corpus(written.texts, written.labels), {**source.spent, "records_per_second": written.records_per_second}
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """The origin of a cell's texts.
+
+    Attributes:
+        spent: columns of the row: the true budget of text and label together, the dimensions and the model.
+        write: writes texts, each with its label where that is another than the record's released one.
+    """
+
+    spent: dict[str, Any]
+    write: Callable[[], list[Pair]]
+
+
+def open_source(trial: Trial, cell: Cell) -> TextSource:
+    """Return the source of a cell's texts; a model that it needs is trained, unless an earlier run did."""
+    if cell.decoder == PUBLIC_TEXTS:
+        return _synthesizer(trial, cell)
+    if cell.mechanism in ALTERNATIVES:
+        mechanism = build_alternative(trial, cell)
+        spent = _promise(trial, cell, mechanism.guarantee())
+        return TextSource(spent, lambda: _unlabelled(mechanism.privatize(trial.private.texts)))
+    return (_look_up if cell.mechanism == LOOKUP else _rewriter)(trial, cell)
+
+
+def _write(trial: Trial, cell: Cell, source: TextSource) -> WrittenTexts:
+    """Write texts with their labels."""
+    begin = time.monotonic()
+    pairs = source.write()
+    speed = len(trial.private) / (time.monotonic() - begin)
+    if cell.labels == VOTE:
+        labels = [str(label) for _, label in pairs]
+    else:
+        beside = [label for label in trial.labels(cell) for _ in range(cell.samples)]
+        labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
+    return WrittenTexts([text for text, _ in pairs], labels, speed)
+
+
+def _unlabelled(texts: list[str]) -> list[Pair]:
+    return [(text, None) for text in texts]
+
+
+def _promise(trial: Trial, cell: Cell, promise: Guarantee) -> dict[str, Any]:
+    return {
+        "epsilon": promise.epsilon + (cell.label_epsilon or 0.0),
+        "delta": promise.delta,
+        "holds": promise.holds and trial.unseen,
+    }
+
+
+def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
+    """Build what might be used instead of a rewriter; all positions of a record share its budget."""
+    texts, epsilon = trial.public.texts, cell.text_epsilon
+    if cell.mechanism == REDACTED:
+        return Redaction.from_public(texts)
+    if cell.mechanism == PROMPTED:
+        model, tokenizer = trial.model(cell)
+        rows = tokenizer.encode(texts, max_length=model.config.max_length)
+        length = min(common_length([len(row) for row in rows]), model.config.max_length)
+        logits = public_logits(model, tokenizer, texts)
+        return PromptSampling(epsilon=epsilon, model=model, tokenizer=tokenizer, length=length, logits=logits)
+    kind = TokenResponse if cell.mechanism == TokenResponse.name else TokenExponential
+    return kind(epsilon=epsilon, public=trial.words, length=common_length([len(text.split()) for text in texts]))
+
+
+def _look_up(trial: Trial, cell: Cell) -> TextSource:
+    """Quote the public texts that are nearest to released linear latents, without a model of ours."""
+
+    def write() -> list[Pair]:
+        encode = linear_latents(trial.public, seed=trial.seed)
+        public, private = (torch.from_numpy(encode(corpus.texts)) for corpus in (trial.public, trial.private))
+        released = Codebook(epsilon=cell.text_epsilon).privatize(private)
+        return _unlabelled(PublicTexts(trial.public.texts, public).write(released, samples=cell.samples))
+
+    return TextSource({"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}, write)
+
+
+def _rewriter(trial: Trial, cell: Cell) -> TextSource:
+    """Release each record once, with its label where that is part of the release, and write from each release."""
+    rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
+
+    def write() -> list[Pair]:
+        labels: list[str | None] | None = None
+        if cell.labels in (JOINT, JOINT_RESPONSE):
+            known = rewriter.coding.labels
+            labels = [label if label in known else None for label in trial.labels(cell)]
+        if cell.mechanism == "random":  # its texts know of no record: a few serve them all
+            few = slice(-(-RANDOM_TEXTS // samples))
+            pool = rewriter.rewrite_pairs(texts[few], labels and labels[few], samples=samples)
+            return random.choices(pool, k=len(texts) * samples)
+        return rewriter.rewrite_pairs(texts, labels, samples=samples)
+
+    spent = _promise(trial, cell, rewriter.guarantee)
+    return TextSource({**spent, "dim": rewriter.model.config.latent_dim}, write)
+
+
+def _synthesizer(trial: Trial, cell: Cell) -> TextSource:
+    """Synthesize from the private half, at a budget, without noise (``identity``), or from an empty file (``random``).
+
+    References have the codewords of the largest budget. The texts are measured and not handed out, so that a model of
+    text that nobody declared public will do.
+    """
+    private = trial.private
+    synthesizer = Synthesizer(
+        *trial.model(cell),
+        votes=Votes(epsilon=cell.budget or max(trial.config.epsilons)),
+        label_set=trial.label_set,
+        texts=trial.public.texts if trial.config.model_dir is None else None,
+        accept_private_model=True,
+    )
+
+    def write() -> list[Pair]:
+        if cell.mechanism == "random":
+            return synthesizer.synthesize([], [], rows=len(private))
+        if cell.mechanism == SYNTHESIZER:
+            return synthesizer.synthesize(private.texts, private.labels)
+        tally = synthesizer.tally()
+        tally.add(synthesizer.vote(private.texts, private.labels))
+        return list(synthesizer.write(tally.counts.reshape(synthesizer.cells.size, -1)))
+
+    return TextSource({"epsilon": 0.0 if cell.mechanism == "random" else cell.budget or math.inf}, write)

@@ -1,30 +1,24 @@
 """Evidence beside the rows of a comparison: audits of the claims, attacks on releases, and examples of rewrites.
 
-Text mechanisms are audited on two public texts: the shortest, and the longest whose words all have a position. They
-are not attacked, because they have no latent.
-
-An attacker knows the first seed's model and the mechanism, and has the private utterances, not knowing whose release it
-sees, or everything that could have been said (``adept.attacks.reconstruction``). It computes the exact posterior, so that no
-attack on one release names more. Secrets are released for it again, with noise of their own.
+Attacks are those of ``adept.attacks.reconstruction``, on releases of their own. Text mechanisms have no latent to attack.
 
 Examples are chosen by a rule that looks at no text. If the data are not public, nothing is shown unless somebody asks for it
-(``examples=true``), because every text on a page that is passed on is a release. The originals are left out even then, and
-with them the texts of the look-up (the rewriter's records), those of a mechanism with a false claim, and every text that
-repeats what the model was trained on. No text is compared with the records that were rewritten: a mark beside those that
-match would tell what the release hides. With ``protocol=paper`` these are the same records, no guarantee holds, and nothing
-is shown.
+(``examples=true``), because every text on a page that is passed on is a release. Left out even then are the originals, the
+texts of the look-up (the rewriter's records), those of a mechanism with a false claim, and every text that repeats what the
+model was trained on. No text is compared with the records that were rewritten: a mark beside those that match would tell
+what the release hides. With ``protocol=paper`` these are the same records, and nothing is shown.
 """
 
 import re
 
 from adept import audit
 from adept.attacks.game import AttackGame
-from adept.attacks.reconstruction import play_posterior
+from adept.attacks.reconstruction import play
 from adept.audit import AuditResult, Verdict
-from adept.comparison.cell import Alternative
+from adept.comparison.cell import build_alternative
 from adept.comparison.config import JOINT_RESPONSE, PAPER
 from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell
-from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, WrittenTexts
+from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, WrittenTexts, exceeds
 from adept.comparison.trial import Trial, model_kind
 from adept.mechanisms import JointResponse
 
@@ -38,15 +32,15 @@ WITHHELD = "(withheld: the model was trained on it)"
 
 def verdict_on(trial: Trial, cell: Cell) -> AuditVerdict:
     """Return the verdict on a cell's mechanism: that of an earlier run, or of an audit."""
-    if (kept := trial.store.find(AuditVerdict, trial.seed, cell)) is not None:
-        return kept
-    audited = _audit_text if cell.mechanism in ALTERNATIVES else _audit
-    result, guarantee = audited(trial, cell)
+    return trial.recall_or_make(AuditVerdict, cell, lambda: _judge(trial, cell))
+
+
+def _judge(trial: Trial, cell: Cell) -> AuditVerdict:
+    result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
     evidence = next((check.evidence for check in result.checks if check.verdict is Verdict.FAILED), "")
-    found = AuditVerdict(
+    return AuditVerdict(
         cell.mechanism, cell.text_epsilon, result.violated, result.certified_epsilon, evidence, guarantee
     )
-    return trial.store.keep(found, trial.seed, cell)
 
 
 def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
@@ -55,13 +49,13 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
     if cell.labels == JOINT_RESPONSE:
         return audit.run(JointResponse.of(mechanism, STAND_INS), trials=AUDIT_TRIALS), guarantee
     if mechanism.randomises == "description":
-        fitted = trial.rewriter(cell).mechanism  # with the model's descriptions
-        return audit.run(fitted, trials=AUDIT_TRIALS), guarantee
+        mechanism = trial.rewriter(cell).mechanism  # with the model's descriptions
     return audit.run(mechanism, dim=dim, trials=AUDIT_TRIALS), guarantee
 
 
 def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
-    mechanism = Alternative(trial, cell).mechanism
+    """Audit a text mechanism on two public texts: the shortest, and the longest whose words all have a position."""
+    mechanism = build_alternative(trial, cell)
     lengths = {text: len(text.split()) for text in trial.public.texts}
     whole = [text for text in lengths if lengths[text] <= getattr(mechanism, "length", 0)] or list(lengths)
     pair = min(whole, key=lengths.__getitem__), max(whole, key=lengths.__getitem__)
@@ -70,8 +64,10 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 def attack_on(trial: Trial, cell: Cell) -> AttackedRelease:
     """Return what attacks on a cell's mechanism came to: in an earlier run, or now."""
-    if (kept := trial.store.find(AttackedRelease, trial.seed, cell)) is not None:
-        return kept
+    return trial.recall_or_make(AttackedRelease, cell, lambda: _attack(trial, cell))
+
+
+def _attack(trial: Trial, cell: Cell) -> AttackedRelease:
     rewriter = trial.rewriter(cell)
     game = AttackGame(
         rewriter=rewriter,
@@ -81,27 +77,20 @@ def attack_on(trial: Trial, cell: Cell) -> AttackedRelease:
         confidence=ATTACK_CONFIDENCE,
         seed=trial.seed,
     )
-    found = play_posterior(game, candidates=CANDIDATES)
-    attacked = AttackedRelease(
+    rows, given_away = play(game, candidates=CANDIDATES, read_text=False)
+    return AttackedRelease(
         mechanism=cell.mechanism,
         model=model_kind(cell),
         claimed_epsilon=rewriter.guarantee.claimed_epsilon,
         epsilon=rewriter.guarantee.epsilon,
         delta=rewriter.guarantee.delta,
-        rows=found.rows,
-        given_away=found.given_away if trial.config.data.public else [],
+        rows=rows,
+        given_away=given_away if trial.config.data.public else [],
     )
-    return trial.store.keep(attacked, trial.seed, cell)
 
 
-def examples(trial: Trial, rows: list[tuple[Cell, ResultRow]], *, count: int = EXAMPLES) -> list[Example]:
-    """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget.
-
-    Args:
-        trial: of the first seed.
-        rows: all of them, with their recipes.
-        count: number of records.
-    """
+def examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
+    """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
@@ -113,7 +102,7 @@ def examples(trial: Trial, rows: list[tuple[Cell, ResultRow]], *, count: int = E
             records[index] if public else None,
             [(row, WITHHELD if bare(texts[index]) in secret else texts[index]) for row, texts in written],
         )
-        for index in spread(len(records), count)
+        for index in spread(len(records), EXAMPLES)
     ]
 
 
@@ -139,5 +128,5 @@ def _shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Ce
         if (row.seed, row.classifier) == (first.seed, first.classifier)
         and (row.decoder in (LSTM, DESCRIBED) or (row.decoder is not None and row.clip is None))
         and (row.mechanism == "random" or row.claimed_epsilon in outermost)
-        and (public or (row.clip is not None and row.epsilon <= (row.claimed_epsilon or 0.0) * (1 + 1e-9)))
+        and (public or (row.clip is not None and not exceeds(row.epsilon, row.claimed_epsilon or 0.0)))
     ]

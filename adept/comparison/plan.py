@@ -1,11 +1,11 @@
 """The plan of a comparison: each row's recipe is a cell, and a configuration is a list of cells.
 
 A cell is resolved here, once: no later step asks the configuration what becomes of its labels or how its budget is shared. A new
-mechanism needs nothing here. A new decoder, baseline or alternative needs a name below, a line in the function that lists its kind,
-and a source in ``adept.comparison.cell``.
+mechanism needs nothing here. A new reference, decoder, baseline or alternative needs a name below, a place in ``_list_rows``, and
+a source in ``adept.comparison.cell``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adept.comparison.config import (
@@ -29,6 +29,7 @@ VOTE = "vote"  # labels that are counted with their texts
 TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replace each word
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
+WITHOUT_BUDGET = (NONE, PUBLIC, REDACTED, *REFERENCES)
 IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing, so that a classifier reads every one of them
 
 
@@ -95,35 +96,71 @@ class Schedule:
 
 def plan_comparison(config: CompareConfig) -> Schedule:
     """Return everything that a comparison makes."""
-    cells = _central(config) if config.trust == CENTRAL else _local(config)
-    attacked = _attacked(config, cells) if config.attacks else []
-    return Schedule(cells, attacked, [] if config.trust == CENTRAL else _audited(config, cells))
+    cells = [cell for name, model in _list_rows(config) for cell in _resolve(config, name, model)]
+    return Schedule(cells, _attacked(config, cells) if config.attacks else [], _audited(config, cells))
 
 
-def _local(config: CompareConfig) -> list[Cell]:
-    """The text itself, the baselines, then model by model its references and its mechanisms."""
-    found = _untouched(config, NONE)
-    found += _baselines(config) if config.baselines else []
-    found += _alternatives(config) if config.alternatives else []
+def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
+    """Yield names and models: the text itself, the baselines, then model by model its references and its mechanisms."""
+    yield NONE, None
+    if config.baselines and config.protocol == "disjoint":
+        yield PUBLIC, None
+    if config.baselines and config.labels not in (JOINT, JOINT_RESPONSE):  # no label fits beside its random codebook
+        yield LOOKUP, None
+    if config.alternatives:
+        yield from ((name, None) for name in (*TOKEN_WISE, REDACTED))
     models = {_model(config, name): None for name in config.mechanisms}
     for model in sorted(models, key=lambda model: (model.content, model.clip != "l2")):
-        for name in (*REFERENCES, *config.mechanisms):
-            if name in REFERENCES or _model(config, name) == model:
-                found += _readings(config, model, name)
+        yield from ((name, model) for name in REFERENCES)
+        yield from ((name, model) for name in config.mechanisms if _model(config, name) == model)
         if config.alternatives:
-            found += _resolve(config, PROMPTED, LSTM, budgets=config.epsilons, model=model)
-    return found
+            yield PROMPTED, model
 
 
-def _central(config: CompareConfig) -> list[Cell]:
-    """The text itself, what is written without noise and from an empty file, and a release at each budget."""
-    found, model = _untouched(config, NONE), _model(config, LearnedCodebook.name)
-    for name in (*REFERENCES, SYNTHESIZER):
-        for budget in config.epsilons if name == SYNTHESIZER else (None,):
-            found += [
-                Cell(name, budget, PUBLIC_TEXTS, classifier, model, labels=VOTE) for classifier in config.classifiers
-            ]
-    return found
+def _model(config: CompareConfig, name: str) -> ModelKind:
+    """The model that serves a mechanism: one trained for the l2 ball or the sphere serves every mechanism of either."""
+    kind = LearnedCodebook if name == SYNTHESIZER else BY_NAME[name]
+    content = config.training.for_mechanism(kind).content.kind
+    if kind.serves == {"l1"}:
+        return ModelKind("l1", content)
+    return ModelKind("l2" if content == "none" else "sphere", content)
+
+
+def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[Cell]:
+    """A cell for each budget and classifier."""
+    budgets: Sequence[float | None] = [None] if name in WITHOUT_BUDGET else config.epsilons
+    decoder = _decoder(config, name)
+    samples = 1 if decoder is None or name in ALTERNATIVES else config.samples
+    samples = min(samples, IDENTITY_SAMPLES) if name == IDENTITY else samples
+    measured = decoder is not None and (config.baselines or config.alternatives)
+    return [
+        Cell(name, budget, decoder, classifier, model, samples, *_labels(config, name, budget), measured)
+        for budget in budgets
+        for classifier in config.classifiers
+    ]
+
+
+def _decoder(config: CompareConfig, name: str) -> str | None:
+    if name in (NONE, PUBLIC):
+        return None
+    if config.trust == CENTRAL:
+        return PUBLIC_TEXTS
+    if name == LOOKUP:
+        return NEAREST
+    if name in (*TOKEN_WISE, REDACTED):
+        return WORDS
+    return DESCRIBED if name == "description" else LSTM
+
+
+def _labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
+    """The treatment of labels, and their own part of the budget. References have no pair to release, and no budget to share."""
+    if name in (NONE, PUBLIC):
+        return COPY, None
+    if config.trust == CENTRAL:
+        return VOTE, None
+    labels, label_epsilon = config.labels, config.label_part(budget)
+    alone = labels == RANDOMIZED_RESPONSE and label_epsilon is None
+    return COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels, label_epsilon
 
 
 def _attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
@@ -136,63 +173,6 @@ def _attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
 
 
 def _audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """A cell at the least budget for each mechanism with a claim: of several models or classifiers the first."""
+    """A cell at the least budget for each local mechanism with a claim: of several models or classifiers the first."""
     least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
-    return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least]
-
-
-def _model(config: CompareConfig, name: str) -> ModelKind:
-    """The model that serves a mechanism: one trained for the l2 ball or the sphere serves every mechanism of either."""
-    kind = BY_NAME[name]
-    content = config.training.for_mechanism(kind).content.kind
-    if kind.serves == {"l1"}:
-        return ModelKind("l1", content)
-    return ModelKind("l2" if content == "none" else "sphere", content)
-
-
-def _untouched(config: CompareConfig, name: str) -> list[Cell]:
-    return [Cell(name, None, None, classifier) for classifier in config.classifiers]
-
-
-def _baselines(config: CompareConfig) -> list[Cell]:
-    """Cells without a model of ours: a classifier on the rewriter's labelled public half, and the look-up."""
-    found = _untouched(config, PUBLIC) if config.protocol == "disjoint" else []
-    if config.labels in (JOINT, JOINT_RESPONSE):  # no label fits beside the look-up's random codebook
-        return found
-    return found + _resolve(config, LOOKUP, NEAREST, budgets=config.epsilons, samples=config.samples)
-
-
-def _alternatives(config: CompareConfig) -> list[Cell]:
-    """Cells that release text without a model of ours: word by word at each budget, and redaction, which has none."""
-    found = [cell for name in TOKEN_WISE for cell in _resolve(config, name, WORDS, budgets=config.epsilons)]
-    return found + _resolve(config, REDACTED, WORDS, budgets=[None])
-
-
-def _readings(config: CompareConfig, model: ModelKind, name: str) -> list[Cell]:
-    """The cells of one reference or mechanism: every budget and classifier."""
-    samples = min(config.samples, IDENTITY_SAMPLES) if name == IDENTITY else config.samples
-    decoder = DESCRIBED if BY_NAME[name].randomises == "description" else LSTM
-    budgets = [None] if name in REFERENCES else config.epsilons
-    return _resolve(config, name, decoder, budgets=budgets, model=model, samples=samples)
-
-
-def _resolve(
-    config: CompareConfig,
-    name: str,
-    decoder: str,
-    *,
-    budgets: Sequence[float | None],
-    model: ModelKind | None = None,
-    samples: int = 1,
-) -> list[Cell]:
-    """A cell for each budget and classifier. References have no pair to release, and no budget to share."""
-    measured, found = config.baselines or config.alternatives, []
-    for budget in budgets:
-        label_epsilon, labels = config.label_part(budget), config.labels
-        alone = labels == RANDOMIZED_RESPONSE and label_epsilon is None
-        labels = COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels
-        found += [
-            Cell(name, budget, decoder, classifier, model, samples, labels, label_epsilon, measured)
-            for classifier in config.classifiers
-        ]
-    return found
+    return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]

@@ -1,10 +1,10 @@
 """Results of a comparison: the rows of its table, texts, verdicts, attacks and examples.
 
-A new column is a field of :class:`ResultRow`, at the end and with a default, so that rows which were kept before it can still be
-read. What measures text goes into ``adept.evaluation.metrics``; nothing else has to know of it but the page that shows it.
+A new column is a field of :class:`ResultRow` with a default, so that rows which were kept before it can still be read.
+What measures text goes into ``adept.evaluation.metrics``, and how it is shown into ``adept.report.table``.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from adept.attacks.game import AttackRow, GivenAway
@@ -90,34 +90,20 @@ class AuditVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackedRelease:
-    """Findings about records from releases of one mechanism at one budget.
-
-    Attributes:
-        mechanism, model: what was attacked.
-        claimed_epsilon, epsilon, delta: of the text alone, where labels have a share of the budget.
-        rows: one attack on one success each.
-        given_away: records that were named right, the surest first; none of data that are not public.
-    """
+    """Findings about records from releases of one mechanism at one budget."""
 
     mechanism: str
     model: ModelKind
-    claimed_epsilon: float
+    claimed_epsilon: float  # this and the next two: of the text alone, where labels have a share of the budget
     epsilon: float
     delta: float
     rows: list[AttackRow]
-    given_away: list[GivenAway]
+    given_away: list[GivenAway]  # the surest first; none of data that are not public
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the lines of ``attacks.csv``: what was attacked, then the figures of one attack each."""
-        attacked = {
-            "mechanism": self.mechanism,
-            "claimed_epsilon": self.claimed_epsilon,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "clip": self.model.clip,
-            "content": self.model.content,
-        }
-        return [attacked | _figures(row) for row in self.rows]
+        shared = {name: getattr(self, name) for name in ("mechanism", "claimed_epsilon", "epsilon", "delta")}
+        return [{**shared, **asdict(self.model), **_figures(row)} for row in self.rows]
 
 
 def _figures(row: AttackRow) -> dict[str, Any]:
@@ -152,18 +138,15 @@ class Example:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that a comparison's report is made of.
-
-    Attributes:
-        config: what was asked.
-        rows: seed by seed, in the order of the plan.
-        audits: a verdict on each mechanism that has a claim.
-        attacks: what was found out of records from each mechanism's releases; none unless it was asked for.
-        examples: records beside their rewrites; none where they must not be shown.
-    """
+    """Everything that a comparison's report is made of."""
 
     config: CompareConfig
-    rows: list[ResultRow]
+    rows: list[ResultRow]  # seed by seed, in the order of the plan
     audits: list[AuditVerdict]
     attacks: list[AttackedRelease]
     examples: list[Example]
+
+
+def exceeds(epsilon: float, claimed: float) -> bool:
+    """Return True if a true epsilon lies above the claimed one, rounding aside."""
+    return epsilon > claimed * (1 + 1e-9)

@@ -1,10 +1,7 @@
 """Mechanisms x budgets x seeds on one data set: train rewriters, rewrite, train classifiers on the result, test on clean text.
 
 Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was. ``disjoint``: it is
-trained on one half of the training split without the labels, and rewrites the other half, which it has never seen; only this
-one answers what a user gets who trains on public text and protects private text. Every comparison holds three reference rows
-that tell the figures apart: ``none`` (the text itself), ``identity`` (the rewriter without noise) and ``random`` (the same
-decoder on latents that have nothing to do with the record). A utility figure without its ``random`` row proves nothing.
+trained on one half of the training split without the labels, and rewrites the other half, which it has never seen.
 
 To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed share), ``cell`` (from a
 cell to its row), ``evidence`` (what stands beside the rows), ``results``. ``store`` keeps it all.
@@ -29,7 +26,7 @@ from adept.comparison.plan import ModelKind, Schedule, plan_comparison
 from adept.comparison.results import Results
 from adept.comparison.store import Store
 from adept.comparison.trial import Trial
-from adept.data.corpus import Corpus, load
+from adept.data.corpus import load
 from adept.data.files import write_table
 from adept.errors import DataError
 
@@ -40,9 +37,6 @@ class Comparison:
     Args:
         config: what is asked.
         models: where its models are, if other comparisons share them.
-
-    Attributes:
-        schedule: everything that it makes.
 
     Raises:
         DataError: the data have no labels, or the directory holds another comparison.
@@ -72,28 +66,27 @@ class Comparison:
         for made in self._run_aside() if self.config.processes > 1 else self._run_here():
             yield (done := done + made)
 
+    def _trials(self) -> Iterator[Trial]:
+        return (Trial(self.store, self.splits, seed) for seed in self.config.seeds)
+
     def _run_here(self) -> Iterator[int]:
-        for seed in self.config.seeds:
-            trial = Trial(self.store, self.splits, seed)
+        for trial in self._trials():
             for model in self.schedule.models:
                 yield from _make(trial, self.schedule, model)
 
     def _run_aside(self) -> Iterator[int]:
         """Make each seed and model in a process of its own; what needs no model is short, and last."""
-        for seed in self.config.seeds:
-            trial = Trial(self.store, self.splits, seed)
+        trials = list(self._trials())
+        for trial in trials:
             for cell in self.schedule.cells:
                 trial.labels(cell)  # drawn once, whatever reads them
-        jobs = [
-            partial(_make_aside, self.store, self.splits, self.schedule, model, seed)
-            for model in reversed(self.schedule.models)
-            for seed in self.config.seeds
-        ]
+        models = reversed(self.schedule.models)
+        jobs = [partial(_make_aside, trial, self.schedule, model) for model in models for trial in trials]
         yield from in_processes(jobs, processes=self.config.processes)
 
     def collect(self) -> Results:
         """Return what was made, and write its tables, ``results.csv`` and ``attacks.csv``."""
-        trials, directory = [Trial(self.store, self.splits, seed) for seed in self.config.seeds], self.store.directory
+        trials, directory = list(self._trials()), self.store.directory
         rows = [(cell, row_of(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
         verdicts = [verdict_on(trials[0], cell) for cell in self.schedule.audited]
@@ -109,27 +102,22 @@ def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator
         if cell.model == model:
             row_of(trial, cell)
             yield 1
-    if trial.seed != trial.config.seeds[0]:
-        return
-    for cell in schedule.attacked:
-        if cell.model == model:
-            attack_on(trial, cell)
-    for cell in schedule.audited:
-        if cell.model == model:
-            verdict_on(trial, cell)
+    if trial.seed == trial.config.seeds[0]:
+        for asked, make in ((schedule.attacked, attack_on), (schedule.audited, verdict_on)):
+            for cell in asked:
+                if cell.model == model:
+                    make(trial, cell)
 
 
-def _make_aside(store: Store, splits: dict[str, Corpus], schedule: Schedule, model: ModelKind | None, seed: int) -> int:
+def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> int:
     """Make everything of one seed and model; returns the number of rows."""
-    return sum(_make(Trial(store, splits, seed), schedule, model))
+    return sum(_make(trial, schedule, model))
 
 
 def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterator[int]:
     """Yield what jobs return, as they end, in processes that share the cores and end with the one that asks.
 
-    Args:
-        jobs: each makes something on disk, which is whole there or not at all, whenever it is killed.
-        processes: number of processes at a time.
+    A job may be killed at any time, so that what it makes on disk is whole there or not at all.
 
     Raises:
         DataError: a process was killed.
@@ -143,7 +131,7 @@ def in_processes(jobs: Sequence[Callable[[], int]], *, processes: int) -> Iterat
             yield from (done.result() for done in as_completed(asked))
         except BaseException as error:
             for worker in set(multiprocessing.active_children()) - set(others):
-                worker.kill()  # training would go on after a SIGTERM, for Lightning handles it; files are whole or not there
+                worker.kill()  # training would go on after a SIGTERM, for Lightning handles it
             if isinstance(error, BrokenProcessPool):
                 raise DataError(
                     "a process was killed, perhaps for lack of memory: the same command with processes=1 goes on"
@@ -159,7 +147,7 @@ def _begin_process(threads: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait for the process that asked, and end with it even if it was killed: a pool's processes would wait for ever."""
+    """End with the process that asked, even if it was killed: a pool's processes would wait for ever."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)

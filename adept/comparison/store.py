@@ -1,9 +1,8 @@
 """The directory of a comparison: the only module that knows its files, their keys and what they depend on.
 
-Nothing is made twice, so a comparison goes on where it stopped and grows by what is new. A directory belongs to one comparison:
-what may change between two runs is listed in ``GROWING``; all else is in ``comparison.json`` and has to stay. A key names what its
-file depends on, budgets to the last digit: two budgets that print alike to six digits are two releases. Each file is written whole
-or not at all; one that was damaged afterwards is named in one line, never half read.
+A directory belongs to one comparison, which goes on where it stopped: what may change between two runs is listed in ``GROWING``;
+all else is in ``comparison.json`` and has to stay. A key names what its file depends on. Each file is written whole or not at
+all; one that was damaged afterwards is named in one line, never half read.
 
     models/        a run of training for each model and seed
     labels/        every record's released label, once, whatever stands beside it
@@ -35,7 +34,7 @@ from adept.comparison.results import (
 from adept.data.files import write_once
 from adept.errors import DataError
 
-LAYOUT = 6  # of the directory, and what its files stand for; a comparison of another one is refused
+LAYOUT = 6  # version of the directory
 SETTINGS = "comparison.json"
 GROWING = (
     "mechanisms",
@@ -59,9 +58,6 @@ class Store:
     Args:
         config: of the comparison.
         models: where its models are, if other comparisons share them.
-
-    Raises:
-        DataError: the directory holds something else, another comparison or one of an older layout, or cannot be written.
     """
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
@@ -83,7 +79,7 @@ class Store:
             return _parsed(kind, path.read_bytes()) if path.exists() else None
 
     def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
-        """Keep something of a cell, and return it; nothing but a row is kept again, with its quality."""
+        """Keep something of a cell, and return it; a row may be kept again, with its quality."""
         path = self._path(type(value), seed, cell)
         if isinstance(value, ResultRow):
             path.unlink(missing_ok=True)
@@ -143,13 +139,9 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
 
 def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings with absolute paths, so that a comparison can be resumed from another directory."""
-    data = settings["data"]
-    data |= {name: _absolute(data[name]) for name in ("path", "broad")}
-    return settings | {"model_dir": _absolute(settings["model_dir"])}
-
-
-def _absolute(path: str | None) -> str | None:
-    return path and os.path.realpath(path)
+    for holder, name in ((settings["data"], "path"), (settings["data"], "broad"), (settings, "model_dir")):
+        holder[name] = holder[name] and os.path.realpath(holder[name])
+    return settings
 
 
 def _parsed(kind: type[Any], content: bytes) -> Any:
@@ -166,13 +158,12 @@ def _model_key(model: ModelKind) -> str:
 
 
 def _budget(epsilon: float | None) -> list[str]:
-    """A budget to the last digit: what is shared by two of them would be released once and called both."""
+    """A budget to the last digit: budgets that print alike are two releases."""
     return [] if epsilon is None else [repr(float(epsilon))]
 
 
 @contextmanager
 def _undamaged(path: Path, *, advice: str = "remove it, and the same command makes it again") -> Iterator[None]:
-    """Turn whatever a truncated or altered file causes while it is read into one line."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:

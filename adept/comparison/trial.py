@@ -1,6 +1,7 @@
 """One seed of a comparison: its halves of the data, its released labels, its models and their rewriters."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 from adept.comparison.config import JOINT, JOINT_RESPONSE, PAPER
 from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import ReleasedLabels
-from adept.comparison.store import Store
+from adept.comparison.store import Store, Stored
 from adept.data.corpus import Corpus, hold_out
 from adept.mechanisms import Codebook, JointResponse, L1Laplace, RandomizedResponse
 from adept.models.autoencoder import Autoencoder
@@ -26,8 +27,6 @@ class Trial:
 
     Attributes:
         public, private, validation, test: its corpora; ``paper`` trains the rewriter on the very split that it rewrites.
-        label_set: the public label set.
-        store: what was kept.
         unseen: False if models were fitted to the private records, so that no claim holds.
     """
 
@@ -39,16 +38,18 @@ class Trial:
         self.label_set = sorted(set(train.labels or []))
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
 
+    def recall_or_make(self, kind: type[Stored], cell: Cell, make: Callable[[], Stored]) -> Stored:
+        """Return what was kept of a cell, or make it and keep it."""
+        kept = self.store.find(kind, self.seed, cell)
+        return self.store.keep(make(), self.seed, cell) if kept is None else kept
+
     def labels(self, cell: Cell) -> list[str]:
-        """Return those that stand beside a cell's text: as they are, or randomised once, whatever reads them."""
+        """Return the labels of a cell: as they are, or randomised once, whatever reads them."""
         own = self.private.labels or []
         if cell.label_epsilon is None:
             return own
-        kept = self.store.find(ReleasedLabels, self.seed, cell)
-        if kept is None:
-            released = RandomizedResponse(epsilon=cell.label_epsilon, labels=tuple(self.label_set)).privatize(own)
-            kept = self.store.keep(ReleasedLabels(released), self.seed, cell)
-        return kept.values
+        response = RandomizedResponse(epsilon=cell.label_epsilon, labels=tuple(self.label_set))
+        return self.recall_or_make(ReleasedLabels, cell, lambda: ReleasedLabels(response.privatize(own))).values
 
     def rewriter(self, cell: Cell) -> Rewriter:
         """Return the rewriter of a cell with a model."""
@@ -67,7 +68,6 @@ class Trial:
         return self._models[kind]
 
     def _directory(self, model: ModelKind) -> Path:
-        """A model that was given serves every kind that its clip allows, and the public half is left unread."""
         if self.config.model_dir is not None:
             return Path(self.config.model_dir)
         run = self.store.model(self.seed, model)
@@ -107,11 +107,7 @@ class Trial:
 
 
 def model_kind(cell: Cell) -> ModelKind:
-    """Return the kind of a cell's model.
-
-    Raises:
-        ValueError: the cell has no model.
-    """
+    """Return the kind of a cell's model, which it must have."""
     if cell.model is None:
         raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
     return cell.model

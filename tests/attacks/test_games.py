@@ -56,22 +56,22 @@ def test_no_attack_is_beyond_the_bound_at_the_true_epsilon(
     name: str, opened: dict[str, Rewriter], splits: dict[str, Corpus]
 ) -> None:
     """False alarms: at most six intervals a mechanism, 1e-9 each."""
-    found = reconstruction.play(game(opened[name], splits["test"], splits["train"]), candidates=150)
-    assert not any(row.beyond_bound for row in found.rows)
-    by_name = {(row.knows, row.success): row for row in found.rows}
+    rows, given_away = reconstruction.play(game(opened[name], splits["test"], splits["train"]), candidates=150)
+    assert not any(row.beyond_bound for row in rows)
+    by_name = {(row.knows, row.success): row for row in rows}
     assert {"pool", "crowd", "text"} <= {knows for knows, _ in by_name}
     pool = by_name["pool", "exact"]
     if name == "identity":
         assert pool.rate.value > 0.9
-        assert [away.certainty for away in found.given_away] == [pytest.approx(1.0)] * 3
-        assert {away.text for away in found.given_away} <= set(splits["test"].texts)
+        assert [away.certainty for away in given_away] == [pytest.approx(1.0)] * 3
+        assert {away.text for away in given_away} <= set(splits["test"].texts)
     if name == "description":
         assert pool.optimum is not None
         assert pool.rate.low <= pool.optimum <= pool.rate.high
         assert pool.optimum <= pool.bound
     if name in ("sqrt_n", "random"):
         assert pool.detail["beyond_claim"] == 0
-    assert "<svg" in draw_rates(found.rows, opened[name].guarantee)
+    assert "<svg" in draw_rates(rows, opened[name].guarantee)
 
 
 def test_odds_refute_no_claim_that_has_a_delta(tiny_run: Path, splits: dict[str, Corpus]) -> None:
@@ -79,20 +79,19 @@ def test_odds_refute_no_claim_that_has_a_delta(tiny_run: Path, splits: dict[str,
     found, loaded = {}, load_model(tiny_run)
     for mechanism in (Gaussian(epsilon=0.01, delta=0.01), SqrtNLaplace(epsilon=0.01)):
         rewriter = Rewriter.for_measurement(*loaded, mechanism=mechanism)
-        found[mechanism.name] = reconstruction.play_posterior(
-            game(rewriter, splits["test"], splits["train"]), candidates=150
-        )
-    for row in found["gaussian"].rows:
+        attacked = game(rewriter, splits["test"], splits["train"])
+        found[mechanism.name], _ = reconstruction.play(attacked, candidates=150, read_text=False)
+    for row in found["gaussian"]:
         assert row.detail["largest_odds"] > 0.01
         assert "beyond_claim" not in row.detail
-    assert [row.detail["beyond_claim"] for row in found["sqrt_n"].rows] == [0, 0]
+    assert [row.detail["beyond_claim"] for row in found["sqrt_n"]] == [0, 0]
 
 
 def test_slot_values_say_what_is_good_enough(opened: dict[str, Rewriter]) -> None:
     texts = [f"{verb} flights to {city}" for verb in ("show", "list", "find") for city in ("boston", "denver")]
     slots = [[("city", text.split()[-1])] for text in texts]
     private = Corpus(texts, None, slots)
-    rows = reconstruction.play(game(opened["identity"], private, private), candidates=6).rows
+    rows, _ = reconstruction.play(game(opened["identity"], private, private), candidates=6)
     enough = next(row for row in rows if row.success == "good enough")
     exact = next(row for row in rows if (row.knows, row.success) == ("pool", "exact"))
     assert (enough.without_release, exact.without_release) == (0.5, pytest.approx(1 / 6))
@@ -193,5 +192,5 @@ def test_a_reader_of_one_class_needs_no_training() -> None:
 
 def test_l1_models_are_attacked_too(tiny_l1_run: Path, splits: dict[str, Corpus]) -> None:
     rewriter = Rewriter.for_measurement(*load_model(tiny_l1_run), mechanism=L1Laplace(epsilon=2.0))
-    found = reconstruction.play(game(rewriter, splits["test"], splits["train"], records=30), candidates=100)
-    assert found.rows[0].detail["beyond_claim"] == 0
+    rows, _ = reconstruction.play(game(rewriter, splits["test"], splits["train"], records=30), candidates=100)
+    assert rows[0].detail["beyond_claim"] == 0

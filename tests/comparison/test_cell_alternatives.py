@@ -11,7 +11,7 @@ from comparing import compare, compared
 from made_rows import BASE, made, make_rows
 
 from adept.comparison import evidence
-from adept.comparison.cell import Alternative
+from adept.comparison.cell import build_alternative
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, plan_comparison
 from adept.comparison.results import ResultRow
@@ -62,7 +62,7 @@ def test_labels_with_a_budget_of_their_own_leave_the_rest_to_the_text(asked: Com
     config = replace(asked, epsilons=[6.0], output_dir=str(tmp_path), **labels)  # type: ignore[arg-type]
     trial = Trial(Store(config), load(config.data), 0)
     cells = [cell for cell in plan_comparison(config).cells if cell.mechanism in TOKEN_WISE]
-    assert [Alternative(trial, cell).mechanism.epsilon for cell in cells] == [4.0] * len(TOKEN_WISE)
+    assert [build_alternative(trial, cell).epsilon for cell in cells] == [4.0] * len(TOKEN_WISE)
 
 
 def test_labels_that_are_one_symbol_with_the_text_are_refused(asked: CompareConfig) -> None:

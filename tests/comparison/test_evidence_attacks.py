@@ -64,7 +64,7 @@ def test_each_mechanism_is_attacked_once_at_each_budget_and_saved(
     assert original.rows[0].refutes_claim or original.rows[0].detail["beyond_claim"]  # each release says it
     table = list(csv.DictReader((tmp_path / "attacks.csv").read_text().splitlines()))
     assert [float(line["rate"]) for line in table] == [row.rate.value for one in found for row in one.rows]
-    monkeypatch.setattr(evidence, "play_posterior", lambda *_, **__: pytest.fail("attacked again"))
+    monkeypatch.setattr(evidence, "play", lambda *_, **__: pytest.fail("attacked again"))
     assert attacked(asked) == found
     assert attacked(replace(asked, attacks=False)) == []
 
@@ -90,7 +90,7 @@ def test_a_comparison_grows_by_attacks_which_are_made_where_its_rows_are(
         assert not (tmp_path / "attacks").exists()
         grown = Comparison(replace(asked, attacks=True))
         assert list(grown.run()) == list(range(1, len(rows) + 1))
-        monkeypatch.setattr(evidence, "play_posterior", lambda *_, **__: pytest.fail("attacked again"))
+        monkeypatch.setattr(evidence, "play", lambda *_, **__: pytest.fail("attacked again"))
         results = grown.collect()
     assert results.rows == rows
     assert len(results.attacks) == 1
