@@ -19,33 +19,22 @@ from adept.rewriting.rewriter import Rewriter
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
 LOG_AXIS_BELOW = 0.05  # shares that are told apart on a logarithmic axis alone
+ROUNDING_TOLERANCE = 1e-6  # of probabilities that were summed in another order
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttackRow:
-    """One attack on one property of the records.
+    """One attack on one property of the records."""
 
-    Attributes:
-        attack: reconstruction | attribute | membership.
-        knows: what the attacker has: pool | crowd | text, static | adaptive | release, or shadows.
-        success: what counts: exact | good enough | the attribute's name | true positives.
-        rate: the share of successes.
-        without_release: what the best guess without any release reaches.
-        bound: what no attack on one release exceeds, at the true epsilon.
-        claimed_bound: the same at the claimed epsilon.
-        optimum: what the best attack on this mechanism reaches exactly, where its distribution is finite.
-        detail: further figures, by name.
-    """
-
-    attack: str
-    knows: str
-    success: str
+    attack: str  # reconstruction | attribute | membership
+    knows: str  # what the attacker has: pool | crowd | text, static | adaptive | release, or shadows
+    success: str  # what counts: exact | good enough | the attribute's name | true positives
     rate: Rate
-    without_release: float
-    bound: float
-    claimed_bound: float
-    optimum: float | None
-    detail: dict[str, Any]
+    without_release: float  # what the best guess without any release reaches
+    bound: float  # what no attack on one release exceeds, at the true epsilon
+    claimed_bound: float  # the same at the claimed epsilon
+    optimum: float | None  # what the best attack reaches exactly, where the mechanism's distribution is finite
+    detail: dict[str, Any]  # further figures
 
     @property
     def refutes_claim(self) -> bool:
@@ -58,16 +47,18 @@ class AttackRow:
         return self.rate.exceeds(self.bound)
 
     @property
+    def refutes_any(self) -> bool:
+        """True if the rate refutes claim or truth, or a release moved odds further than the claim allows, however seldom."""
+        return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
+
+    @property
     def words(self) -> str:
         """The odds in a sentence."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
-        claimed = (
-            ""
-            if self.bound == self.claimed_bound
-            else f", at most {per_hundred(self.claimed_bound)} at the claimed one"
-        )
+        claimed = f", at most {per_hundred(self.claimed_bound)} at the claimed one"
+        claimed = "" if self.bound == self.claimed_bound else claimed
         verdict = ": the claim is refuted" if self.refutes_claim else ""
         beyond = self.detail.get("beyond_claim", 0.0)
         odds = f" In {per_hundred(beyond)} of 100 releases odds move further than the claim allows." if beyond else ""
@@ -86,17 +77,16 @@ class AttackRow:
 
 @dataclass(frozen=True)
 class GivenAway:
-    """A secret that was named right.
-
-    Attributes:
-        text: the secret.
-        certainty: the attacker's posterior probability of it.
-        allowed: the largest that the claimed epsilon allows, given how likely the text was before.
-    """
+    """A secret that was named right."""
 
     text: str
-    certainty: float
-    allowed: float
+    certainty: float  # the attacker's posterior probability
+    allowed: float  # the largest that the claimed epsilon allows, given how likely the text was before
+
+    @property
+    def beyond_claim(self) -> bool:
+        """True if the certainty exceeds what the claim allows."""
+        return self.certainty > self.allowed * (1 + ROUNDING_TOLERANCE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,10 +136,8 @@ class AttackGame:
             prior: of the possibilities that exclude each other, of which one is guessed.
         """
         promise = self.rewriter.guarantee
-        bounds = [
-            largest_rate(prior, epsilon=epsilon, delta=promise.delta)
-            for epsilon in (promise.epsilon, promise.claimed_epsilon)
-        ]
+        epsilons = promise.epsilon, promise.claimed_epsilon
+        bounds = [largest_rate(prior, epsilon=epsilon, delta=promise.delta) for epsilon in epsilons]
         return AttackRow(
             attack=attack,
             knows=knows,

@@ -24,7 +24,6 @@ from adept.synthesis.synthesizer import Synthesizer
 
 # name, promise, dimensions, and the game
 Target = tuple[str, Guarantee, int | None, Callable[[], tuple[list[AttackRow], list[GivenAway]]]]
-ROUNDING_TOLERANCE = 1e-6  # of probabilities that were summed in another order
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def main() -> int:
 
 def verdict(rows: list[AttackRow]) -> str:
     """Return what the attacks found, in a sentence, with the one that speaks against the claim or else succeeds most often."""
-    against = [row for row in rows if row.beyond_bound or row.refutes_claim or row.detail.get("beyond_claim")]
+    against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:
         return f"Violation found, beyond the true epsilon too, so do not use this mechanism. {strongest.words}"
@@ -165,8 +164,7 @@ def verdict(rows: list[AttackRow]) -> str:
 
 def describe(away: GivenAway) -> str:
     """Describe a record that an attacker named right: within the claim that is chance, or what the budget allows."""
-    beyond = away.certainty > away.allowed * (1 + ROUNDING_TOLERANCE)
-    found = "given away beyond the claim" if beyond else "guessed right, as the claim allows"
+    found = "given away beyond the claim" if away.beyond_claim else "guessed right, as the claim allows"
     return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
 
 

@@ -1,12 +1,8 @@
 """The two figures of a report, as SVG files: everything that was measured, and one panel for a reader in a hurry.
 
-The main figure has a panel for each thing that is measured, over the claimed or the true epsilon. A new panel is an entry of
-``PANELS``: its title, the columns that it needs (it is drawn where a comparison has them), and a function that draws it on
-an axis.
-
-The headline has at most five lines, each with its name at its end: accuracy over the true epsilon of the text itself, of
-what the decoder writes of random latents, and between them of the two best mechanisms whose claims hold, and the worst,
-which shows what there was to gain.
+The main figure has accuracy, what a rewrite keeps of its record where that was measured, and macro-F1. The headline has at
+most five lines, each with its name at its end: the text itself, random latents, and between them the two best mechanisms
+whose claims hold, and the worst.
 """
 
 import math
@@ -17,7 +13,6 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
-from adept.comparison.config import REFERENCES
 from adept.comparison.plan import LOOKUP
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
@@ -30,12 +25,12 @@ BAR_SHIFT = 1.02  # factor between neighbouring curves, so that their bars do no
 PANEL_SIZE = (5.5, 5.2)
 KEPT_DASHES = {"slots": "-", "words": "--", "exact": ":"}
 GREY = "#888"
-HEADLINE_SIZE, HEADLINE_GREY = (7.0, 4.2), "#777"
+HEADLINE_SIZE = (7.0, 4.2)
+HEADLINE_LEVELS = {"none": ("the text itself", INK, "-"), "random": ("random", "#777", ":")}
 BEST_CURVES = 2  # of mechanisms in the headline, beside the worst
 NAME_GAP = 0.055  # least distance of two names, of the axis's height
-NAME_MARGIN = 0.12  # of the axis, above and below what is drawn
+NAME_MARGIN = 0.06  # of the axis, above and below what is drawn
 MAX_TICKS = 10  # of an axis of powers of two
-
 
 NamedEnd = tuple[float, str, str]  # height, name, colour
 
@@ -47,15 +42,14 @@ class Look:
     label: str
     colour: str
     dash: Any = "-"  # as matplotlib writes it
-    width: float = 1.5
+    width: float = 1.2
     marker: str = ""
 
 
 def draw(table: ComparisonTable) -> str:
     """Return the main figure as an SVG file, with its legend."""
     accuracy, macro_f1 = METRICS
-    kept = all(_is_measured(table, name) for name in ("words", "exact"))
-    (width, height), count = PANEL_SIZE, 3 if kept else 2
+    (width, height), count = PANEL_SIZE, 3 if _is_measured(table, "words") else 2
     with drawing(1, count, size=(width * count, height)) as opened:
         first, *middle, last = opened.axes[0]
         draw_metric(first, table, accuracy)
@@ -86,18 +80,18 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
 def draw_kept(axis: Any, table: ComparisonTable) -> None:
     """Draw how much of a record stands in its rewrite over the *true* epsilon, and above it how many bits that may tell at most.
 
-    A curve looks as in the other panels but for its dashes, which say what is kept; slots are drawn where the data have them, and
-    curves of no finite epsilon nowhere. Grey lines are what ``random`` keeps, which sees no record.
+    Dashes say what is kept, and grey lines are what ``random`` keeps.
     """
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
     finite = [[line for line in curve.at.values() if math.isfinite(line.epsilon)] for curve in table.curves]
-    for curve, lines in zip(table.curves, finite, strict=True):
-        look = _text_look(curve)
-        for name, dash in dashes.items() if lines else ():
+    random = [line for line in table.texts if line.mechanism == "random"]
+    for name, dash in dashes.items():
+        for curve, lines in zip(table.curves, finite, strict=True):
+            look = _text_look(curve)
             style = {"color": look.colour, "ls": dash, "lw": 1.4, "marker": look.marker, "ms": 4}
-            axis.plot([line.epsilon for line in lines], [_share(line, name) for line in lines], **style)
-    for line in table.texts:
-        for name, dash in dashes.items() if line.mechanism == "random" else ():
+            if lines:
+                axis.plot([line.epsilon for line in lines], [_share(line, name) for line in lines], **style)
+        for line in random:
             axis.axhline(_share(line, name), color=GREY, ls=dash, lw=0.8, zorder=1)
     log_axis(axis, _powers([line.epsilon for lines in finite for line in lines]), "true epsilon")
     axis.set_ylabel("share kept in the rewrite")
@@ -131,7 +125,7 @@ def _draw_bits_axis(axis: Any) -> None:
 
 def _text_look(curve: Curve) -> Look:
     if curve.mechanism == LOOKUP:
-        return Look("look-up of public text", LOOKUP_COLOUR, "-.", marker="s")
+        return Look("look-up of public text", LOOKUP_COLOUR, "-.", 1.5, "s")
     dash, width = ("--", 2.2) if curve.false_claim else ("-", 1.6)
     return Look(curve.title, COLOURS[curve.mechanism], dash, width, "o")
 
@@ -147,26 +141,27 @@ def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float) -> None:
 
 
 def _draw_levels(axis: Any, table: ComparisonTable, metric: str) -> None:
-    """One look a kind: the references of several models share it, and a band between them."""
-    found = table.levels[metric]
-    several = sum(name.startswith("random") for name in found) > 1
-    for name, look in _level_looks(several=several).items():
-        heights = [level.mean for level_name, level in found.items() if level_name.split(" (")[0] == name]
+    """Draw the levels; the references of several models share a look, and a band between them."""
+    heights_of: dict[str, list[float]] = {}
+    for name, level in table.levels[metric].items():
+        heights_of.setdefault(name.split(" (")[0], []).append(level.mean)
+    for name, look in _level_looks(several=len(heights_of.get("random", ())) > 1).items():
+        heights = heights_of.get(name, [])
         for height, label in zip(heights, [look.label, *[None] * len(heights)], strict=False):
             axis.axhline(height, color=look.colour, ls=look.dash, lw=look.width, label=label, zorder=1)
-        if name in REFERENCES and len(heights) > 1:
+        if len(heights) > 1:
             axis.axhspan(min(heights), max(heights), color=look.colour, alpha=0.1, lw=0, zorder=0)
 
 
 def _level_looks(*, several: bool) -> dict[str, Look]:
     each = " (of each model)" if several else ""
     return {
-        "none": Look("none", INK, width=1.2),
+        "none": Look("none", INK),
         "redaction": Look("redaction (no guarantee)", INK, (0, (6, 2, 1, 2)), 1.0),
-        "public_only": Look("public_only", INK, ":", 1.2),
-        "identity": Look(f"identity{each}", GREY, width=1.2),
+        "public_only": Look("public_only", INK, ":"),
+        "identity": Look(f"identity{each}", GREY),
         "random": Look(f"random{each}", GREY, ":", 1.6),
-        MAJORITY: Look(MAJORITY, "#bbb", "-.", 1.2),
+        MAJORITY: Look(MAJORITY, "#bbb", "-."),
     }
 
 
@@ -184,16 +179,16 @@ def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
 def draw_headline(table: ComparisonTable) -> str:
     """Return the headline's panel as an SVG file."""
     shown = choose_curves(table.curves)
+    levels = {name: [line.accuracy.mean for line in table.texts if line.mechanism == name] for name in HEADLINE_LEVELS}
     budgets = sorted({line.epsilon for curve in shown for line in curve.at.values()}) or table.budgets
     with drawing(1, 1, size=HEADLINE_SIZE) as opened:
         axis = opened.axes[0][0]
-        ends = [_draw_named_curve(axis, curve) for curve in shown] + [
-            _draw_named_level(axis, name, height) for name, height in _headline_levels(table)
-        ]
+        ends = [_draw_named_curve(axis, curve) for curve in shown]
+        ends += [_draw_named_level(axis, name, mean(heights)) for name, heights in levels.items() if heights]
         log_axis(axis, budgets, "true epsilon of a record")
         axis.set_ylabel("accuracy of a classifier trained on rewrites")
-        low, high = min(axis.get_ylim()[0], *(e[0] for e in ends)), max(axis.get_ylim()[1], *(e[0] for e in ends))
-        axis.set_ylim(low - NAME_MARGIN * (high - low) / 2, high + NAME_MARGIN * (high - low) / 2)
+        low, high = axis.get_ylim()
+        axis.set_ylim(low - NAME_MARGIN * (high - low), high + NAME_MARGIN * (high - low))
         name_ends(axis, ends)
     return opened.svg
 
@@ -205,14 +200,6 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
     return sound if len(sound) <= BEST_CURVES else [*sound[:BEST_CURVES], sound[-1]]
 
 
-def _headline_levels(table: ComparisonTable) -> list[tuple[str, float]]:
-    """Return the accuracy of the text itself, and that of text of random latents, the mean of all models."""
-    found = {
-        name: [line.accuracy.mean for line in table.texts if line.mechanism == name] for name in ("none", "random")
-    }
-    return [("the text itself", mean(found["none"])), *([("random", mean(found["random"]))] if found["random"] else [])]
-
-
 def _draw_named_curve(axis: Any, curve: Curve) -> NamedEnd:
     points = sorted((line.epsilon, line.accuracy.mean) for line in curve.at.values())
     colour = COLOURS[curve.mechanism]
@@ -221,9 +208,9 @@ def _draw_named_curve(axis: Any, curve: Curve) -> NamedEnd:
 
 
 def _draw_named_level(axis: Any, name: str, height: float) -> NamedEnd:
-    colour = INK if name != "random" else HEADLINE_GREY
-    axis.axhline(height, color=colour, lw=1.2, ls="-" if name != "random" else ":", zorder=1)
-    return height, name, colour
+    title, colour, dash = HEADLINE_LEVELS[name]
+    axis.axhline(height, color=colour, lw=1.2, ls=dash, zorder=1)
+    return height, title, colour
 
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:

@@ -6,12 +6,9 @@ from statistics import mean
 from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.plan import ALTERNATIVES, PUBLIC, REDACTED
 from adept.mechanisms.guarantee import words
-from adept.plotting import NAMES
 from adept.report.table import ComparisonTable, Curve, Line
 
-GOOD_REWRITER = (
-    0.8  # least share of the accuracy that a rewriter keeps without noise, lest it be what holds mechanisms back
-)
+GOOD_REWRITER = 0.8  # least share of the accuracy that a rewriter keeps without noise
 
 
 def findings(table: ComparisonTable, attacked: list[str]) -> list[str]:
@@ -24,28 +21,20 @@ def headline(table: ComparisonTable) -> str:
     sound = [curve for curve in table.curves if not curve.false_claim and curve.random]
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     if broken is None or not sound:
-        return _frame(table)
-    claimed = max(broken.at, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(_best(sound, epsilon), epsilon))
-    best = _best(sound, claimed)
+        text, chance = (mean(_means(table, name)) for name in ("none", "random"))
+        return (
+            f"The text itself reaches an accuracy of {text:.3f}, and what a decoder writes from random latents {chance:.3f}: a "
+            "mechanism's merit is its distance above random."
+        )
+    best_at = {epsilon: max(sound, key=lambda curve: _accuracy(curve, epsilon)) for epsilon in broken.at}
+    claimed = max(best_at, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best_at[epsilon], epsilon))
+    best = best_at[claimed]
     chance = best.random.accuracy if best.random else "no accuracy that was measured"
     return (
         f"At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} and "
         f"the best mechanism whose claim holds ({best.title}) {_accuracy(best, claimed):.3f}; text that knows nothing of the "
         f"records reaches {chance}. But the original's claim is false: what it really spends there is epsilon "
         f"{words(broken.at[claimed].epsilon)}."
-    )
-
-
-def _best(curves: list[Curve], epsilon: float) -> Curve:
-    return max(curves, key=lambda curve: _accuracy(curve, epsilon))
-
-
-def _frame(table: ComparisonTable) -> str:
-    """Between what a mechanism's accuracy has to lie."""
-    text, chance = (mean(_means(table, name)) for name in ("none", "random"))
-    return (
-        f"The text itself reaches an accuracy of {text:.3f}, and what a decoder writes from random latents {chance:.3f}: a "
-        "mechanism's merit is its distance above random."
     )
 
 
@@ -67,10 +56,9 @@ def _broken(line: Line) -> str:
             f"dimensions they can be sqrt(n) times as far. So it spends {words(line.epsilon)} where it claims "
             f"{claimed}, and its curve belongs that much farther to the right."
         )
-    name = NAMES.get(line.mechanism, line.mechanism)
     if math.isinf(line.epsilon):
-        return f"{name}: no epsilon holds for it, whatever it claims."
-    return f"{name} spends {words(line.epsilon)} where it claims {claimed}."
+        return f"{line.title}: no epsilon holds for it, whatever it claims."
+    return f"{line.title} spends {words(line.epsilon)} where it claims {claimed}."
 
 
 def seen_records(config: CompareConfig) -> list[str]:
@@ -97,7 +85,7 @@ def lost_in_rewriting(table: ComparisonTable) -> list[str]:
 
 
 def advice(table: ComparisonTable) -> str:
-    """Return which mechanism to use of those whose claim holds, what it reaches, and whether the private records are worth it."""
+    """Return the best mechanism of those whose claim holds, its accuracy, and whether private records are worth their cost."""
     sound = [curve for curve in table.curves if not curve.false_claim]
     if not sound:
         return "No mechanism of this comparison can be used: none has a claim that holds."
@@ -110,7 +98,6 @@ def advice(table: ComparisonTable) -> str:
 
 
 def _reached(curve: Curve) -> str:
-    """Accuracy and distance above random at the least and the largest budget."""
     parts = []
     for epsilon in sorted({min(curve.at), max(curve.at)}):
         line = curve.at[epsilon]
@@ -121,14 +108,14 @@ def _reached(curve: Curve) -> str:
 
 
 def alternatives(table: ComparisonTable) -> list[str]:
-    """Return one sentence on what might be taken instead: the accuracy of each at the least and the largest budget."""
+    """Return one sentence on what might be taken instead."""
     found = [curve for curve in table.curves if curve.mechanism in ALTERNATIVES]
     if not found:
         return []
-    parts = [f"{curve.title} {_reached(curve)}" for curve in found]
+    parts = "; ".join(f"{curve.title} {_reached(curve)}" for curve in found)
     redacted = _means(table, REDACTED)
     rules = f" Redaction by rules keeps {redacted[0]:.3f} and guarantees nothing." if redacted else ""
-    return [f"What else might be taken, with the same budget for a whole record: {'; '.join(parts)}.{rules}"]
+    return [f"What else might be taken, with the same budget for a whole record: {parts}.{rules}"]
 
 
 def _worth(table: ComparisonTable, best: Curve) -> str:

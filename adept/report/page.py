@@ -1,7 +1,4 @@
-"""A comparison for people: one HTML page with the figure, tables and examples in it, which needs no network and no scripts.
-
-This module collects what the page says; ``templates/`` says how it looks, and escapes it.
-"""
+"""A comparison as one HTML page without network and scripts: what it says; ``templates/`` has how it looks, and escapes it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from adept.comparison.config import CompareConfig
 from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES
-from adept.comparison.results import AuditVerdict, Example, ResultRow, Results
+from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.mechanisms.guarantee import words
 from adept.report import attacks, figure, findings
 from adept.report.table import (
@@ -26,7 +23,7 @@ from adept.report.table import (
     REPEATS,
     ComparisonTable,
     Line,
-    model_title,
+    name_model,
     table,
     title,
 )
@@ -56,38 +53,16 @@ class Grid:
 
 @dataclass(frozen=True)
 class Report:
-    """A page, and the part of it that is said on a terminal too.
-
-    Attributes:
-        path: of the page.
-        tables: text of the model's decoder at every budget, a table for each metric.
-        findings: the point of the comparison first.
-        warnings: what must be known before any number is believed.
-    """
+    """A page, and what is said on a terminal."""
 
     path: Path
-    tables: list[Grid]
+    tables: list[Grid]  # a line a mechanism, a column a budget
     findings: list[str]
     warnings: list[str]
 
 
-@dataclass(frozen=True)
-class ClaimLine:
-    """A mechanism's claim, beside what is true of it."""
-
-    mechanism: str
-    epsilon: float  # the budget that was audited
-    title: str
-    claimed: str  # every budget once
-    true: str  # what is really spent at each, or "" where that is no more
-    guarantee: str
-    verdict: str
-    violated: bool
-    command: bool  # can the command line audit it again
-
-
 def write(results: Results) -> Report:
-    """Write ``report.html``, its figure, and a smaller one for elsewhere (``figures/*.svg``) into a comparison's directory."""
+    """Write ``report.html`` and its figures (``figures/*.svg``) into a comparison's directory."""
     directory, lines = Path(results.config.output_dir), table(results.rows)
     drawn = {FIGURE: figure.draw(lines), HEADLINE: figure.draw_headline(lines)}
     (directory / "figures").mkdir(exist_ok=True)
@@ -106,7 +81,7 @@ def write(results: Results) -> Report:
     # As they were saved, without the prologue, which has no place in HTML.
     embedded = {name.removesuffix(".svg"): svg[svg.index("<svg") :] for name, svg in drawn.items()}
     path.write_text(page.render(figures=embedded, **said), "utf-8")
-    return Report(path, said["by_budget"], said["findings"], said["warnings"])
+    return Report(path, [budget_grid(lines, metric) for metric in METRICS], said["findings"], said["warnings"])
 
 
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
@@ -120,8 +95,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "test_records": first.test_records,
         "findings": findings.findings(lines, attacked.findings),
         "warnings": [*attacked.defects, *findings.seen_records(config), *findings.lost_in_rewriting(lines)],
-        "claims": [claim(audited, lines) for audited in results.audits],
-        "by_budget": [budget_grid(lines, metric) for metric in METRICS],
+        "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
         "repeats": repeats_grid(lines),
         "present": {line.mechanism for line in lines.lines},
@@ -135,21 +109,18 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
     }
 
 
-def claim(audited: AuditVerdict, lines: ComparisonTable) -> ClaimLine:
+def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
     """Return a mechanism's claim in words: every budget once, as claimed, and what is really spent where that is more."""
     own = [line for line in lines.texts if line.mechanism == audited.mechanism and line.claimed_epsilon is not None]
     spent = dict(sorted((line.claimed_epsilon or 0.0, line.epsilon) for line in own))
-    return ClaimLine(
-        mechanism=audited.mechanism,
-        epsilon=audited.epsilon,
-        title=own[0].title,
-        claimed=", ".join(f"{epsilon:g}" for epsilon in spent),
-        true=", ".join(map(words, spent.values())) if any(line.false_claim for line in own) else "",
-        guarantee=audited.guarantee,
-        verdict=verdict(audited),
-        violated=audited.violated,
-        command=audited.mechanism not in ALTERNATIVES,
-    )
+    return {
+        "audited": audited,
+        "title": own[0].title,
+        "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
+        "true": ", ".join(map(words, spent.values())) if any(line.false_claim for line in own) else "",
+        "verdict": verdict(audited),
+        "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
+    }
 
 
 def verdict(audited: AuditVerdict) -> str:
@@ -183,11 +154,10 @@ def _column(row: ResultRow) -> str:
 def _spent(row: ResultRow) -> str:
     """A budget as it truly is, beside the claim where that is another; a reference has its model instead."""
     if row.claimed_epsilon is None:
-        return model_title(row.clip or "", row.content or "")
-    false = row.epsilon > row.claimed_epsilon * (1 + 1e-9)
-    return (
-        f"claimed eps {row.claimed_epsilon:g}, true {words(row.epsilon)}" if false else f"eps {row.claimed_epsilon:g}"
-    )
+        return name_model(row.clip or "", row.content or "")
+    if exceeds(row.epsilon, row.claimed_epsilon):
+        return f"claimed eps {row.claimed_epsilon:g}, true {words(row.epsilon)}"
+    return f"eps {row.claimed_epsilon:g}"
 
 
 def settings(config: CompareConfig) -> str:
@@ -232,12 +202,12 @@ def _fair_line(line: Line, quality: list[str]) -> list[str]:
 
 def repeats_grid(table: ComparisonTable) -> Grid:
     """Return how often texts repeat others word for word; no sections where nobody counted."""
-    counted = [
+    shares = [
         (line, [*_budget_cells(line)[:2], *(f"{line.measures[name] or 0:.2%}" for name in REPEATS)])
         for line in table.lines
         if line.measures["verbatim_own"] is not None and line.classifier == table.classifiers[0]
     ]
-    return Grid("", ["text by", "claimed eps", *REPEATS.values()], _sections(counted))
+    return Grid("", ["text by", "claimed eps", *REPEATS.values()], _sections(shares))
 
 
 def _sections(lines: list[tuple[Line, list[str]]]) -> list[GridSection]:

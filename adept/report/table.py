@@ -1,11 +1,9 @@
 """A comparison in numbers: its rows averaged over seeds, once, from which figure, findings and page are read.
 
-Rows are averaged over seeds and over nothing else: a line is what a mechanism, a decoder, a model and a classifier have at one
-claimed budget. A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier, taken seed
-by seed.
+A mechanism's merit is its distance above the ``random`` line of the same model, decoder and classifier, taken seed by seed.
 
-A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``, and is shown where it was measured; the same figure
-for another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it.
+A new column of ``results.csv`` that is a mean over seeds goes into ``QUALITY``, and is shown where it was measured; the same
+figure for another record's rewrite goes into ``OTHERS``, and is shown in brackets behind it. A new reference goes into ``LEVELS``.
 """
 
 import math
@@ -16,12 +14,8 @@ from statistics import mean, stdev
 from scipy.stats import t as student
 
 from adept.comparison.config import REFERENCES, SYNTHESIZER
-from adept.comparison.plan import (
-    ALTERNATIVES,
-    LOOKUP,
-    REDACTED,
-)
-from adept.comparison.results import ResultRow
+from adept.comparison.plan import ALTERNATIVES, LOOKUP, NONE, PUBLIC, REDACTED
+from adept.comparison.results import ResultRow, exceeds
 from adept.evaluation.metrics import OTHER
 from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES
@@ -34,7 +28,8 @@ OTHERS = {name: f"{name}{OTHER}" for name in KEPT_MEASURES}
 REPEATS = {"verbatim_own": "its own record", "verbatim_chance": "by chance", "verbatim_public": "a public text"}
 MEASURES = (*QUALITY, *OTHERS.values(), *REPEATS)
 MAJORITY = "always the majority label"
-CURVE_ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]  # of curves
+CURVE_ORDER = [*BY_NAME, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
+LEVELS = (NONE, REDACTED, PUBLIC, *REFERENCES)  # that every curve is read against
 
 
 @dataclass(frozen=True)
@@ -60,13 +55,7 @@ class SeedMean:
 class Line:
     """Means over all seeds of one mechanism, decoder, model and classifier at one claimed budget.
 
-    Attributes:
-        mechanism, decoder, clip, content, classifier: as in the rows; "" for what does not apply.
-        claimed_epsilon, epsilon: None without a budget, and the true one.
-        title, model: mechanism and model in words.
-        majority: the accuracy of always guessing the majority label of the private records.
-        above_random: accuracy above that of the random line; None where there is no such line.
-        measures: means of the columns of quality; None where nobody measured.
+    Texts are empty where they do not apply, and figures None where there are none.
     """
 
     mechanism: str
@@ -78,12 +67,12 @@ class Line:
     epsilon: float
     false_claim: bool
     title: str
-    model: str
+    model: str  # in words
     records: int
     test_records: int
     accuracy: SeedMean
     macro_f1: SeedMean
-    majority: SeedMean
+    majority: SeedMean  # accuracy of always guessing the majority label of the private records
     above_random: SeedMean | None
     measures: dict[str, float | None]
 
@@ -95,38 +84,24 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """The lines of one mechanism, model, decoder and classifier, by claimed budget, ascending.
-
-    Attributes:
-        false_claim: True if the claim is false at any budget.
-        at: the lines by their budget.
-        random: the line of random latents with the same model, decoder and classifier; None where there is none.
-    """
+    """The lines of one mechanism, model, decoder and classifier, by claimed budget, ascending."""
 
     mechanism: str
     title: str
-    false_claim: bool
+    false_claim: bool  # at any budget
     at: dict[float, Line]
-    random: Line | None
+    random: Line | None  # of the same model, decoder and classifier
 
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """All lines of a comparison, and what is read from them.
+    """All lines of a comparison, and what is read from them."""
 
-    Attributes:
-        lines, texts: all in the order of the rows, and those of the first classifier.
-        budgets: the claimed ones, ascending.
-        curves: mechanisms in the library's order, the look-up, then the alternatives.
-        levels: for each metric the levels that every curve is read against, by name: the references, of each model where there are
-            several, and the majority.
-    """
-
-    lines: list[Line]
-    texts: list[Line]
-    budgets: list[float]
+    lines: list[Line]  # in the order of the rows
+    texts: list[Line]  # those of the first classifier
+    budgets: list[float]  # claimed, ascending
     curves: list[Curve]
-    levels: dict[str, dict[str, SeedMean]]
+    levels: dict[str, dict[str, SeedMean]]  # for each metric, by name: of each model where there are several
     majority: SeedMean
     classifiers: list[str]
 
@@ -170,9 +145,9 @@ def _line(own: list[ResultRow], random: dict[tuple[str, str, str, str, int], flo
         classifier=classifier,
         claimed_epsilon=claim,
         epsilon=row.epsilon,
-        false_claim=claim is not None and any(row.epsilon > claim * (1 + 1e-9) for row in own),
+        false_claim=claim is not None and any(exceeds(row.epsilon, claim) for row in own),
         title=title(row.mechanism),
-        model=model_title(clip, content),
+        model=name_model(clip, content),
         records=row.train_records,
         test_records=row.test_records,
         accuracy=estimate(row.accuracy for row in own),
@@ -201,8 +176,8 @@ def title(mechanism: str) -> str:
     return NAMES.get(mechanism, mechanism)
 
 
-def model_title(clip: str, content: str) -> str:
-    """Return a model for readers, by the set that its latents lie in and whether they are topics; "" for none."""
+def name_model(clip: str, content: str) -> str:
+    """Return a model for readers, by the set that its latents lie in and what they are trained towards; "" for none."""
     return (f"{clip} model" + (f", {content}" if content not in ("", "none") else "")) if clip else ""
 
 
@@ -223,7 +198,7 @@ def _curves(lines: list[Line]) -> list[Curve]:
 
 def _levels(texts: list[Line], metric: str) -> dict[str, SeedMean]:
     result: dict[str, SeedMean] = {}
-    for name in ("none", REDACTED, "public_only", *REFERENCES):
+    for name in LEVELS:
         found = [line for line in texts if line.mechanism == name]
         for line in found:
             result[name if len(found) == 1 else f"{name} ({line.model})"] = getattr(line, metric)

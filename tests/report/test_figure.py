@@ -133,11 +133,17 @@ def test_descriptions_are_among_the_best_though_no_random_line_is_theirs() -> No
     ]
 
 
-def test_levels_are_of_the_text_and_of_random_latents() -> None:
-    assert curves._headline_levels(table(make_rows())) == [
-        ("the text itself", pytest.approx(0.9)),
-        ("random", pytest.approx(0.6)),
-    ]
+def test_levels_are_of_the_text_and_of_random_latents(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: dict[str, float] = {}
+    draw = curves._draw_named_level
+
+    def noted(axis: Any, name: str, height: float) -> curves.NamedEnd:
+        levels[name] = height
+        return draw(axis, name, height)
+
+    monkeypatch.setattr(curves, "_draw_named_level", noted)
+    curves.draw_headline(table(make_rows()))
+    assert levels == {"none": pytest.approx(0.9), "random": pytest.approx(0.6)}
 
 
 def test_a_comparison_without_sound_mechanisms_has_levels_alone() -> None:
