@@ -21,9 +21,9 @@ def headline(table: ComparisonTable) -> str:
     sound = [curve for curve in table.curves if not curve.false_claim and curve.random]
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     if broken is None or not sound:
-        text, chance = (mean(_means(table, name)) for name in ("none", "random"))
+        text, level = (mean(_means(table, name)) for name in ("none", "random"))
         return (
-            f"The text itself reaches an accuracy of {text:.3f}, and what a decoder writes from random latents {chance:.3f}: a "
+            f"The text itself reaches an accuracy of {text:.3f}, and what a decoder writes from random latents {level:.3f}: a "
             "mechanism's merit is its distance above random."
         )
     best_at = {epsilon: max(sound, key=lambda curve: _accuracy(curve, epsilon)) for epsilon in broken.at}
