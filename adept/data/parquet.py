@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
 BATCH_ROWS = 1024
+PARQUET = b"PAR1"  # how a file begins and ends
 
 Types = Mapping[str, "pyarrow.DataType"]
 
@@ -95,7 +96,7 @@ def read_parquet(
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
         if tolerant and any(pyarrow.types.is_dictionary(field.type) for field in file.schema_arrow):
-            file = parquet.ParquetFile(_WithoutDictionaries(source))
+            file = parquet.ParquetFile(source, metadata=_without_dictionaries(source))
         names = file.schema_arrow.names
         check_columns(names)
         on_header(names)
@@ -125,43 +126,20 @@ def _searchable(stream: Any) -> Any:
     return io.BytesIO(whole)
 
 
-class _WithoutDictionaries(io.RawIOBase):
-    """A Parquet file whose footer hides that columns were dictionaries in Arrow, so that they are read as plain values.
+def _without_dictionaries(source: Any) -> Any:
+    """Return a file's metadata, of which none says that columns were dictionaries in Arrow; they are read as plain values.
 
     Otherwise Arrow checks a whole dictionary at once, and one damaged text makes it refuse the file.
     """
+    from pyarrow import parquet
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        size = stream.seek(0, io.SEEK_END)
-        stream.seek(max(0, size - 8))
-        length = int.from_bytes(stream.read(4), "little") + 8
-        self._start = max(0, size - min(length, MAX_BYTES))
-        stream.seek(self._start)
-        self._footer = stream.read().replace(b"\x18\x0cARROW:schema\x18", b"\x18\x0cARROW-schema\x18")
-        stream.seek(0)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return int(self._stream.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._stream.tell())
-
-    def read(self, size: int = -1) -> bytes:
-        begin = self._stream.tell()
-        content: bytes = self._stream.read(size)
-        if begin + len(content) <= self._start:
-            return content
-        before: bytes = content[: max(0, self._start - begin)]
-        offset = max(0, begin - self._start)
-        after: bytes = self._footer[offset : offset + len(content) - len(before)]
-        return before + after
+    size = source.seek(0, io.SEEK_END)
+    source.seek(max(0, size - 8))
+    length = int.from_bytes(source.read(4), "little") + 8
+    source.seek(max(0, size - min(length, MAX_BYTES)))
+    footer = source.read().replace(b"\x18\x0cARROW:schema\x18", b"\x18\x0cARROW-schema\x18")
+    source.seek(0)
+    return parquet.read_metadata(io.BytesIO(PARQUET + footer))
 
 
 def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
@@ -278,7 +256,7 @@ def can_hold(kind: Any) -> bool:
 
 @contextmanager
 def write_parquet(stream: IO[bytes], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """Yield a function that writes a batch of records as a row group; columns without a type are text."""
+    """Yield a function that writes records as a row group; columns without a type are text."""
     import pyarrow
     from pyarrow import parquet
 

@@ -45,7 +45,7 @@ from adept.data.formats import (
     read_txt,
 )
 from adept.data.json_files import read_json, read_jsonl
-from adept.data.parquet import file_types, read_parquet
+from adept.data.parquet import PARQUET, file_types, read_parquet
 from adept.errors import DataError
 
 GZIP = b"\x1f\x8b"
@@ -53,7 +53,6 @@ ZIP = b"PK\x03\x04"  # as a new spreadsheet begins
 OLD_SPREADSHEET = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 COMPRESSED_BYTES = re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-PARQUET = b"PAR1"
 HEAD_BYTES = 10  # enough to tell what a file is
 
 READERS: dict[str, Callable[..., Iterator[Record]]] = {

@@ -49,19 +49,15 @@ def evaluate(
         if corpus.labels is None:
             raise DataError(f"{name} must have labels: name their column with label_column=")
     predicted = predict(train, test.texts, classifier=classifier, seed=seed, samples=samples, noisy_labels=noisy_labels)
-    return _score(predicted, train.labels or [], test.labels or [])
-
-
-def _score(predicted: list[str], train_labels: list[str], test_labels: list[str]) -> Evaluation:
-    truth, guesses = codes(test_labels, predicted)
-    majority, _ = Counter(train_labels).most_common(1)[0]
+    known, labels = Counter(train.labels or []), test.labels or []
+    truth, guesses = codes(labels, predicted)
     return Evaluation(
         accuracy=bootstrap(accuracy, truth, guesses),
         macro_f1=bootstrap(macro_f1, truth, guesses),
-        majority_accuracy=test_labels.count(majority) / len(test_labels),
-        train_records=len(train_labels),
-        test_records=len(test_labels),
-        labels=len(set(train_labels)),
+        majority_accuracy=labels.count(max(known, key=known.__getitem__)) / len(labels),
+        train_records=len(train),
+        test_records=len(test),
+        labels=len(known),
     )
 
 
@@ -77,18 +73,13 @@ def predict(
     texts = text_list(texts)
     match classifier:
         case "tfidf":
-            return _predict_tfidf(train, texts, samples=samples, noisy_labels=noisy_labels)
+            if len(set(train.labels or [])) == 1:
+                return (train.labels or [])[:1] * len(texts)
+            fitted = TextClassifier(train, samples=samples, noisy_labels=noisy_labels)
+            return fitted.predict(texts, fitted.fit(strength=fitted.tune()))
         case "lstm":
             from adept.evaluation.lstm import predict_lstm  # a trainer takes seconds to import
 
             return predict_lstm(train, texts, seed=seed)
         case _:
             raise ConfigurationError(f"classifier must be one of {', '.join(CLASSIFIERS)}, got {classifier}")
-
-
-def _predict_tfidf(train: Corpus, texts: list[str], *, samples: int, noisy_labels: bool) -> list[str]:
-    labels = train.labels or []
-    if len(set(labels)) == 1:
-        return labels[:1] * len(texts)
-    classifier = TextClassifier(train, samples=samples, noisy_labels=noisy_labels)
-    return classifier.predict(texts, classifier.fit(strength=classifier.tuned()))

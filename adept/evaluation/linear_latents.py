@@ -1,7 +1,4 @@
-"""The baseline latent, without a network: TF-IDF of words and word pairs, 16 singular directions, whitened, on the sphere.
-
-Answered with the nearest public utterances (``adept.models.codebooks``), it is the baseline that an encoder has to beat.
-"""
+"""The baseline that an encoder has to beat: TF-IDF of words and word pairs, 16 singular directions, whitened, on the sphere."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,9 +17,8 @@ Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 def linear_latents(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
     """Return the linear encoder fitted on public text: N texts to unit vectors (N, dim).
 
-    The directions are the first singular ones after the mean one, each with the same variance (whitened), so that equal noise on
-    all directions costs each topic the same; those that the text does not support are zero, and a text without a known word
-    becomes the first axis.
+    The directions are the first singular ones after the mean one, whitened; those that the text does not support are zero, and a
+    text without a known word becomes the first axis.
 
     Raises:
         DataError: the text has no words, or no two different texts.

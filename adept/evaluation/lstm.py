@@ -41,7 +41,7 @@ class LSTMClassifier(lightning.LightningModule):
 
 
 def predict_lstm(train: Corpus, texts: list[str], *, seed: int, max_length: int = 60, epochs: int = 8) -> list[str]:
-    """Train for a fixed number of epochs: validation text that is not private would be one more thing to know about."""
+    """Train for a fixed number of epochs, and return the likeliest label of each text."""
     lightning.seed_everything(seed, verbose=False)
     tokenizer = Tokenizer.train(train.texts)
     texts, names = text_list(texts), sorted(set(train.labels or []))

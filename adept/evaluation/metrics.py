@@ -1,9 +1,7 @@
-"""Figures of merit of predictions and of rewritten text, and how sure of them one can be.
+"""Figures of merit of predictions and of rewritten text, and their confidence intervals.
 
-A new figure of rewritten text is a column of ``measure`` and a field of that name in ``adept.comparison.results.Row``. A comparison
-that kept texts before the column came measures them when it is run again. A figure that says something of the corpus alone, and
-not of its own record, is as large for another record's rewrite (``verbatim_chance`` and all that end in ``_other``): give a new
-column such a partner.
+A new figure of rewritten text is a column of ``measure`` and a field of that name in ``adept.comparison.results.Row``. Give it a
+partner that ends in ``_other``, of another record's rewrite: a figure that says nothing of its own record is as large there.
 """
 
 import math
@@ -94,32 +92,26 @@ def distinct_ratio(texts: Sequence[str]) -> float:
     return len(set(given)) / len(given)
 
 
-@dataclass(frozen=True)
-class Verbatim:
-    """Shares of rewrites that are, word for word, their own record, any private record of equal odds, or a public text."""
+def verbatim(records: Sequence[str], rewrites: Sequence[str], public: Collection[str]) -> dict[str, float]:
+    """Return the shares of rewrites that are, word for word, their own record or a public text.
 
-    own: float  # share of rewrites that are their own record
-    chance: float  # the same share in expectation, if rewrites were dealt to records at random
-    public: float  # share of rewrites that are a text of the rewriter's training data
-
-
-def verbatim(records: Sequence[str], rewrites: Sequence[str], public: Collection[str]) -> Verbatim:
-    """Count verbatim repetitions; ``records`` and ``rewrites`` are aligned."""
+    ``verbatim_chance`` is the share of own records in expectation, if rewrites were dealt to records at random.
+    """
     written, total = Counter(rewrites), len(rewrites)
-    return Verbatim(
-        own=sum(a == b for a, b in zip(records, rewrites, strict=True)) / total,
-        chance=sum(count * written[text] for text, count in Counter(records).items()) / total**2,
-        public=sum(text in public for text in rewrites) / total,
-    )
+    return {
+        "verbatim_own": sum(a == b for a, b in zip(records, rewrites, strict=True)) / total,
+        "verbatim_chance": sum(count * written[text] for text, count in Counter(records).items()) / total**2,
+        "verbatim_public": sum(text in public for text in rewrites) / total,
+    }
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case with single spaces: what the figures below compare."""
+    """Return a text in lower case with single spaces."""
     return " ".join(text.lower().split())
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of all records' slot values that stand in their rewrites, word beside word; None without any value."""
+    """Return the share of slot values that stand in their record's rewrite, word beside word; None without any value."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -129,16 +121,15 @@ def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> floa
 
 
 def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean F1 of the words of each rewrite with its record's, repeated words counted; two empty texts have 1."""
+    """Return the mean F1 of the words of rewrites and records, repeated words counted; two empty texts have 1."""
     pairs = [tuple(plain(text).split() for text in pair) for pair in zip(records, rewrites, strict=True)]
     return float(np.mean([word_f1(record, rewrite) for record, rewrite in pairs]))
 
 
 def content_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean F1 of the words of each rewrite with its record's, each different word weighed by how few records hold it.
+    """Return the mean F1 of the different words of rewrites and records, rare words weighing more; two empty texts have 1.
 
-    A word weighs ln((N + 1) / (n + 1/2)) if n of the N records hold it, so that what all say counts next to nothing; the weights
-    are those of the records whatever the rewrites are. Two texts without words have 1.
+    A word weighs ln((N + 1) / (n + 1/2)) if n of the N records hold it.
     """
     pairs = [tuple(set(plain(text).split()) for text in pair) for pair in zip(records, rewrites, strict=True)]
     holders = Counter(word for record, _ in pairs for word in record)
@@ -156,15 +147,13 @@ def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 
 def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
-    """Return, for each record, another record's rewrite, the same for the same number of records; None for a single record.
-
-    All records stand in one fixed circle, shuffled since neighbours in a file may be alike; each gets its predecessor's rewrite.
-    """
+    """Return another record's rewrite for each record, by one fixed circle of shuffled records; None for a single record."""
     if len(rewrites) < 2:
         return None
     circle = np.random.default_rng(0).permutation(len(rewrites))
-    origin = dict(zip(circle.tolist(), np.roll(circle, 1).tolist(), strict=True))
-    return [rewrites[origin[record]] for record in range(len(rewrites))]
+    origin = np.empty_like(circle)
+    origin[circle] = np.roll(circle, 1)
+    return [rewrites[place] for place in origin]
 
 
 class NgramModel:
@@ -206,33 +195,27 @@ def _windows(text: str, size: int) -> list[tuple[str, ...]]:
 def measure(
     private: Corpus, rewrites: Sequence[str], *, trained_on: Sequence[str], other: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return every column for the first rewrite of each record; None is what does not apply.
+    """Return every column for one rewrite of each record; None is what does not apply.
 
     Args:
-        private: the records.
-        rewrites: one text for each.
         trained_on: the rewriter's training texts.
         other: public texts that are neither.
     """
     records, strangers = private.texts, deal_to_others(rewrites)
-    fluent = NgramModel([plain(text) for text in other], order=3)
-    repeated = verbatim(records, rewrites, set(trained_on))
+    fluent, spoken, written = NgramModel([*map(plain, other)], order=3), [*map(plain, records)], [*map(plain, rewrites)]
     return {
         "overlap": token_overlap(records, rewrites),
         "bleu": bleu(records, rewrites),
         "distinct": distinct_ratio(rewrites),
         "perplexity": NgramModel(records, order=2).perplexity(rewrites),
-        "verbatim_own": repeated.own,
-        "verbatim_chance": repeated.chance,
-        "verbatim_public": repeated.public,
+        **verbatim(records, rewrites, set(trained_on)),
         **_measure_kept(private, rewrites),
         **{name + OTHER: value for name, value in _measure_kept(private, strangers).items()},
-        "fluency": _perplexity(fluent, rewrites) / _perplexity(fluent, records),
+        "fluency": fluent.perplexity(written) / fluent.perplexity(spoken),
     }
 
 
 def _measure_kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | None]:
-    """Return what of each record stands in the text that it was given; None where it was given none."""
     if texts is None:
         return dict.fromkeys(PAIRED)
     records, values = private.texts, private.slot_values
@@ -242,7 +225,3 @@ def _measure_kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, flo
         "content_words": content_f1(records, texts),
         "exact": exact(records, texts),
     }
-
-
-def _perplexity(model: NgramModel, texts: Sequence[str]) -> float:
-    return model.perplexity([plain(text) for text in texts])

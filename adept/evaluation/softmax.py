@@ -1,9 +1,7 @@
-"""Logistic regression on counted labels: as fast as private text allows, of which few texts are different.
+"""Logistic regression on counted labels, at the cost of the different rows alone: few of the texts of a release are different.
 
-Rows with equal features count as one, with a number of records for each label beside it: the objective is the very one of
-scikit-learn's ``LogisticRegression``, strength * sum over records of -log p(label | features) + |W|^2 / 2 with a free intercept,
-at the cost of the different rows alone. It is minimised by L-BFGS from any start, so that a path of strengths and the folds of
-cross-validation begin where the last fit ended. That is ten to a hundred times as fast.
+The objective is that of scikit-learn's ``LogisticRegression``: strength * sum over records of -log p(label | features) + |W|^2 / 2,
+with a free intercept. It is minimised by L-BFGS from any start, so that a path of strengths begins where the last fit ended.
 """
 
 import warnings
@@ -37,7 +35,7 @@ class Features:
         return cls(((_sparse(rows), _sparse(rows.T.tocsr())),))
 
     def beside(self, others: "Features") -> "Features":
-        """Return both, these first: a dense block next to a sparse one costs no more than a small matrix product."""
+        """Return both, these first."""
         return Features(self.blocks + others.blocks)
 
     @property
@@ -104,15 +102,11 @@ def softmax_regression(
 
 
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
-    """Return what of each label's score (L,) predictions do without: half of log p(label), or as much as three quarters.
+    """Return the part of each label's score (L,) to take away: a share of log p(label), between half and three quarters.
 
-    A score is log p(label) plus what the row says of the label. Rewrites say less than a person's text does, but the labels are
-    as unequal as they always were. So a classifier of noise that follows its scores calls everything by the commonest label. Of
-    the shares of log p(label) the one is taken away under which the records that the weights were fitted to are called by each
-    label as nearly as often as they have it. (Menon et al. 2021, Long-tail learning, section 4, take all of it away.)
-
-    Labels that were randomised are less unequal than the true ones, and records are not to be called by them as often: then it is
-    a fixed share. ``docs/decisions.md``, "Common labels", has the figures.
+    Otherwise a classifier of noise calls everything by the commonest label. The share is the one under which the records that the
+    weights were fitted to are called by each label as nearly as often as they have it; a fixed one for randomised labels.
+    (Menon et al. 2021, Long-tail learning, section 4; ``docs/decisions.md``, "Common labels".)
 
     Args:
         features: (m, d).

@@ -1,13 +1,10 @@
-"""The classifier that reads text: TF-IDF of words and word pairs and what the words mean, logistic regression whose strength
-cross-validation chooses.
+"""The classifier of text: TF-IDF of words and word pairs, the words' meanings, and logistic regression tuned by cross-validation.
 
-Every word counts, one-letter words and numbers too, and empty texts are records like any other. Features are fitted once, on
-the different texts without their labels. A text that stood on both sides of a fold would let the largest strength remember its
-label. So all copies of a text are in one fold, that of the first record that has it, and so are texts that a record has for itself.
+A text that stood on both sides of a fold would let the largest strength remember its label. So all copies of a text are in one
+fold, that of the first record that has it, and so are all texts of one record.
 
-Rewrites have fewer words than people, for public text writes them. So beside TF-IDF stands the mean of the words' vectors, and a
-word that no rewrite holds is read as the most like one that some do (``adept.models.lexicon``). Where the lexicon does not know
-the language the classifier is TF-IDF alone. ``docs/decisions.md``, "What words mean", has the figures.
+Beside TF-IDF stands the mean of the words' vectors, and a word that no training text holds is read as the most like one that some
+do (``adept.models.lexicon``). Where the lexicon does not know the language the classifier is TF-IDF alone.
 """
 
 from collections.abc import Sequence
@@ -26,11 +23,9 @@ from adept.evaluation.softmax import Features, best_labels, commonness, softmax_
 from adept.models.lexicon import Lexicon, TextVectors
 
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0  # C of logistic regression for one record: the smaller, the simpler
-STANDARD_STRENGTH = 4.0  # more is taken on better evidence than likelihood
+STANDARD_STRENGTH = 4.0  # a larger one must win by hits
 TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25)  # that scores are multiplied by before they are judged
-VECTOR_LENGTH = (
-    0.7  # the length of a text's vector beside TF-IDF of length 1; 1 costs .03 where few texts have noisy labels
-)
+VECTOR_LENGTH = 0.7  # of a text's vector, beside TF-IDF of length 1
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
 ONE_FOLD_RECORDS = 1500  # of more a single fold says as much as is needed
 TUNING_STEPS = 20  # from where the strength before ended
@@ -39,16 +34,16 @@ Fold = tuple[Tensor, Tensor]  # counts inside and outside
 
 
 class HeldOut(NamedTuple):
-    """The reading of held-out texts: nats of log-likelihood a text at the temperature that suits the scores, the share of hits,
-    and the weights fitted in each fold."""
+    """The reading of held-out texts."""
 
-    likelihood: float
-    hits: float
-    weights: list[Tensor]
+    likelihood: float  # nats a text, at the temperature that suits the scores
+    hits: float  # share
+    error: float  # standard error of the share
+    weights: list[Tensor]  # fitted in each fold
 
 
 class TextClassifier:
-    """Learns the labels of texts.
+    """A classifier of texts.
 
     Args:
         train: labelled records of at least two labels.
@@ -98,7 +93,6 @@ class TextClassifier:
         return [self.names[place] for place in found.tolist()]
 
     def _add_vectors(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
-        """Put vectors of the texts beside their TF-IDF, if the lexicon knows the language."""
         words = Features.sparse(counted)
         if not self._meaning.known:
             return words
@@ -112,14 +106,12 @@ class TextClassifier:
         synonyms = Lexicon.load().nearest([word for word in known if " " not in word], unknown)
         return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
 
-    def tuned(self) -> float:
+    def tune(self) -> float:
         """Choose the strength by cross-validation over records, from the simplest up as long as that helps.
 
-        Up to the standard one it helps if it makes held-out labels likelier, once the scores are multiplied by the one number that
-        suits them: a strong prior makes every score small, which likelihood would punish and predictions do not show. Hits are
-        too few to tell where labels are as noisy as those of rewrites. Beyond it helps what reads more labels rightly, by more
-        than a standard error, as on clean text: folds cannot keep apart records that draw from the same pools, and so the
-        likelihood of their texts prefers what remembers the pools' noise (``docs/decisions.md``, "Strength").
+        Up to the standard one it helps if it makes held-out labels likelier, once the scores are multiplied by the number that
+        suits them. Beyond it helps what reads more labels rightly, by more than a standard error: folds cannot keep apart records
+        that draw from the same pools, so likelihood prefers what remembers the pools' noise (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:
@@ -127,20 +119,14 @@ class TextClassifier:
         best, found = STRENGTHS[0], self._read_held_out(parts, STRENGTHS[0], [None] * len(parts))
         for strength in STRENGTHS[1:]:
             tried = self._read_held_out(parts, strength, found.weights)
-            error = (found.hits * (1 - found.hits) * self.samples / self._count_held_out(parts)) ** 0.5
-            gained = (
-                tried.likelihood > found.likelihood
-                if strength <= STANDARD_STRENGTH
-                else tried.hits > found.hits + error
-            )
-            if not gained:
+            likelier, hits_more = tried.likelihood > found.likelihood, tried.hits > found.hits + found.error
+            if not (likelier if strength <= STANDARD_STRENGTH else hits_more):
                 break
             best, found = strength, tried
         self._start = torch.stack(found.weights).mean(dim=0)
         return best
 
     def _read_held_out(self, parts: list[Fold], strength: float, starts: Sequence[Tensor | None]) -> HeldOut:
-        """Read held-out texts by what is fitted to the others."""
         scaled, weights, hits, likelihood = strength / self.samples, [], 0.0, torch.zeros(len(TEMPERATURES))
         for (inside, outside), start in zip(parts, starts, strict=True):
             fitted = softmax_regression(self._features, inside, strength=scaled, start=start, steps=TUNING_STEPS)
@@ -149,13 +135,10 @@ class TextClassifier:
             likelihood += torch.stack([(counts * (scores * by).log_softmax(dim=1)).sum() for by in TEMPERATURES])
             hits += float(counts.gather(1, scores.argmax(dim=1)[:, None]).sum())
             weights.append(fitted)
-        texts = self._count_held_out(parts)
-        return HeldOut(float(likelihood.max()) / texts, hits / texts, weights)
-
-    @staticmethod
-    def _count_held_out(parts: list[Fold]) -> float:
-        """Count the texts that are held out, of all folds together."""
-        return sum(float(outside.sum()) for _, outside in parts)
+        texts = sum(float(outside.sum()) for _, outside in parts)
+        share = hits / texts
+        error = (share * (1 - share) * self.samples / texts) ** 0.5
+        return HeldOut(float(likelihood.max()) / texts, share, error, weights)
 
     def _folds(self) -> list[Fold]:
         """Return the counts inside and outside of each fold: one of many records is enough, and few cannot be judged."""

@@ -87,7 +87,7 @@ def test_noisy_labels_call_for_a_simpler_classifier_and_tuning_finds_it() -> Non
     noisy = [label if rng.random() < 0.3 else rng.choice(names) for label in train.labels or []]
     reader = TextClassifier(Corpus(train.texts, noisy))
     fixed = reader.predict(test.texts, reader.fit(strength=30.0))
-    assert reader.tuned() < 5.0 < TextClassifier(train).tuned()
+    assert reader.tune() < 5.0 < TextClassifier(train).tune()
     tuned = evaluate(Corpus(train.texts, noisy), test).accuracy.value
     assert tuned > sum(a == b for a, b in zip(fixed, test.labels or [], strict=True)) / len(test) + 0.05
 
@@ -101,7 +101,7 @@ def test_labels_that_are_often_wrong_call_for_a_simple_classifier(kept: float) -
     for seed in range(2):
         rng = random.Random(seed)
         noisy = [label if rng.random() < kept else rng.choice(names) for label in train.labels or []]
-        assert TextClassifier(Corpus(train.texts, noisy)).tuned() <= 1.0
+        assert TextClassifier(Corpus(train.texts, noisy)).tune() <= 1.0
 
 
 def test_copies_of_a_text_stay_in_one_fold_of_cross_validation() -> None:
@@ -110,8 +110,8 @@ def test_copies_of_a_text_stay_in_one_fold_of_cross_validation() -> None:
     texts = [" ".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(300)]
     labels = [rng.choice("xyyy") for _ in texts]
     copies = Corpus([t for t in texts for _ in range(5)], [c for c in labels for _ in range(5)])
-    assert TextClassifier(copies, samples=5).tuned() <= 4.0
-    assert TextClassifier(copies, samples=1).tuned() <= 4.0
+    assert TextClassifier(copies, samples=5).tune() <= 4.0
+    assert TextClassifier(copies, samples=1).tune() <= 4.0
 
 
 def test_thousands_of_records_of_two_texts_are_no_error() -> None:

@@ -74,9 +74,9 @@ def test_bleu_is_100_for_a_copy_and_falls_with_every_change() -> None:
 def test_verbatim_chance_is_what_shuffled_rewrites_reach() -> None:
     records, rewrites = ["a", "a", "b", "c"], ["a", "b", "b", "z"]
     counted = verbatim(records, rewrites, {"z", "y"})
-    assert (counted.own, counted.public) == (0.5, 0.25)
+    assert (counted["verbatim_own"], counted["verbatim_public"]) == (0.5, 0.25)
     pairs = [r == w for r in records for w in rewrites]
-    assert counted.chance == pytest.approx(sum(pairs) / len(pairs))
+    assert counted["verbatim_chance"] == pytest.approx(sum(pairs) / len(pairs))
 
 
 def test_bigram_probabilities_sum_to_one_and_unknown_words_have_their_share() -> None:
