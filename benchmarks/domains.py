@@ -5,7 +5,7 @@
     adept train experiment=utterances data.broad=OUT output_dir=runs/without
     python benchmarks/domains.py measure runs/without/model DIR DIR2 unseen.json
 
-``balance`` prints shares and effective numbers of sources and subjects before and after thinning (``adept.data.public_text``); an
+``balance`` prints shares and effective numbers of sources and subjects before and after thinning (``adept.data.corpus``); an
 effective number is the exponential of the shares' entropy: so many equal shares would be as uneven. ``without`` writes the text
 less the sources of DOMAINS, subjects that no other source has much of. ``measure`` releases and rewrites texts of each subject by
 the model that has not read them, and by both models what the packaged one held out.
@@ -22,8 +22,7 @@ from pathlib import Path
 from statistics import fmean
 
 from adept import Rewriter
-from adept.data.corpus import HELD_OUT
-from adept.data.public_text import read_public_texts, thin_texts
+from adept.data.corpus import HELD_OUT, read_public_texts, thin_texts
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.expectation import Expectation, expectation
 

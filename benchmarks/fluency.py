@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import fmean
 
 from adept import Rewriter
-from adept.data.public_text import read_public_texts, thin_texts
+from adept.data.corpus import read_public_texts, thin_texts
 from adept.evaluation.metrics import NgramModel, content_f1
 from adept.mechanisms import Description, LearnedCodebook
 from adept.models.codec.codec import words_of

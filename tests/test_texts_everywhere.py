@@ -17,7 +17,7 @@ from adept.attacks import attribute, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, lstm, metrics
-from adept.evaluation.tfidf import TextClassifier
+from adept.evaluation.classifiers import TextClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.votes import Votes
 from adept.models.lexicon import TextVectors
@@ -79,7 +79,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "evaluation.metrics.NgramModel.perplexity": lambda given, bad: metrics.NgramModel(TRAIN.texts, order=2).perplexity(
         bad
     ),
-    "evaluation.tfidf.TextClassifier.predict": lambda given, bad: TextClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
+    "evaluation.classifiers.TextClassifier.predict": lambda given, bad: TextClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
     "models.codec.codec.Codec.describe": lambda given, bad: given.rewriter.model.codec.describe(bad, size=2),  # type: ignore[union-attr]
     "models.codec.codec.Codec.describe_by_several": lambda given, bad: given.rewriter.model.codec.describe_by_several(  # type: ignore[union-attr]
         bad, size=0, count=0

@@ -1,15 +1,41 @@
-"""The worth of private text: an intent classifier is trained on it and tested on text that people really wrote."""
+"""Classifiers of text, whose accuracy on text that people wrote is what private text is worth.
+
+The classifier "tfidf" reads TF-IDF of words and word pairs and the words' meanings; cross-validation chooses the strength of its
+logistic regression. A text that stood on both sides of a fold would let the largest strength remember its label. So all copies of
+a text are in one fold, that of the first record that has it, and so are all texts of one record.
+
+Beside TF-IDF stands the mean of the words' vectors, and a word that no training text holds is read as the most like one that some
+do (``adept.models.lexicon``). Where the lexicon does not know the language the classifier is TF-IDF alone.
+"""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
-from adept.evaluation.tfidf import TextClassifier
+from adept.evaluation.softmax import Features, best_labels, commonness, softmax_regression
+from adept.models.lexicon import Lexicon, TextVectors
 
 CLASSIFIERS = ("tfidf", "lstm")
+STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0  # C of logistic regression for one record: the smaller, the simpler
+STANDARD_STRENGTH = 4.0  # a larger one must win by hits
+TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25)  # that scores are multiplied by before they are judged
+VECTOR_LENGTH = 0.7  # of a text's vector, beside TF-IDF of length 1
+FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
+ONE_FOLD_RECORDS = 1500  # of more a single fold says as much as is needed
+TUNING_STEPS = 20  # from where the strength before ended
+
+Fold = tuple[Tensor, Tensor]  # counts inside and outside
 
 
 @dataclass(frozen=True)
@@ -83,3 +109,134 @@ def predict(
             return predict_lstm(train, texts, seed=seed)
         case _:
             raise ConfigurationError(f"classifier must be one of {', '.join(CLASSIFIERS)}, got {classifier}")
+
+
+class HeldOut(NamedTuple):
+    """The reading of held-out texts."""
+
+    likelihood: float  # nats a text, at the temperature that suits the scores
+    hits: float  # share
+    error: float  # standard error of the share
+    weights: list[Tensor]  # fitted in each fold
+
+
+class TextClassifier:
+    """A classifier of texts.
+
+    Args:
+        train: labelled records of at least two labels.
+        samples: consecutive texts of one record, which cross-validation keeps together.
+        noisy_labels: the labels were randomised, and do not show how common the true ones are.
+
+    Attributes:
+        names: the labels.
+        rows, columns: the place of each text among the different ones, and of its label among the names (N,).
+
+    Raises:
+        DataError: all texts are empty.
+    """
+
+    def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
+        texts, labels = train.texts, train.labels or []
+        self.samples, self.noisy_labels = samples, noisy_labels
+        self.names = sorted(set(labels))
+        self.rows, distinct = _places(texts)
+        self.columns = np.searchsorted(np.array(self.names, dtype=object), np.array(labels, dtype=object))
+        self._distinct = len(distinct)
+        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+
+        self._tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\S+", dtype=np.float32)
+        try:
+            counted = self._tfidf.fit_transform(distinct).tocsr()
+        except ValueError as error:
+            if "empty vocabulary" in str(error):
+                raise DataError("train must hold at least one word: all its texts are empty") from None
+            raise
+        rarity = zip(self._tfidf.get_feature_names_out(), self._tfidf.idf_.tolist(), strict=True)
+        self._meaning = TextVectors({word: weight for word, weight in rarity if " " not in word})
+        self._features = self._add_vectors(counted, distinct)
+        self._start: Tensor | None = None
+
+    def fit(self, *, strength: float) -> Tensor:
+        """Return weights (d + 1, L) from all records, each of which counts once, however many texts it has."""
+        scaled = strength / self.samples
+        return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
+
+    def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
+        """Return the likeliest label of each text."""
+        texts = text_list(texts)
+        common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
+        words = self._tfidf.transform(self._replace_unknown(texts)).tocsr()
+        found = best_labels(self._add_vectors(words, texts), weights, common)
+        return [self.names[place] for place in found.tolist()]
+
+    def _add_vectors(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
+        words = Features.sparse(counted)
+        if not self._meaning.known:
+            return words
+        return words.beside(Features.dense(VECTOR_LENGTH * torch.from_numpy(self._meaning.of(texts))))
+
+    def _replace_unknown(self, texts: Sequence[str]) -> list[str]:
+        """Return texts with known words in the place of those that no training text holds."""
+        known = self._tfidf.vocabulary_
+        rows = [text.lower().split() for text in texts]
+        unknown = dict.fromkeys(word for row in rows for word in row if word not in known)
+        synonyms = Lexicon.load().nearest([word for word in known if " " not in word], unknown)
+        return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
+
+    def tune(self) -> float:
+        """Choose the strength by cross-validation over records, from the simplest up as long as that helps.
+
+        Up to the standard one it helps if it makes held-out labels likelier, once the scores are multiplied by the number that
+        suits them. Beyond it helps what reads more labels rightly, by more than a standard error: folds cannot keep apart records
+        that draw from the same pools, so likelihood prefers what remembers the pools' noise (``docs/decisions.md``, "Strength").
+        """
+        parts = self._folds()
+        if not parts:
+            return STRENGTHS[-1]
+        best, found = STRENGTHS[0], self._read_held_out(parts, STRENGTHS[0], [None] * len(parts))
+        for strength in STRENGTHS[1:]:
+            tried = self._read_held_out(parts, strength, found.weights)
+            likelier, hits_more = tried.likelihood > found.likelihood, tried.hits > found.hits + found.error
+            if not (likelier if strength <= STANDARD_STRENGTH else hits_more):
+                break
+            best, found = strength, tried
+        self._start = torch.stack(found.weights).mean(dim=0)
+        return best
+
+    def _read_held_out(self, parts: list[Fold], strength: float, starts: Sequence[Tensor | None]) -> HeldOut:
+        scaled, weights, hits, likelihood = strength / self.samples, [], 0.0, torch.zeros(len(TEMPERATURES))
+        for (inside, outside), start in zip(parts, starts, strict=True):
+            fitted = softmax_regression(self._features, inside, strength=scaled, start=start, steps=TUNING_STEPS)
+            judged = outside.any(dim=1)
+            scores, counts = self._features.scores(fitted)[judged], outside[judged]
+            likelihood += torch.stack([(counts * (scores * by).log_softmax(dim=1)).sum() for by in TEMPERATURES])
+            hits += float(counts.gather(1, scores.argmax(dim=1)[:, None]).sum())
+            weights.append(fitted)
+        texts = sum(float(outside.sum()) for _, outside in parts)
+        share = hits / texts
+        error = (share * (1 - share) * self.samples / texts) ** 0.5
+        return HeldOut(float(likelihood.max()) / texts, share, error, weights)
+
+    def _folds(self) -> list[Fold]:
+        """Return the counts inside and outside of each fold: one of many records is enough, and few cannot be judged."""
+        records = len(self.rows) // self.samples
+        _, firsts = np.unique(self.rows, return_index=True)
+        fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
+        filled = np.unique(fold)  # a few texts, however many records have them, may all be in others
+        folds = filled[: 1 if records > ONE_FOLD_RECORDS else FOLDS]
+        parts = [(self._counts(fold != i), self._counts(fold == i)) for i in folds]
+        judged = all(int((inside.sum(dim=0) > 0).sum()) > 1 for inside, _ in parts)
+        return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
+
+    def _counts(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
+        """Count the chosen records that have each different text and each label (m, L)."""
+        size = len(self.names)
+        cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
+        return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)
+
+
+def _places(texts: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return each text's place (N,) among the different ones, and those in the order in which they first come."""
+    number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    return np.array([number[text] for text in texts], dtype=np.int64), list(number)

@@ -8,6 +8,7 @@ clipped latent. The cosine is between the release and the latent itself, so it c
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import torch
@@ -73,10 +74,8 @@ def run(
         raise ConfigurationError(f"records must be at least 2, got {records}")
     if unknown := [name for name in mechanisms if name not in MECHANISMS]:
         raise ConfigurationError(f"mechanisms must be among {', '.join(MECHANISMS)}, got {unknown[0]}")
-    for name in mechanisms:
-        for dim in dims:
-            for epsilon in epsilons:
-                yield measure(STUDIED[name](epsilon=epsilon), dim, records=records, seed=seed)
+    for name, dim, epsilon in product(mechanisms, dims, epsilons):
+        yield measure(STUDIED[name](epsilon=epsilon), dim, records=records, seed=seed)
 
 
 def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int = 0) -> MechanismRow:

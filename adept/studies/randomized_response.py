@@ -19,8 +19,9 @@ the readings' own deviation.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,12 @@ class Survey:
     population: tuple[float, ...]
     theta: str | None
 
+    @property
+    def wanted(self) -> NDArray[np.float64]:
+        """The values (k,) that are estimated of the answers: their numbers, or 1 for the first one alone."""
+        values = np.arange(len(self.population), dtype=float)
+        return values if self.target == "mean" else (values == 0).astype(float)
+
 
 SURVEYS = {
     "bit": Survey("share", (YES_SHARE, 1 - YES_SHARE), "tight"),
@@ -80,20 +87,27 @@ SURVEYS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResponseRow:
-    """One survey of one size at one budget: what is true, what was released, and what can be told from it."""
+class Answered:
+    """The distribution of one answer at one budget."""
 
     survey: str
     target: str  # share | mean
     answers: int  # k
     epsilon: float  # the claim
     spent: float  # the true budget of the answer
-    records: int
     parameter: float  # theta, or the noise's scale
     published: float  # the lecture's formula for it
     truth: float  # of the population
+    expected_released: float  # mean of what is asked of the released answer
+    variance: float  # of one unbiased reading, over population and noise
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResponseRow(Answered):
+    """One survey of one size at one budget: what is true, what was released, and what can be told from it."""
+
+    records: int
     released: float  # the share or mean of the released answers as they are
-    expected_released: float  # the same in expectation, in closed form
     estimate: float  # debiased
     deviation: float  # its standard error, in closed form
     lower: float  # 99.9 % interval of the truth, from the release alone
@@ -103,17 +117,6 @@ class ResponseRow:
     def half_width(self) -> float:
         """Half the width of the interval."""
         return (self.upper - self.lower) / 2
-
-
-@dataclass(frozen=True)
-class Answered:
-    """The distribution of one released answer: what a survey of any size is made of."""
-
-    parameter: float
-    spent: float
-    truth: float
-    expected_released: float
-    variance: float  # of one unbiased reading, over population and noise
 
 
 def run(
@@ -131,10 +134,8 @@ def run(
     if unknown := [name for name in mechanisms if name not in SURVEYS]:
         raise ConfigurationError(f"mechanisms must be among {', '.join(SURVEYS)}, got {unknown[0]}")
     check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})
-    for name in mechanisms:
-        for epsilon in epsilons:
-            for count in records:
-                yield measure(name, epsilon=epsilon, records=count, seed=seed)
+    for name, epsilon, count in product(mechanisms, epsilons, records):
+        yield measure(name, epsilon=epsilon, records=count, seed=seed)
 
 
 def published_parameter(survey: Survey, *, epsilon: float) -> float:
@@ -154,21 +155,33 @@ def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
     return RandomizedResponse(epsilon=epsilon, labels=labels, theta=survey.theta or "tight")
 
 
-def survey_distribution(survey: Survey, *, epsilon: float) -> Answered:
+def survey_distribution(name: str, *, epsilon: float) -> Answered:
     """Return the exact distribution of one answer, by enumeration over true and released answers."""
-    population, values = np.array(survey.population), np.arange(len(survey.population))
-    wanted = (values == 0).astype(float) if survey.target == "share" else values.astype(float)
-    truth = float(population @ wanted)
+    survey = SURVEYS[name]
+    population, wanted = np.array(survey.population), survey.wanted
+    truth = expected = float(population @ wanted)
     if survey.theta is None:
         laplace = ScalarLaplace(epsilon=epsilon, upper=MAX_SKIPPED)
+        parameter, spent = laplace.scale, laplace.guarantee().epsilon
         variance = float(population @ wanted**2) - truth**2 + laplace.expected_squared_error()
-        return Answered(laplace.scale, laplace.guarantee().epsilon, truth, truth, variance)
-    mechanism = response(survey, epsilon=epsilon)
-    keep, other = probabilities(mechanism)
-    channel = np.full((len(values), len(values)), other) + (keep - other) * np.eye(len(values))
-    released = population @ channel
-    variance = float(released @ readings(wanted, mechanism) ** 2) - truth**2
-    return Answered(keep, mechanism.guarantee().epsilon, truth, float(released @ wanted), variance)
+    else:
+        mechanism = response(survey, epsilon=epsilon)
+        parameter, other = probabilities(mechanism)
+        released = other + (parameter - other) * population
+        spent, expected = mechanism.guarantee().epsilon, float(released @ wanted)
+        variance = float(released @ readings(wanted, mechanism) ** 2) - truth**2
+    return Answered(
+        survey=name,
+        target=survey.target,
+        answers=len(population),
+        epsilon=epsilon,
+        spent=spent,
+        parameter=parameter,
+        published=published_parameter(survey, epsilon=epsilon),
+        truth=truth,
+        expected_released=expected,
+        variance=variance,
+    )
 
 
 def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
@@ -186,25 +199,16 @@ def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDAr
 
 def measure(name: str, *, epsilon: float, records: int, seed: int = 2025) -> ResponseRow:
     """Ask ``records`` people of the population, and estimate the truth from what they release."""
-    survey = SURVEYS[name]
-    distribution = survey_distribution(survey, epsilon=epsilon)
+    distribution = survey_distribution(name, epsilon=epsilon)
     cell = sha256(repr((seed, name, epsilon, records)).encode()).digest()
     generator = torch.Generator().manual_seed(int.from_bytes(cell[:7], "big"))
-    weights = torch.tensor(survey.population, dtype=torch.float64)
+    weights = torch.tensor(SURVEYS[name].population, dtype=torch.float64)
     answers = torch.multinomial(weights, records, replacement=True, generator=generator).tolist()
-    raw, estimate, lower, upper = _ask(survey, answers, epsilon, generator)
+    released, estimate, lower, upper = _ask(SURVEYS[name], answers, epsilon, generator)
     return ResponseRow(
-        survey=name,
-        target=survey.target,
-        answers=len(survey.population),
-        epsilon=epsilon,
-        spent=distribution.spent,
+        **asdict(distribution),
         records=records,
-        parameter=distribution.parameter,
-        published=published_parameter(survey, epsilon=epsilon),
-        truth=distribution.truth,
-        released=raw,
-        expected_released=distribution.expected_released,
+        released=released,
         estimate=estimate,
         deviation=math.sqrt(distribution.variance / records),
         lower=lower,
@@ -218,26 +222,19 @@ def _ask(
     """Return the share or mean of the released answers as they are, the estimate, and its interval."""
     if survey.theta is None:
         laplace = ScalarLaplace(epsilon=epsilon, upper=MAX_SKIPPED)
-        numbers = np.array(laplace.simulate(answers, generator), dtype=float)
-        return (float(numbers.mean()), *_normal(numbers))
-    mechanism = response(survey, epsilon=epsilon)
-    released = mechanism.simulate([str(answer) for answer in answers], generator)
+        released = unbiased = np.array(laplace.simulate(answers, generator), dtype=float)
+    else:
+        mechanism = response(survey, epsilon=epsilon)
+        numbers = np.array(mechanism.simulate([*map(str, answers)], generator)).astype(int)
+        released, unbiased = survey.wanted[numbers], readings(survey.wanted, mechanism)[numbers]
+    mean, estimate, tail = float(released.mean()), float(unbiased.mean()), (1 - CONFIDENCE) / 2
     if survey.target == "share":
-        count = released.count("0")
         keep, other = probabilities(mechanism)
-        ends = clopper_pearson(count, len(released), alpha=(1 - CONFIDENCE) / 2)
+        ends = clopper_pearson(int(released.sum()), len(released), alpha=tail)
         lower, upper = ((float(end) - other) / (keep - other) for end in ends)
-        return count / len(released), mechanism.estimate_frequencies(released)[0]["0"], lower, upper
-    numbers = np.array([int(answer) for answer in released])
-    values = np.arange(len(survey.population), dtype=float)
-    return (float(numbers.mean()), *_normal(readings(values, mechanism)[numbers]))
-
-
-def _normal(values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the mean of independent readings and its 99.9 % interval by the normal distribution."""
-    mean, deviation = float(values.mean()), float(values.std(ddof=1))
-    margin = float(norm.isf((1 - CONFIDENCE) / 2)) * deviation / math.sqrt(len(values))
-    return mean, mean - margin, mean + margin
+        return mean, estimate, lower, upper
+    margin = float(norm.isf(tail) * unbiased.std(ddof=1)) / math.sqrt(len(unbiased))
+    return mean, estimate, estimate - margin, estimate + margin
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:

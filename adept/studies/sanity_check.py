@@ -12,6 +12,7 @@ sum_i (|z_i - 1| - |z_i|) / b, reaches n / b.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -91,10 +92,8 @@ def run(
     if unknown := set(mechanisms) - set(MECHANISMS):
         raise ConfigurationError(f"mechanisms must be among {', '.join(MECHANISMS)}, got {sorted(unknown)[0]}")
     generator = torch.Generator().manual_seed(seed)
-    for mechanism in mechanisms:
-        for epsilon in epsilons:
-            for dim in dims:
-                yield _row(mechanism, epsilon, dim, trials, generator)
+    for mechanism, epsilon, dim in product(mechanisms, epsilons, dims):
+        yield _row(mechanism, epsilon, dim, trials, generator)
 
 
 def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int, threshold: float = 0.5) -> tuple[float, float]:

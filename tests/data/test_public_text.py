@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from adept.data import public_text
-from adept.data.corpus import HELD_OUT, DataConfig, load
-from adept.data.public_text import PublicText, read_public_texts, thin_texts
+from adept.data import corpus
+from adept.data.corpus import HELD_OUT, DataConfig, PublicText, load, read_public_texts, thin_texts
 from adept.errors import DataError
 
 
@@ -21,26 +20,24 @@ def test_a_text_is_kept_once_whatever_its_case_and_signs() -> None:
 
 
 def test_texts_without_words_and_long_ones_are_left_out() -> None:
-    kept = thin_texts(
-        [text("?!"), text(" "), text("a " * (public_text.MAX_WORDS + 1)), text("b " * public_text.MAX_WORDS)]
-    )
-    assert [len(one.text.split()) for one in kept] == [public_text.MAX_WORDS]
+    kept = thin_texts([text("?!"), text(" "), text("a " * (corpus.MAX_WORDS + 1)), text("b " * corpus.MAX_WORDS)])
+    assert [len(one.text.split()) for one in kept] == [corpus.MAX_WORDS]
 
 
 def test_of_one_template_few_texts_are_kept() -> None:
     """What fills a template are words that few texts hold, and numbers."""
-    filled = [text(f"turn on light {number}") for number in range(2 * public_text.COMMON_IN)]
-    named = [text(f"turn on name{number}x") for number in range(public_text.COMMON_IN)]
+    filled = [text(f"turn on light {number}") for number in range(2 * corpus.COMMON_IN)]
+    named = [text(f"turn on name{number}x") for number in range(corpus.COMMON_IN)]
     whole = text("turn on light")
-    assert len(thin_texts(filled)) == public_text.MAX_OF_TEMPLATE
-    assert len(thin_texts([*filled, *named, whole])) == 2 * public_text.MAX_OF_TEMPLATE + 1
+    assert len(thin_texts(filled)) == corpus.MAX_OF_TEMPLATE
+    assert len(thin_texts([*filled, *named, whole])) == 2 * corpus.MAX_OF_TEMPLATE + 1
     assert whole in thin_texts([*filled, *named, whole])
 
 
 def test_no_source_and_no_subject_drowns_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_text, "MAX_OF_SUBJECT", 5)
-    monkeypatch.setattr(public_text, "MAX_OF_SOURCE", 8)
-    monkeypatch.setattr(public_text, "COMMON_IN", 1)  # so that every word is common, and no two texts have one template
+    monkeypatch.setattr(corpus, "MAX_OF_SUBJECT", 5)
+    monkeypatch.setattr(corpus, "MAX_OF_SOURCE", 8)
+    monkeypatch.setattr(corpus, "COMMON_IN", 1)  # so that every word is common, and no two texts have one template
     many = [text(f"word{number} x", "shop", subject) for number in range(30) for subject in ("orders", "refunds")]
     kept = thin_texts(
         [*(one._replace(text=f"{one.text} {one.subject}") for one in many), text("hello there", "desk", "desk")]
@@ -56,7 +53,7 @@ def test_the_same_seed_keeps_the_same_texts_in_the_same_order() -> None:
 
 
 def test_broad_text_is_read_from_two_directories_and_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(public_text, "COMMON_IN", 1)
+    monkeypatch.setattr(corpus, "COMMON_IN", 1)
     for directory, name, source in (("one", "train.jsonl", "a"), ("two", "part-00.jsonl", "b")):
         (tmp_path / directory).mkdir()
         rows = ({"text": f"w{number} {source}", "source": source, "domain": f"d{number % 3}"} for number in range(1500))

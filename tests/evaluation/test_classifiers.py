@@ -8,8 +8,7 @@ import travel
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
-from adept.evaluation.classifiers import evaluate, predict
-from adept.evaluation.tfidf import TextClassifier
+from adept.evaluation.classifiers import TextClassifier, evaluate, predict
 
 
 def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels() -> None:

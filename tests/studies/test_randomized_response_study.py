@@ -25,7 +25,7 @@ def test_every_survey_is_asked_at_every_budget_and_size() -> None:
 @pytest.mark.parametrize("name", SURVEYS)
 def test_our_exact_parameters_are_the_lectures_formulas_and_never_on_the_unsafe_side(name: str, epsilon: float) -> None:
     distribution, published = (
-        survey_distribution(SURVEYS[name], epsilon=epsilon),
+        survey_distribution(name, epsilon=epsilon),
         study.published_parameter(SURVEYS[name], epsilon=epsilon),
     )
     assert distribution.parameter == pytest.approx(published, rel=1e-12)
@@ -44,7 +44,7 @@ def test_the_known_values_of_both_thetas_at_epsilon_1() -> None:
 @pytest.mark.parametrize("theta", ["tight", "lecture"])
 def test_the_distribution_of_one_bit_is_the_textbooks(theta: str) -> None:
     name = {"tight": "bit", "lecture": "bit_lecture"}[theta]
-    distribution, keep, yes = survey_distribution(SURVEYS[name], epsilon=1.0), row(name, 1.0).parameter, study.YES_SHARE
+    distribution, keep, yes = survey_distribution(name, epsilon=1.0), row(name, 1.0).parameter, study.YES_SHARE
     released = keep * yes + (1 - keep) * (1 - yes)
     assert distribution.expected_released == pytest.approx(released, rel=1e-12)
     # Warner 1965: the variance of a reading is r (1 - r) / (2 theta - 1)^2.
@@ -52,14 +52,14 @@ def test_the_distribution_of_one_bit_is_the_textbooks(theta: str) -> None:
 
 
 def test_the_first_theta_needs_twice_as_many_people_at_epsilon_1() -> None:
-    first, tight = (survey_distribution(SURVEYS[name], epsilon=1.0) for name in ("bit_lecture", "bit"))
+    first, tight = (survey_distribution(name, epsilon=1.0) for name in ("bit_lecture", "bit"))
     assert first.variance / tight.variance == pytest.approx(2.0, abs=0.01)
 
 
 def test_a_mean_from_sixteen_answers_beats_laplace_noise_at_a_large_budget_only() -> None:
     def ratio(epsilon: float) -> float:
         answers, laplace = (
-            survey_distribution(SURVEYS[n], epsilon=epsilon).variance for n in ("number_answers", "number_laplace")
+            survey_distribution(n, epsilon=epsilon).variance for n in ("number_answers", "number_laplace")
         )
         return answers / laplace
 
@@ -68,7 +68,7 @@ def test_a_mean_from_sixteen_answers_beats_laplace_noise_at_a_large_budget_only(
 
 
 def test_the_distribution_of_the_number_is_that_of_its_parts() -> None:
-    distribution = survey_distribution(SURVEYS["number_laplace"], epsilon=2.0)
+    distribution = survey_distribution("number_laplace", epsilon=2.0)
     mean = sum(value * share for value, share in enumerate(study.SKIPPED))
     spread = sum(value**2 * share for value, share in enumerate(study.SKIPPED)) - mean**2
     assert (distribution.truth, distribution.expected_released) == (pytest.approx(mean), pytest.approx(mean))

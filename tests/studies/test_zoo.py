@@ -9,9 +9,9 @@ import pytest
 from audit.asking import make_cheap
 
 from adept.errors import ConfigurationError
-from adept.studies.zoo import verdicts, word_level
+from adept.studies.zoo import rebuilt, verdicts
 from adept.studies.zoo.exhibits import exhibits
-from adept.studies.zoo.word_level import public_words
+from adept.studies.zoo.rebuilt import public_words
 
 
 def test_the_exhibits_are_those_that_are_named_and_all_say_what_they_claim() -> None:
@@ -21,15 +21,15 @@ def test_the_exhibits_are_those_that_are_named_and_all_say_what_they_claim() -> 
     assert {exhibit.mechanism for exhibit in found if exhibit.claimed} == set(verdicts.NAMES)
 
 
-@pytest.mark.parametrize("kind", [word_level.SanText, word_level.TEM, word_level.CusText, word_level.SanTextPlus])
-def test_the_distribution_of_a_word_is_a_distribution(kind: type[word_level.SanText]) -> None:
+@pytest.mark.parametrize("kind", [rebuilt.SanText, rebuilt.TEM, rebuilt.CusText, rebuilt.SanTextPlus])
+def test_the_distribution_of_a_word_is_a_distribution(kind: type[rebuilt.SanText]) -> None:
     distribution = kind(epsilon=2.0).probabilities
     assert distribution.shape == (len(public_words().names),) * 2
     assert distribution.sum(axis=1) == pytest.approx(np.ones(len(distribution)))
 
 
-@pytest.mark.parametrize("kind", [word_level.SanText, word_level.TEM])
-def test_metric_privacy_holds_between_all_words_exactly(kind: type[word_level.SanText]) -> None:
+@pytest.mark.parametrize("kind", [rebuilt.SanText, rebuilt.TEM])
+def test_metric_privacy_holds_between_all_words_exactly(kind: type[rebuilt.SanText]) -> None:
     mechanism = kind(epsilon=2.0)
     logs, distances = np.log(mechanism.probabilities), public_words().distances()
     loss = np.abs(logs[:, None] - logs).max(axis=2)
@@ -37,7 +37,7 @@ def test_metric_privacy_holds_between_all_words_exactly(kind: type[word_level.Sa
 
 
 def test_custext_keeps_its_claim_within_an_output_set_and_no_other() -> None:
-    mechanism = word_level.CusText(epsilon=2.0)
+    mechanism = rebuilt.CusText(epsilon=2.0)
     distribution, groups = mechanism.probabilities, mechanism.groups
     inside = np.flatnonzero(groups == 0)
     logs = np.log(distribution[np.ix_(inside, inside)])
@@ -47,7 +47,7 @@ def test_custext_keeps_its_claim_within_an_output_set_and_no_other() -> None:
 
 def test_a_word_by_word_mechanism_keeps_the_number_of_words() -> None:
     texts = ["show me flights", "flights", ""]
-    released = word_level.CMP(epsilon=1.0).privatize(texts)
+    released = rebuilt.CMP(epsilon=1.0).privatize(texts)
     assert [len(text.split()) for text in released] == [3, 1, 0]
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import DPText, OriginalLaplace
-from adept.studies.zoo import word_level
-from adept.studies.zoo.sentence_level import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents
-from adept.studies.zoo.word_level import public_words
+from adept.studies.zoo import rebuilt
+from adept.studies.zoo.rebuilt import TOKENS, DPBart, DPPrompt, SeededLaplace, SentenceLatents, public_words
 
 BUDGET = 4.0  # what most readings claim of their pair
 SHORT, LONG = "show me flights", "i need a flight from boston to denver on monday morning please"
@@ -63,11 +62,11 @@ def exhibits() -> tuple[Exhibit, ...]:
     return (
         *_latents(),
         *_prompts(),
-        *_metric("SanText", word_level.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"),
-        *_metric("CMP", word_level.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
-        *_metric("Mahalanobis", word_level.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
-        *_metric("Vickrey", word_level.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
-        *_metric("TEM", word_level.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
+        *_metric("SanText", rebuilt.SanText, "Yue et al., Findings of ACL 2021; code xiangyue9607/SanText"),
+        *_metric("CMP", rebuilt.CMP, "Feyisetan et al., WSDM 2020; code Kekkodf/pypantera"),
+        *_metric("Mahalanobis", rebuilt.Mahalanobis, "Xu et al., PrivateNLP 2020; code Kekkodf/pypantera"),
+        *_metric("Vickrey", rebuilt.Vickrey, "Xu et al., arXiv 2104.11838; code Kekkodf/pypantera"),
+        *_metric("TEM", rebuilt.TEM, "Carvalho et al., SDM 2023; code Kekkodf/pypantera"),
         *_kept_words(),
         *_output_sets(),
         _candidates(),
@@ -203,11 +202,11 @@ def _not_claimed(own: Exhibit, unit: str, why: str, pair: tuple[str, str]) -> Ex
 
 def _kept_words() -> tuple[Exhibit, Exhibit]:
     names = public_words().names
-    common, rare, other = names[2], names[word_level.SENSITIVE_FROM + 20], names[word_level.SENSITIVE_FROM + 5]
+    common, rare, other = names[2], names[rebuilt.SENSITIVE_FROM + 20], names[rebuilt.SENSITIVE_FROM + 5]
     epsilon = BUDGET / _distance(rare, other)
     own = Exhibit(
         mechanism="SanText+",
-        make=lambda: word_level.SanTextPlus(epsilon=epsilon),
+        make=lambda: rebuilt.SanTextPlus(epsilon=epsilon),
         source="Yue et al., Findings of ACL 2021; code xiangyue9607/SanText",
         claim=f"epsilon = {epsilon:.3g} times the distance between sensitive words; the others may show themselves",
         per_record="infinite: words that are not sensitive are mostly kept, and the number of words is released",
@@ -221,11 +220,11 @@ def _kept_words() -> tuple[Exhibit, Exhibit]:
 
 
 def _output_sets() -> tuple[Exhibit, Exhibit]:
-    groups, names = word_level.CusText(epsilon=BUDGET).groups, public_words().names
+    groups, names = rebuilt.CusText(epsilon=BUDGET).groups, public_words().names
     inside, outside = np.flatnonzero(groups == groups[0]), np.flatnonzero(groups != groups[0])
     own = Exhibit(
         mechanism="CusText",
-        make=lambda: word_level.CusText(epsilon=BUDGET),
+        make=lambda: rebuilt.CusText(epsilon=BUDGET),
         source="Chen et al., Findings of ACL 2023; code sai4july/CusText",
         claim=f"epsilon = {BUDGET:g} for each word, among words that share an output set",
         per_record="infinite: words of different output sets have no output in common, and the number of words is released",
@@ -242,7 +241,7 @@ def _output_sets() -> tuple[Exhibit, Exhibit]:
 def _candidates() -> Exhibit:
     return Exhibit(
         mechanism="RANTEXT",
-        make=lambda: word_level.RanText(epsilon=BUDGET),
+        make=lambda: rebuilt.RanText(epsilon=BUDGET),
         source="Tong et al., InferDPT, arXiv 2310.12214; code mengtong0110/InferDPT",
         claim=f"epsilon = {BUDGET:g} for each token, any two tokens",
         per_record="no finite epsilon was proved: the set of candidates depends on the token",
