@@ -237,12 +237,12 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
     return texts
 
 
-def thin_texts(texts: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
+def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicText]:
     """Return different texts of 1 to MAX_WORDS words in an order by chance, few of each template, subject and source.
 
     A template is what is left of a text without its rare words and its numbers; texts without such words are all kept.
     """
-    order = list(texts)
+    order = list(public)
     random.Random(seed).shuffle(order)
     rows = [tuple(re.findall(r"\w+", text.text.lower())) for text in order]
     holders = Counter(word for row in rows for word in set(row))
