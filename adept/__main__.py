@@ -4,7 +4,7 @@ import importlib
 import sys
 from difflib import get_close_matches
 
-from adept.cli.options import check_options, help_text, name_bare
+from adept.cli.options import check_options, help_text, write_out
 from adept.cli.process import (
     DONE,
     USER_ERROR,
@@ -82,12 +82,13 @@ def run(command: str, arguments: list[str]) -> int:
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text(command, COMMANDS[command], arguments))
         return DONE
-    arguments = name_bare(command, arguments)
+    arguments = write_out(command, arguments)
     check_options(command, arguments)
-    sys.argv = [sys.argv[0], *arguments]
     module = importlib.import_module(f"adept.cli.{command}")
+    complete = getattr(module, "complete", list)  # by what is known of the run that is continued
+    configs = importlib.import_module("adept.cli.app").compose(command, complete(arguments))
     resume_collection()
-    return int(module.main())
+    return max((module.main(config) or DONE for config in configs), default=DONE)
 
 
 def main() -> int:
@@ -95,7 +96,7 @@ def main() -> int:
     collect_no_garbage()
     leave_on_signals()
     keep_streams()
-    status = guard(lambda: dispatch(sys.argv[1:]))
+    status = dispatch(sys.argv[1:])
     ignore_signals()  # nothing is left to interrupt, and what was done is done
     leave_garbage()
     return status

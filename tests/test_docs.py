@@ -22,9 +22,9 @@ from omegaconf.errors import OmegaConfBaseException
 from tiny import Run, tiny_config
 
 from adept.__main__ import COMMANDS
-from adept.cli import audit, train
+from adept.cli import train
 from adept.cli.app import config_directory, instantiate, literal_overrides, register_mechanisms
-from adept.cli.options import configuration, help_text, name_bare
+from adept.cli.options import configuration, help_text, write_out
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.choice import MechanismChoice
@@ -93,9 +93,9 @@ def compose_line(words: list[str]) -> object:
     ConfigStore.instance().store(name=f"schema_{command}", node=schema)
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(config_directory()), version_base="1.3"):
-        overrides = audit.foreign_overrides(words[2:]) if command == "audit" else name_bare(command, words[2:])
+        overrides = write_out(command, words[2:])
         overrides = literal_overrides(overrides, schema)
-        return instantiate(compose(command, overrides=overrides), schema)
+        return instantiate(compose(command, overrides=overrides))
 
 
 def check(words: list[str]) -> None:

@@ -38,7 +38,6 @@ from adept.synthesis.neighbouring_files import NeighbouringFiles
 
 FALSE_POSITIVES = 0.01
 WHICH_OF_TWO, AREA, POWER = "which of the two", "area under the curve", "true positives at 1 % false ones"
-FILE_CELLS = 4  # of a synthesizer under attack: others say nothing of the person
 Pairs = list[tuple[int, int]]
 Floats = NDArray[np.float64]
 Coins = NDArray[np.bool_]

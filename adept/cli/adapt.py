@@ -1,10 +1,8 @@
 """``adept adapt``: put a model's topics, codewords and texts where a few hundred public examples are."""
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-from adept.cli.app import execute
 from adept.cli.config import AdaptConfig
 from adept.cli.console import show, write_json
 from adept.data.corpus import Corpus, read_corpus
@@ -14,26 +12,47 @@ from adept.errors import ConfigurationError, DataError, ModelError
 from adept.models.adapt import adapt
 from adept.models.autoencoder import Autoencoder
 from adept.models.card import model_card
-from adept.models.config import MODEL, TrainerConfig
+from adept.models.config import MODEL
 from adept.models.nearby_sentences import are_terms, read_page, sentences_about
+from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import is_packaged, load_model, packaged_directory
 
 
-@dataclass(frozen=True)
-class AdaptResult:
-    """Result of an adaptation."""
+def main(config: AdaptConfig) -> None:
+    """Adapt a model, save it, and print where it is."""
+    _check(config)
+    begin = time.monotonic()
+    config.label_set = list(read_label_set(config.label_set))
+    model, tokenizer = load_model(config.model_dir)
+    lines = _lines(config.examples, config.text_column) if config.examples else []
+    examples, said = _examples(config, model, lines)
+    directory = new_directory(config.output_dir)
+    model, tokenizer = adapt(model, tokenizer, examples, source=_source(config, lines), said=said, seed=config.seed)
+    if config.trainer.max_epochs:
+        _fine_tune(config, model, tokenizer, examples, directory)
+    model.save_pretrained(directory / MODEL)
+    tokenizer.save_pretrained(directory / MODEL)
+    (directory / MODEL / "README.md").write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
+    result = {
+        "model_dir": directory / MODEL,
+        "training_data": model.training_data.name,
+        "public": model.training_data.public,
+        "codebooks": sorted(model.codebooks),
+        "vocabulary_size": model.vocabulary_size,
+        "epochs": config.trainer.max_epochs,
+        "seconds": time.monotonic() - begin,
+    }
+    write_json(result, directory / "result.json")
+    rows = [
+        ("from", model.training_data.name),
+        ("codewords", f"{max(model.codebooks)}, fewer at small budgets"),
+        ("seconds", f"{result['seconds']:.0f}"),
+        ("note", "the examples stand in the model, and in what it writes, word for word: no guarantee covers them"),
+    ]
+    show(f"model in {directory / MODEL}", rows)
 
-    model_dir: str
-    training_data: str
-    public: bool
-    codebooks: list[int]
-    vocabulary_size: int
-    epochs: int
-    seconds: float
 
-
-def run(config: AdaptConfig) -> AdaptResult:
-    """Adapt and save a model; raises AdeptError for what the user can mend."""
+def _check(config: AdaptConfig) -> None:
     if config.public is not True:
         raise ConfigurationError(
             "public must be true to adapt a model, got false: the examples will stand in the model and in what it writes, word for "
@@ -43,40 +62,22 @@ def run(config: AdaptConfig) -> AdaptResult:
         raise ConfigurationError(
             "examples must be given, got nothing: add examples=FILE, or the names of labels, label_set=[...]"
         )
-    begin = time.monotonic()
-    config.label_set = list(read_label_set(config.label_set))
-    model, tokenizer = load_model(config.model_dir)
-    lines = _lines(config.examples, config.text_column) if config.examples else []
-    examples, said = _examples(config, model, lines)
-    directory = new_directory(config.output_dir)
-    model, tokenizer = adapt(model, tokenizer, examples, source=_source(config, lines), said=said, seed=config.seed)
-    if config.trainer.max_epochs:
-        from adept.models.adapt import fine_tune  # a trainer takes seconds to import
 
-        trainer = TrainerConfig(max_epochs=config.trainer.max_epochs, accelerator=config.trainer.accelerator)
-        fine_tune(
-            model,
-            tokenizer,
-            Corpus(examples),
-            optimiser=config.training,
-            trainer=trainer,
-            output_dir=directory,
-            seed=config.seed,
-        )
-    model.save_pretrained(directory / MODEL)
-    tokenizer.save_pretrained(directory / MODEL)
-    (directory / MODEL / "README.md").write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
-    result = AdaptResult(
-        model_dir=str(directory / MODEL),
-        training_data=model.training_data.name,
-        public=model.training_data.public,
-        codebooks=sorted(model.codebooks),
-        vocabulary_size=model.vocabulary_size,
-        epochs=config.trainer.max_epochs,
-        seconds=time.monotonic() - begin,
+
+def _fine_tune(
+    config: AdaptConfig, model: Autoencoder, tokenizer: Tokenizer, examples: list[str], directory: Path
+) -> None:
+    from adept.models.adapt import fine_tune  # a trainer takes seconds to import
+
+    fine_tune(
+        model,
+        tokenizer,
+        Corpus(examples),
+        optimiser=config.training,
+        trainer=config.trainer,
+        output_dir=directory,
+        seed=config.seed,
     )
-    write_json(result, directory / "result.json")
-    return result
 
 
 def _card(model_dir: str | None) -> str:
@@ -87,7 +88,7 @@ def _card(model_dir: str | None) -> str:
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
-    """Return the examples of a file and, for names, the model's own sentences; and whether there are any of a file."""
+    """Return the examples of a file and, for names, the model's own sentences; and True if a file has some."""
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
     if not terms:
@@ -112,19 +113,3 @@ def _source(config: AdaptConfig, lines: list[str]) -> str:
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
     file = Path(config.examples).name if config.examples else ""
     return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))
-
-
-def main() -> int:
-    """Run ``adept adapt`` from ``sys.argv``."""
-
-    def command(config: AdaptConfig) -> None:
-        result = run(config)
-        rows = [
-            ("from", result.training_data),
-            ("codewords", f"{result.codebooks[-1]}, fewer at small budgets"),
-            ("seconds", f"{result.seconds:.0f}"),
-            ("note", "the examples stand in the model, and in what it writes, word for word: no guarantee covers them"),
-        ]
-        show(f"model in {result.model_dir}", rows)
-
-    return execute("adapt", command)

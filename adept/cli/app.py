@@ -1,16 +1,13 @@
-"""Hydra at one place: from a command line to a typed configuration.
-
-Every command's configuration is a dataclass, registered here as a Hydra schema; YAML in ``conf/`` says only what differs.
-"""
+"""Hydra at one place: from a command line to a typed configuration."""
 
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
+from typing import Any, NoReturn, get_args, get_type_hints
 
 # Hydra prints errors of its own making unless told to raise them; ours are one line each.
 os.environ.setdefault("HYDRA_FULL_ERROR", "1")
@@ -24,7 +21,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from adept.cli.options import config_directory, configuration
-from adept.cli.process import guard, interrupt_on_signals
+from adept.cli.process import interrupt_on_signals
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
@@ -33,8 +30,6 @@ from adept.mechanisms.choice import MechanismChoice
 KINDS_IN_WORDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
-
-Config = TypeVar("Config")
 
 
 def register_mechanisms() -> None:
@@ -47,36 +42,21 @@ def register_mechanisms() -> None:
         ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
 
 
-def execute(command: str, run: Callable[[Any], Any], *, status: Callable[[Any], int] = lambda result: 0) -> int:
-    """Compose a command's configuration from ``sys.argv``, run it, and return the exit status.
+def compose(command: str, arguments: list[str]) -> list[Any]:
+    """Return a command's configurations: one, none for a flag that only prints, or several where Hydra is told to sweep.
 
-    Args:
-        command: the name of the command and of its YAML file.
-        run: the command itself; what it raises becomes one line on stderr.
-        status: the exit status for a result.
+    Raises:
+        ConfigurationError: an option has a value that it cannot have.
     """
-    schema = configuration(command)
+    interrupt_on_signals()
+    schema, found = configuration(command), list[DictConfig]()
     register_mechanisms()
     ConfigStore.instance().store(name=f"schema_{command}", node=schema)
-    statuses = []
-
-    def task(config: DictConfig) -> None:
-        statuses.append(guard(lambda: _mendable(lambda: status(run(instantiate(config, schema))))))
-
-    def compose_and_run() -> int:
-        sys.argv = [f"adept {command}", *literal_overrides(sys.argv[1:], schema)]
-        _check_flags(sys.argv[1:])
-        hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=command)(task)()
-        return max(statuses, default=0)
-
-    interrupt_on_signals()
-    return guard(lambda: _mendable(compose_and_run))
-
-
-def _mendable(action: Callable[[], int]) -> int:
-    """Call ``action``; what Hydra and OmegaConf find wrong with an override is raised as a ConfigurationError."""
+    sys.argv = [f"adept {command}", *literal_overrides(arguments, schema)]
+    _check_flags(sys.argv[1:])
     try:
-        return action()
+        hydra.main(version_base="1.3", config_path=str(config_directory()), config_name=command)(found.append)()
+        return [instantiate(config) for config in found]
     except MissingMandatoryValue as error:
         reason = f"{error.full_key} must be given, got nothing: add {error.full_key}=..."
     except (HydraException, OmegaConfBaseException) as error:
@@ -87,26 +67,20 @@ def _mendable(action: Callable[[], int]) -> int:
 def _plain(message: str) -> str:
     """Say what Hydra says in the words of our own errors, for the messages that users meet often."""
     if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
-        if DECIMAL_COMMA.fullmatch(several[2]):
-            point = _with_point(several[2])
-            return f"{several[1]} must have a decimal point, got {several[2]}: write {point}; a list is written [A,B]"
-        return f"{several[1]} must be one value, got {several[2]}: a list is written [A,B]"
-    if misspelt := re.search(r"Key '(.+?)' not in '.+?' full_key: (\S+)", message):
-        return f"this command has no option {misspelt[2]}: --help lists the options"
-    if other := re.search(
-        r"Value '(.*?)'(?: of type '\w+')? (?:could|is) not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message
-    ):
-        point = f": write {_with_point(other[1])}, with a decimal point" if DECIMAL_COMMA.fullmatch(other[1]) else ""
+        name, value = several.groups()
+        if DECIMAL_COMMA.fullmatch(value):
+            return f"{name} must have a decimal point, got {value}: write {value.replace(',', '.')}; a list is written [A,B]"
+        return f"{name} must be one value, got {value}: a list is written [A,B]"
+    if misspelt := re.search(r"Key '.+?' not in '.+?' full_key: (\S+)", message):
+        return f"this command has no option {misspelt[1]}: --help lists the options"
+    if other := re.search(r"Value '(.*?)'.* not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
+        point = (
+            f": write {other[1].replace(',', '.')}, with a decimal point" if DECIMAL_COMMA.fullmatch(other[1]) else ""
+        )
         return f"{other[3]} must be {KINDS_IN_WORDS[other[2]]}, got {other[1]}{point}"
     if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
         return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
-    if absent := re.search(r"Could not override '(.+?)'. No match in the defaults list", message):
-        return f"this command has no option {absent[1]}: --help lists the options"
     return f"{message.split(' Config search path')[0].split(' See https')[0]}: --help lists the options"
-
-
-def _with_point(number: str) -> str:
-    return number.replace(",", ".")
 
 
 def _check_flags(arguments: list[str]) -> None:
@@ -123,13 +97,10 @@ def _check_flags(arguments: list[str]) -> None:
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     """Quote the values of text fields, so that a file name, a column or a label is taken as it was typed.
 
-    Hydra's grammar of overrides accepts no accents, brackets, commas, ``=`` or ``~`` in a plain value. Hydra itself reads a
-    value that is already one quoted string, ``null``, a list with quotes in it, any field that is not text, and
-    ``--multirun``, where a comma separates. A list written as ``@FILE`` has this one entry. ``${...}`` stays an
-    interpolation. A ``~/`` that the shell did not expand becomes the home directory, but not within a list: lists hold names.
+    Hydra's grammar accepts no accents, brackets, commas, ``=`` or ``~`` in a plain value. Hydra itself reads one quoted string,
+    ``null``, a list with quotes in it, and any field that is not text. A list written as ``@FILE`` has this one entry.
+    ``${...}`` stays an interpolation. A ``~/`` that the shell left becomes the home directory, except in a list of names.
     """
-    if {"-m", "--multirun"} & set(arguments):
-        return arguments
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]
 
@@ -167,16 +138,14 @@ def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, boo
             yield prefix + name, kinds != [str]
 
 
-def instantiate(config: DictConfig, schema: type[Config]) -> Config:
-    """Return the composed configuration as an instance of its dataclass, the mechanism as a ``MechanismChoice``."""
+def instantiate(config: DictConfig) -> Any:
+    """Return a composed configuration as its dataclass, the mechanism as a ``MechanismChoice``."""
     OmegaConf.set_struct(config, False)
     mechanism = config.pop("mechanism", None)
-    result = OmegaConf.to_object(config)
-    if not isinstance(result, schema):
-        raise ConfigurationError(f"configuration must be a {schema.__name__}, got {type(result).__name__}")
+    result: Any = OmegaConf.to_object(config)
     if mechanism is not None:
         given = {str(key): mechanism[key] for key in mechanism if not OmegaConf.is_missing(mechanism, key)}
         kind: Any = OmegaConf.get_type(mechanism)
         budget, radius = given.pop("epsilon", None), given.pop("clip_norm", None)
-        result.mechanism = MechanismChoice(kind, budget, radius, given)  # type: ignore[attr-defined]
+        result.mechanism = MechanismChoice(kind, budget, radius, given)
     return result

@@ -3,16 +3,13 @@
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from adept.attacks import attribute, membership, reconstruction
 from adept.attacks.game import AttackGame, AttackRow, GivenAway, draw_rates
-from adept.cli.app import execute
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
-from adept.data.corpus import Corpus, load
+from adept.data.corpus import load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.choice import MechanismChoice
@@ -20,82 +17,66 @@ from adept.mechanisms.guarantee import Guarantee, json_number
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles
-from adept.synthesis.synthesizer import Synthesizer
 
-# name, promise, dimensions, and the game
-Target = tuple[str, Guarantee, int | None, Callable[[], tuple[list[AttackRow], list[GivenAway]]]]
-
-
-@dataclass(frozen=True)
-class AttackResult:
-    """Result of an attack.
-
-    Attributes:
-        promise: mechanism, claimed and true epsilon, delta.
-        rows: one attack on one property each.
-        given_away: what was named right, of data that are declared public.
-    """
-
-    promise: dict[str, Any]
-    rows: list[AttackRow]
-    given_away: list[GivenAway]
+Found = tuple[list[AttackRow], list[GivenAway]]
+Target = tuple[str, Guarantee, int | None, Callable[[], Found]]  # name, promise, dimensions, and the game
+HEADINGS = ["attacker", "of what", "rate", "interval", "bound", "at the claim", "best possible", "in words"]
 
 
-def run(config: AttackConfig) -> AttackResult:
-    """Attack, and write ``result.json`` and ``attack.svg``; raises AdeptError for what the user can mend."""
-    target = _file_target(config) if config.attack == FILE_MEMBERSHIP else _record_target(config)
-    name, promise, dim, play = target
+def main(config: AttackConfig) -> None:
+    """Attack, write ``result.json`` and ``attack.svg``, and print the rates."""
+    name, promise, dim, play = (_file_target if config.attack == FILE_MEMBERSHIP else _record_target)(config)
     directory = new_directory(config.output_dir)
     rows, given_away = play()
-    result = AttackResult(
-        {
-            "mechanism": name,
-            "claimed_epsilon": json_number(promise.claimed_epsilon),
-            "epsilon": json_number(promise.epsilon),
-            "delta": promise.delta,
-            "dim": dim,
-        },
-        rows,
-        given_away if config.data.public else [],
-    )
-    write_json(
-        {
-            "attack": config.attack,
-            **result.promise,
-            "rows": [row.to_dict() for row in rows],
-            "refutes_claim": any(row.refutes_claim for row in rows),
-            "beyond_bound": any(row.beyond_bound for row in rows),
-            "given_away": [asdict(away) for away in result.given_away],
-            "options": _options(config),
-        },
-        directory / "result.json",
-    )
+    given_away = given_away if config.data.public else []
+    claimed, true = json_number(promise.claimed_epsilon), json_number(promise.epsilon)
+    result = {
+        "attack": config.attack,
+        "mechanism": name,
+        "claimed_epsilon": claimed,
+        "epsilon": true,
+        "delta": promise.delta,
+        "dim": dim,
+        "rows": [row.to_dict() for row in rows],
+        "refutes_claim": any(row.refutes_claim for row in rows),
+        "beyond_bound": any(row.beyond_bound for row in rows),
+        "given_away": given_away,
+        "options": _options(config),
+    }
+    write_json(result, directory / "result.json")
     (directory / "attack.svg").write_text(draw_rates(rows, promise), "utf-8")
-    return result
+    sys.stdout.write(f"{verdict(rows)}\n")
+    title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
+    show_table(title, HEADINGS, [_line(row) for row in rows])
+    sys.stdout.writelines(f"{describe(away)}\n" for away in given_away)
+    sys.stdout.write(f"Figure: {directory / 'attack.svg'}\n")
 
 
 def _record_target(config: AttackConfig) -> Target:
     rewriter, splits = _rewriter(config), load(config.data, config)
     if config.private not in splits:
         raise DataError(f"private must be a split of the data, got {config.private}: it is not there")
-    private, public = splits[config.private], splits["train"]
+    game = AttackGame(
+        rewriter=rewriter,
+        private=splits[config.private],
+        public=splits["train"],
+        records=config.records,
+        confidence=config.confidence,
+        seed=config.seed,
+    )
     dim = rewriter.model.config.latent_dim
-    return (rewriter.mechanism.name, rewriter.guarantee, dim, lambda: _rows(config, rewriter, private, public))
+    return rewriter.mechanism.name, rewriter.guarantee, dim, lambda: _play(game, config)
 
 
 def _file_target(config: AttackConfig) -> Target:
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for attack=file_membership, got none: add epsilon=1")
-    options = {"label_set": ("one", "other"), "cells": membership.FILE_CELLS, "accept_private_model": True}
-    synthesizer = Synthesizer.from_pretrained(config.model_dir, epsilon=config.epsilon, **options)  # type: ignore[arg-type]
-    files = NeighbouringFiles(synthesizer)
-    rounds, confidence = config.records, config.confidence
-    return (
-        files.name,
-        synthesizer.guarantee,
-        None,
-        lambda: (membership.play_file(files, rounds=rounds, confidence=confidence), []),
-    )
+    files = NeighbouringFiles.from_pretrained(config.model_dir, epsilon=config.epsilon)
+
+    def play() -> Found:
+        return membership.play_file(files, rounds=config.records, confidence=config.confidence), []
+
+    return files.name, files.synthesizer.guarantee, None, play
 
 
 def _rewriter(config: AttackConfig) -> Rewriter:
@@ -108,17 +89,7 @@ def _rewriter(config: AttackConfig) -> Rewriter:
     )
 
 
-def _rows(
-    config: AttackConfig, rewriter: Rewriter, private: Corpus, public: Corpus
-) -> tuple[list[AttackRow], list[GivenAway]]:
-    game = AttackGame(
-        rewriter=rewriter,
-        private=private,
-        public=public,
-        records=config.records,
-        confidence=config.confidence,
-        seed=config.seed,
-    )
+def _play(game: AttackGame, config: AttackConfig) -> Found:
     match config.attack:
         case "attribute":
             return attribute.play(game, attribute=config.attribute), []
@@ -130,26 +101,7 @@ def _rows(
 def _options(config: AttackConfig) -> dict[str, Any]:
     """Return the options as JSON can hold them."""
     plain = {name: value for name, value in vars(config).items() if isinstance(value, str | int | float)}
-    return {**plain, "data": asdict(config.data)}
-
-
-def main() -> int:
-    """Run ``adept attack`` from ``sys.argv``."""
-
-    def command(config: AttackConfig) -> None:
-        result = run(config)
-        promise = result.promise
-        sys.stdout.write(f"{verdict(result.rows)}\n")
-        headings = ["attacker", "of what", "rate", "interval", "bound", "at the claim", "best possible", "in words"]
-        show_table(
-            f"{config.attack} of {promise['mechanism']}, claimed epsilon {promise['claimed_epsilon']}, true {promise['epsilon']}",
-            headings,
-            [_line(row) for row in result.rows],
-        )
-        sys.stdout.writelines(f"{describe(away)}\n" for away in result.given_away)
-        sys.stdout.write(f"Figure: {Path(config.output_dir) / 'attack.svg'}\n")
-
-    return execute("attack", command)
+    return {**plain, "data": config.data}
 
 
 def verdict(rows: list[AttackRow]) -> str:
@@ -169,7 +121,7 @@ def describe(away: GivenAway) -> str:
 
 
 def _line(row: AttackRow) -> list[str]:
-    optimum = "" if row.optimum is None or math.isnan(row.optimum) else f"{row.optimum:.3f}"
+    known = row.optimum is not None and not math.isnan(row.optimum)
     return [
         row.knows,
         row.success,
@@ -177,6 +129,6 @@ def _line(row: AttackRow) -> list[str]:
         f"{row.rate.low:.3f} to {row.rate.high:.3f}",
         f"{row.bound:.3f}",
         f"{row.claimed_bound:.3f}",
-        optimum,
+        f"{row.optimum:.3f}" if known else "",
         row.words,
     ]

@@ -9,7 +9,6 @@ from typing import Any
 
 from adept import audit
 from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
-from adept.cli.app import execute
 from adept.cli.config import SYNTHESIZER, AuditConfig
 from adept.cli.console import progress, show_table, write_json
 from adept.data.files import new_directory
@@ -19,40 +18,46 @@ from adept.release.replay import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles
-from adept.synthesis.synthesizer import Synthesizer
 
-LABEL_SET, CELLS = ("one", "other"), 4  # few, so that a difference in one of them shows
+Audited = Callable[[], AuditResult]
+Advance = Callable[[int, int], None]
+
+
+def main(config: AuditConfig) -> int:
+    """Audit, and print the verdict; returns 1 if a violation was found, else 0."""
+    results = run(config)
+    show(results, verbose=config.verbose)
+    return int(any(result.violated for result in results))
 
 
 def run(config: AuditConfig) -> list[AuditResult]:
     """Audit; raises AdeptError for what the user can mend, and when nothing could be judged."""
     directory = new_directory(config.output_dir) if config.output_dir else None
     named = config.target if config.target == SYNTHESIZER else config.foreign or config.mechanism.kind.name
+    results, failures = list[AuditResult](), list[NotJudged]()
     with progress(f"auditing {named}") as advance:
-        outcomes = [_outcome(audited) for audited in _audits(config, advance)]
-    results = [outcome.result if isinstance(outcome, NotJudged) else outcome for outcome in outcomes]
+        for audited in _audits(config, advance):
+            try:
+                results.append(audited())
+            except NotJudged as failure:
+                failures.append(failure)
+                results.append(failure.result)
     if directory:
         write_json(_summary(results), directory / "result.json")
-    if isinstance(outcomes[0], NotJudged) and not any(result.judged for result in results):
-        raise outcomes[0]
+    if failures and not any(result.judged for result in results):
+        raise failures[0]
     return results
 
 
-def _outcome(audited: Callable[[], AuditResult]) -> AuditResult | NotJudged:
-    try:
-        return audited()
-    except NotJudged as failure:
-        return failure
-
-
-def _audits(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
     if config.target == SYNTHESIZER:
         return _audits_of_synthesizer(config, advance)
     if config.target == "rewriter" and config.foreign is None:
         return _audits_of_rewriter(config, advance)
-    mechanism = (
-        load_foreign(config) if config.foreign else config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
-    )
+    if config.foreign:
+        mechanism: Any = load_foreign(config)
+    else:
+        mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
     return [lambda: _audit_mechanism(mechanism, config, advance)]
 
 
@@ -88,9 +93,7 @@ def load_foreign(config: AuditConfig) -> Claim:
     return Claim(found, epsilon=config.epsilon, alphabet=config.alphabet, memoised=config.memoised or None)
 
 
-def _audit_mechanism(
-    mechanism: Any, config: AuditConfig, advance: Callable[[int, int], None], *, dim: int | None = None
-) -> AuditResult:
+def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, dim: int | None = None) -> AuditResult:
     if config.reports != 1:
         mechanism = JointReports(mechanism, reports=config.reports)
     texts = config.target == "rewriter" and config.foreign is not None
@@ -112,7 +115,7 @@ def _pairs(texts: list[str]) -> list[tuple[str, str]]:
     return [(longest, text) for text in sorted(set(texts) - {longest}, key=len)]
 
 
-def _audits_of_rewriter(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
+def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
     """Return two audits of one pipeline: of its mechanism, and of text to text by guessing and by replay."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
@@ -128,25 +131,19 @@ def _audits_of_rewriter(config: AuditConfig, advance: Callable[[int, int], None]
     ]
 
 
-def _audits_of_synthesizer(config: AuditConfig, advance: Callable[[int, int], None]) -> list[Callable[[], AuditResult]]:
-    """Two audits: of neighbouring files by guessing from the released counts, and of all else that is seen by replay."""
+def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
+    """Return two audits: of neighbouring files by guessing from the released counts, and of all else that is seen by replay."""
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
-    files = NeighbouringFiles(
-        Synthesizer.from_pretrained(
-            config.model_dir,
-            epsilon=config.epsilon,
-            label_set=LABEL_SET,
-            neighbours=config.neighbours,
-            max_records_per_person=config.max_records_per_person,
-            cells=CELLS,
-            accept_private_model=True,
-        )
+    files = NeighbouringFiles.from_pretrained(
+        config.model_dir,
+        epsilon=config.epsilon,
+        neighbours=config.neighbours,
+        max_records_per_person=config.max_records_per_person,
     )
 
     def game() -> AuditResult:
-        options = {"trials": config.trials, "confidence": config.confidence}
-        return audit.run(files, pairs=files.pairs, progress=advance, **options)  # type: ignore[arg-type]
+        return audit.run(files, pairs=files.pairs, trials=config.trials, confidence=config.confidence, progress=advance)
 
     return [game, lambda: replay(files)]
 
@@ -159,20 +156,6 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
         "certified_epsilon": max(result.certified_epsilon for result in results),
         "checks": [check for result in results for check in result.to_dict()["checks"]],
     }
-
-
-def status(results: list[AuditResult]) -> int:
-    """Exit status 1 says that a violation was found."""
-    return int(any(result.violated for result in results))
-
-
-def foreign_overrides(arguments: list[str]) -> list[str]:
-    """Write ``mechanism=MODULE:ATTRIBUTE`` as ``foreign=...``: Hydra would look for a file of that name in conf/mechanism."""
-    named = [argument.partition("=") for argument in arguments]
-    return [
-        f"foreign='{value}'" if key == "mechanism" and ":" in value else f"{key}{is_}{value}"
-        for key, is_, value in named
-    ]
 
 
 def show(results: list[AuditResult], *, verbose: bool) -> None:
@@ -190,15 +173,3 @@ def show(results: list[AuditResult], *, verbose: bool) -> None:
             f"Of {len(checks)} checks {count[Verdict.FAILED]} failed and {count[Verdict.UNJUDGED]} could not be judged; "
             f"verbose=true shows them, and what was not looked at.\n"
         )
-
-
-def main() -> int:
-    """Run ``adept audit`` from ``sys.argv``."""
-
-    def command(config: AuditConfig) -> list[AuditResult]:
-        results = run(config)
-        show(results, verbose=config.verbose)
-        return results
-
-    sys.argv = foreign_overrides(sys.argv)
-    return execute("audit", command, status=status)

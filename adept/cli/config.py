@@ -4,8 +4,9 @@ Help reads them from here, so nothing at the top of this module may import PyTor
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from adept.cli.options import REQUIRED
 from adept.comparison.config import CompareConfig
 from adept.data.corpus import SPLITS, Columns, DataConfig
 from adept.data.formats import ReadingOptions
@@ -18,14 +19,12 @@ from adept.models.config import (
     TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
-    check_accelerator,
 )
 from adept.ranges import check_choice, check_integer, check_positive
 from adept.release.config import CentralOptions, LedgerOptions, ReleaseRequest
 
 __all__ = ["CompareConfig"]  # beside the configurations below
 
-REQUIRED: Any = "???"  # the value of an option that must be given, as OmegaConf writes it
 FILE_MEMBERSHIP = "file_membership"
 SYNTHESIZER = "synthesizer"
 NEIGHBOURS = ("add_or_remove", "replace")
@@ -38,18 +37,12 @@ HARD_TEXTS = (
 
 
 @dataclass
-class Epochs:
+class FineTuningConfig(TrainerConfig):
     """Training of the weights on the examples."""
 
+    min_epochs: ClassVar[int] = 0
     max_epochs: int = 0
     """Passes over the examples; 0: none, and adapting takes seconds."""
-    accelerator: str = "auto"
-    """What it computes on: auto | cpu | gpu."""
-
-    def __post_init__(self) -> None:
-        if self.max_epochs < 0:
-            raise ConfigurationError(f"trainer.max_epochs must be at least 0, got {self.max_epochs}")
-        check_accelerator(self.accelerator)
 
 
 @dataclass
@@ -72,7 +65,7 @@ class AdaptConfig:
     """The column that holds the text."""
     seed: int = 0
     """Seed of the clustering that places topics and codewords."""
-    trainer: Epochs = field(default_factory=Epochs)
+    trainer: FineTuningConfig = field(default_factory=FineTuningConfig)
     training: OptimiserConfig = field(default_factory=OptimiserConfig)
 
 

@@ -5,9 +5,9 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -16,9 +16,8 @@ from rich.text import Text
 
 
 def write_json(result: Any, path: Path) -> None:
-    """Write a dict or a result's dataclass as JSON; infinite and undefined numbers become strings, which JSON can hold."""
-    fields = result if isinstance(result, dict) else asdict(result)
-    path.write_text(json.dumps(_plain(fields), indent=2) + "\n", "utf-8")
+    """Write a dict or a dataclass as JSON; infinite and undefined numbers become strings, which JSON can hold."""
+    path.write_text(json.dumps(_plain(result), indent=2) + "\n", "utf-8")
 
 
 def show(title: str, rows: list[tuple[str, str]], *, stderr: bool = False) -> None:
@@ -39,18 +38,14 @@ def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
     _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)
 
 
-class Advance(Protocol):
-    """Shows how many steps are done, and of how many where only the work itself knows."""
-
-    def __call__(self, done: int, total: int | None = None) -> None: ...
-
-
 @contextmanager
-def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Advance]:
+def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
     """Show how far long work is, at what rate, and how long it will take; on a terminal alone.
 
+    The value is called with the steps done, and with all of them if only the work itself knows.
+
     Args:
-        title: what is done.
+        title: names the work.
         estimate: about how many steps there are, or None; called on a terminal alone.
     """
     if not sys.stderr.isatty():
@@ -90,5 +85,4 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Path():
             return str(value)
-        case _:
-            return value
+    return _plain(asdict(value)) if is_dataclass(value) else value  # type: ignore[arg-type]

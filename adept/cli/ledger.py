@@ -3,7 +3,6 @@
 from contextlib import closing
 from pathlib import Path
 
-from adept.cli.app import execute
 from adept.cli.config import LedgerConfig
 from adept.cli.console import show, show_table
 from adept.errors import DataError
@@ -13,15 +12,24 @@ from adept.release.identity import key_location, secret_key
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import LedgerEntry, LedgerSum
 
+HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
 
-def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum]:
-    """Read a ledger; raises AdeptError where there is none."""
+
+def main(config: LedgerConfig) -> None:
+    """Print the sums of a ledger and the releases in it."""
+    entries, summed, limit = run(config)
+    show(f"{summed.releases} release{'s' * (summed.releases != 1)}", _lines(entries, summed, limit))
+    show_table(_place(config), HEADINGS, [_line(entry) for entry in entries])
+
+
+def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | None]:
+    """Set the limit if one is given; return the releases of a ledger, their sums, and its limit."""
     place = _place(config)
     with closing(Ledger(place)) as ledger:
         if config.limit is not None:
             ledger.set_limit(config.limit)
             mark_limited(place)
-        return ledger.entries(), ledger.sum()
+        return ledger.entries(), ledger.sum(), ledger.limit
 
 
 def _place(config: LedgerConfig) -> str:
@@ -44,32 +52,6 @@ def _place(config: LedgerConfig) -> str:
     if not Path(config.ledger).is_file() and config.limit is None:
         raise DataError(f"ledger must be a file, got {config.ledger}: adept rewrite ledger={config.ledger} makes one")
     return config.ledger
-
-
-def main() -> int:
-    """Run ``adept ledger`` from ``sys.argv``."""
-
-    def command(config: LedgerConfig) -> None:
-        entries, summed = run(config)
-        place = _place(config)
-        with closing(Ledger(place)) as ledger:
-            limit = ledger.limit
-        show(f"{summed.releases} release{'s' * (summed.releases != 1)}", _lines(entries, summed, limit))
-        headings = [
-            "begun (UTC)",
-            "finished",
-            "mechanism",
-            "epsilon",
-            "times",
-            "delta",
-            "rows",
-            "unit",
-            "model",
-            "output",
-        ]
-        show_table(place, headings, [_line(entry) for entry in entries])
-
-    return execute("ledger", command)
 
 
 def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -> list[tuple[str, str]]:
@@ -101,8 +83,15 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
 
 
 def _line(entry: LedgerEntry) -> list[str]:
-    finished = entry.finished or "interrupted, or running"
-    numbers = [
-        words(entry.epsilon), str(entry.counted), words(entry.delta), "all" if entry.everywhere else str(entry.rows), entry.unit,
-    ]  # fmt: skip
-    return [entry.started, finished, entry.mechanism, *numbers, (entry.model_sha256 or "")[:12], entry.output]
+    return [
+        entry.started,
+        entry.finished or "interrupted, or running",
+        entry.mechanism,
+        words(entry.epsilon),
+        str(entry.counted),
+        words(entry.delta),
+        "all" if entry.everywhere else str(entry.rows),
+        entry.unit,
+        (entry.model_sha256 or "")[:12],
+        entry.output,
+    ]

@@ -23,7 +23,7 @@ from adept.errors import ConfigurationError
 
 BARE = {"verify": "statement", "ledger": "ledger"}  # the option that a command's first word stands for without its name
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
-REQUIRED = "???"  # the default of what must be given, as OmegaConf writes it
+REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
 ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
 INDENT = 30
@@ -155,10 +155,12 @@ def config_directory() -> Path:
     return next(path for path in (package / "conf", package.parent / "conf") if path.is_dir())
 
 
-def name_bare(command: str, arguments: list[str]) -> list[str]:
-    """Return the arguments with the name of the option that a command's first word may stand for."""
+def write_out(command: str, arguments: list[str]) -> list[str]:
+    """Write out what may be typed in short: a first word without its name, and ``mechanism=MODULE:ATTRIBUTE`` for ``foreign=``."""
     if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
+    if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
+        return [re.sub(r"^mechanism(?==.*:)", "foreign", argument) for argument in arguments]
     return arguments
 
 

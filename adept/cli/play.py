@@ -9,7 +9,6 @@ import webbrowser
 from pathlib import Path
 from urllib.parse import quote
 
-from adept.cli.app import execute
 from adept.cli.config import PlayConfig
 from adept.cli.process import DONE
 from adept.errors import ConfigurationError
@@ -18,7 +17,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 
 
-def serve(config: PlayConfig) -> None:
+def main(config: PlayConfig) -> None:
     """Serve the page until interrupted; raises AdeptError for what the user can mend."""
     if sys.stderr.isatty():
         sys.stderr.write("adept: the page takes some seconds to start\n")
@@ -102,8 +101,3 @@ def _ledger(config: PlayConfig) -> str | None:
             f"ledger must be in a folder that can be written ({error.strerror}): choose another"
         ) from None
     return str(path)
-
-
-def main() -> int:
-    """Run ``adept play`` from ``sys.argv``."""
-    return execute("play", serve)

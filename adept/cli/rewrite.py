@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adept.cli.app import execute
 from adept.cli.config import RewriteConfig
 from adept.cli.console import warn
 from adept.cli.releases import foreign_lines, print_lines, run_release, statement_place, tell_curator
@@ -30,6 +29,14 @@ from adept.rewriting.loading import is_packaged
 MAX_STATED_EPSILON = 50.0  # above it the odds have more digits than anyone reads
 
 
+def main(config: RewriteConfig) -> None:
+    """Rewrite a file, and print what was written and what is guaranteed."""
+    statement = run(config)
+    print_lines(config, summary(statement, output=config.output, place=statement_place(config)))
+    for line in _warnings(config, statement):
+        warn(f"warning: {line}")
+
+
 def run(config: RewriteConfig) -> PrivacyStatement:
     """Rewrite a file; raises AdeptError for what the user can mend."""
     config.label_set = list(read_label_set(config.label_set))
@@ -37,7 +44,15 @@ def run(config: RewriteConfig) -> PrivacyStatement:
     inputs, notes = Inputs.of(config.input, config), list[CheckedRecords]()
     expected = expected_lines(rewriter, _public_texts(config, inputs), packaged=is_packaged(config.model_dir))
     first = first_texts(iter(inputs.first_records(FIRST_TEXTS)), config.text_column)
-    tell = _Expectation([*expected, *_label_lines(config, inputs)], foreign_lines(rewriter, first))
+    lines, private = [*expected, *_label_lines(config, inputs)], foreign_lines(rewriter, first)
+
+    def tell() -> None:  # once, as soon as nothing of the file is refused any more
+        for line in lines:
+            warn(line)
+        tell_curator(private)
+        lines.clear()
+        private.clear()
+
     places: dict[str, Any] = {"source": config.input, "target": config.output, "options": options, "tell": notes.append}
     if config.dry_run:
         statement = preview_file(rewriter, **places)
@@ -93,27 +108,8 @@ def _same(one: str, other: str) -> bool:
         return False
 
 
-class _Expectation:
-    """Prints, once, what to expect of a release, as soon as nothing of the file is refused any more."""
-
-    def __init__(self, lines: list[str], private: list[str]) -> None:
-        self._lines, self._private = lines, private
-
-    def __call__(self) -> None:
-        for line in self._lines:
-            warn(line)
-        tell_curator(self._private)
-        self._lines, self._private = [], []
-
-
 def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
-    """Return the lines.
-
-    Args:
-        statement: of the release.
-        output: the file that it was written into.
-        place: the file of the statement; None for a dry run, which leaves none, so that its text is the third line.
-    """
+    """Return what was written, what is guaranteed, and where it is stated; ``place`` is None for a dry run."""
     samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
     by = f"by {statement.mechanism}{samples}"
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
@@ -153,18 +149,6 @@ def _parts(statement: PrivacyStatement) -> str:
     if statement.labels == "joint_response":
         return f" (text alone {words(statement.text_epsilon)}, label alone {words(statement.label_epsilon)})"
     return f" (text {words(statement.guarantee.epsilon)}, label {words(statement.label_budget)})"
-
-
-def main() -> int:
-    """Run ``adept rewrite`` from ``sys.argv``."""
-
-    def command(config: RewriteConfig) -> None:
-        statement = run(config)
-        print_lines(config, summary(statement, output=config.output, place=statement_place(config)))
-        for line in _warnings(config, statement):
-            warn(f"warning: {line}")
-
-    return execute("rewrite", command)
 
 
 def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[str]:

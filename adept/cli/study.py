@@ -2,13 +2,10 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from adept.cli.app import execute
 from adept.cli.config import StudyConfig
 from adept.cli.console import progress, show_table, write_json
 from adept.data.corpus import load
@@ -20,30 +17,22 @@ from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity
 from adept.studies.catalogue import SIMULATED, STUDIES
 
-BATCH = 256
+BATCH_TEXTS = 256
 
 
-@dataclass(frozen=True)
-class StudyResult:
-    """The rows of a study, as in the csv file, and what they were made with."""
-
-    study: str
-    simulated: bool
-    statement: str
-    options: dict[str, Any]
-    rows: list[Any]
-
-
-def run(config: StudyConfig) -> StudyResult:
-    """Run a study and write ``<study>.csv``, ``<study>.svg`` and ``result.json``; raises AdeptError for what the user can mend."""
+def main(config: StudyConfig) -> None:
+    """Run a study, write ``STUDY.csv``, ``STUDY.svg`` and ``result.json``, and print its tables."""
     directory = new_directory(config.output_dir)
     study = STUDIES[config.study]
     rows = list(study_rows(config))
-    result = StudyResult(config.study, study.statement == SIMULATED, study.statement, asdict(config), rows)
+    result = {"study": config.study, "simulated": study.statement == SIMULATED, "statement": study.statement}
     write_table(rows, directory / f"{config.study}.csv")
     (directory / f"{config.study}.svg").write_text(study.module.draw(rows), "utf-8")
-    write_json(result, directory / "result.json")
-    return result
+    write_json({**result, "options": config, "rows": rows}, directory / "result.json")
+    sys.stdout.write(f"{study.statement}\n")
+    for table in study.module.tables(rows):
+        show_table(*table)
+    sys.stdout.write(f"Figure: {directory / f'{config.study}.svg'}\n")
 
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:
@@ -79,20 +68,7 @@ def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))
     texts = load(config.data, config)["train"].texts
-    latents = torch.cat([rewriter.encode(texts[i : i + BATCH]).cpu() for i in range(0, len(texts), BATCH)])
+    latents = torch.cat([rewriter.encode(texts[i : i + BATCH_TEXTS]).cpu() for i in range(0, len(texts), BATCH_TEXTS)])
     options = {name: value for name, value in (("pairs", config.trials), ("seed", config.seed)) if value is not None}
     name = f"{model.clip} model of {config.data.name}"
     return sensitivity.measure_latents(latents, clip_norm=clip_norm, name=name, **options)
-
-
-def main() -> int:
-    """Run ``adept study`` from ``sys.argv``."""
-
-    def command(config: StudyConfig) -> None:
-        result = run(config)
-        sys.stdout.write(f"{result.statement}\n")
-        for table in STUDIES[config.study].module.tables(result.rows):
-            show_table(*table)
-        sys.stdout.write(f"Figure: {Path(config.output_dir) / f'{config.study}.svg'}\n")
-
-    return execute("study", command)

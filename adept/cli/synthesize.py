@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from adept.cli.app import execute
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
 from adept.cli.releases import foreign_lines, print_lines, run_release, statement_place, tell_curator
@@ -17,6 +16,17 @@ from adept.release.inputs import Inputs
 from adept.release.statement import CentralStatement
 from adept.rewriting.foreign_text import first_texts
 from adept.synthesis.synthesizer import Synthesizer
+
+
+def main(config: SynthesizeConfig) -> None:
+    """Synthesize a file, and print what was written and what is guaranteed."""
+    statement = run(config)
+    lines = summary(statement, output=config.output, place=statement_place(config))
+    if not statement.stands_out:
+        lines.append("at this budget next to nothing can be said: no count stands out of the noise")
+    print_lines(config, lines)
+    if not statement.training_data["public"]:
+        warn("warning: the model was trained on text declared private; no epsilon covers it")
 
 
 def run(config: SynthesizeConfig) -> CentralStatement:
@@ -33,7 +43,11 @@ def run(config: SynthesizeConfig) -> CentralStatement:
         cells=config.cells,
         accept_private_model=config.accept_private_model,
     )
-    places: dict[str, Any] = {"source": config.input, "target": config.output, "options": config, "tell": _tell}
+
+    def tell(notes: TallyNotes) -> None:
+        tell_curator(notes.lines)
+
+    places: dict[str, Any] = {"source": config.input, "target": config.output, "options": config, "tell": tell}
     if not config.dry_run:
         release = partial(synthesize_file, synthesizer, **places)
         return run_release(config, release, key=find_key(config), title="counting")
@@ -42,10 +56,6 @@ def run(config: SynthesizeConfig) -> CentralStatement:
     if inputs.repeatable:  # nothing is released, so that the curator may learn of texts that the model was not made for
         tell_curator(foreign_lines(synthesizer, first_texts(inputs.records(tolerant=True), config.text_column)))
     return statement
-
-
-def _tell(notes: TallyNotes) -> None:
-    tell_curator(notes.lines)
 
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
@@ -61,18 +71,3 @@ def summary(statement: CentralStatement, *, output: str, place: str | None) -> l
         f"guaranteed: {protected}{persons}, central, for {relation}; labels {'private' if statement.label_set else 'left out'}",
         f"the whole statement: {place}" if place else statement.text,
     ]
-
-
-def main() -> int:
-    """Run ``adept synthesize`` from ``sys.argv``."""
-
-    def command(config: SynthesizeConfig) -> None:
-        statement = run(config)
-        lines = summary(statement, output=config.output, place=statement_place(config))
-        if not statement.stands_out:
-            lines.append("at this budget next to nothing can be said: no count stands out of the noise")
-        print_lines(config, lines)
-        if not statement.training_data["public"]:
-            warn("warning: the model was trained on text declared private; no epsilon covers it")
-
-    return execute("synthesize", command)

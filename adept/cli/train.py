@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adept.cli.app import execute
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, write_json
 from adept.cli.process import is_interrupted
@@ -16,18 +15,11 @@ from adept.data.corpus import Corpus, load
 from adept.data.files import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.models.card import model_card
-from adept.models.config import (
-    CHECKPOINTS,
-    LAST,
-    MODEL,
-    FitResult,
-    TrainingData,
-    TrainSpec,
-)
+from adept.models.config import CHECKPOINTS, LAST, MODEL, FitResult, TrainingData, TrainSpec
 from adept.models.reconstruction import Reconstruction, reconstruction
 
 OVERRIDES = "overrides.json"
-PATHS = ("data.path", "data.broad")  # options with paths relative to the directory in which a run began
+PATHS = ("data.path", "data.broad")  # relative to the directory in which a run began
 
 
 @dataclass(frozen=True)
@@ -45,6 +37,22 @@ class TrainResult:
     reconstruction: Reconstruction | None  # of held-out words, without any noise
 
 
+def main(config: TrainConfig) -> None:
+    """Train a model, and print where it is and how well it fits."""
+    overrides = [a for a in sys.argv[1:] if not a.startswith("-") and not _key(a).startswith("hydra")]
+    result = run(config, overrides=overrides)
+    rows = [
+        ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
+        ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
+        ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s"),
+        ("validation loss", f"{result.fit.validation_loss:.3f} nats per token"),
+        ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
+    ]
+    show(f"model in {result.model_dir}", rows)
+    if result.reconstruction and result.reconstruction.warning:
+        show("", [("note", result.reconstruction.warning)], stderr=True)
+
+
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
     """Train and save a model; raises AdeptError for what the user can mend.
 
@@ -55,7 +63,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once: a run that is interrupted is the one that is continued
-        _write_overrides(overrides, directory)
+        _write_overrides(config, overrides, directory)
     public = config.data.public if config.training_data.public is None else config.training_data.public
     spec = TrainSpec(
         clip=config.mechanism.kind.clip,
@@ -75,7 +83,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
             splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
         )
     if overrides is not None:
-        _write_overrides(overrides, directory)
+        _write_overrides(config, overrides, directory)
     result = TrainResult(
         model_dir=str(directory / MODEL),
         data=config.data.name,
@@ -97,9 +105,7 @@ def _resumable(directory: Path) -> Iterator[None]:
     """Turn an interrupt into an error that says how to go on."""
     try:
         yield
-    except (
-        BaseException
-    ) as error:  # Lightning turns an interrupt into an exit, other libraries into errors of their own
+    except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
         interrupted = isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()
         if interrupted and (directory / CHECKPOINTS / LAST).is_file():
             raise Interrupted(f"adept train resume_from={directory} goes on after the last whole epoch") from None
@@ -134,21 +140,15 @@ def _metrics(fitted: FitResult) -> dict[str, float]:
     return {"loss (nats per token)": fitted.validation_loss, "perplexity": math.exp(min(700.0, fitted.validation_loss))}
 
 
-def _write_overrides(overrides: list[str], directory: Path) -> None:
-    kept = [_from_anywhere(override) for override in overrides]
+def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
+    """Keep what began a run, with absolute paths, so that it can be continued from another directory."""
+    kept = [override for override in overrides if _key(override) not in (*PATHS, "resume_from", "output_dir")]
+    paths = {f"data.{name}": getattr(config.data, name) for name in ("path", "broad")}
+    kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]
     (directory / OVERRIDES).write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
 
 
-def _from_anywhere(override: str) -> str:
-    """Return an override with an absolute path, so that a run can be resumed from another directory."""
-    name, _, value = override.partition("=")
-    path = value[1:-1] if value[:1] in ("'", '"') and value[-1:] == value[:1] else value
-    if name.lstrip("+") not in PATHS or path in ("", "null") or path.startswith(("/", "~/", "$")):
-        return override
-    return f"{name}={Path(path).absolute()}"
-
-
-def _resume_overrides(given: list[str]) -> list[str]:
+def complete(given: list[str]) -> list[str]:
     """Put the overrides that began a run before those that continue it with ``resume_from``: the later ones count."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
@@ -164,27 +164,3 @@ def _resume_overrides(given: list[str]) -> list[str]:
 
 def _key(override: str) -> str:
     return override.partition("=")[0].lstrip("+~")
-
-
-def main() -> int:
-    """Run ``adept train`` from ``sys.argv``."""
-    sys.argv[1:] = _resume_overrides(sys.argv[1:])
-    own = ("resume_from", "output_dir")
-    overrides = [
-        a for a in sys.argv[1:] if not a.startswith("-") and _key(a) not in own and not _key(a).startswith("hydra")
-    ]
-
-    def command(config: TrainConfig) -> None:
-        result = run(config, overrides=overrides)
-        rows = [
-            ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
-            ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
-            ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s"),
-            ("validation loss", f"{result.fit.validation_loss:.3f} nats per token"),
-            ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
-        ]
-        show(f"model in {result.model_dir}", rows)
-        if result.reconstruction and result.reconstruction.warning:
-            show("", [("note", result.reconstruction.warning)], stderr=True)
-
-    return execute("train", command)

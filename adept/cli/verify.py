@@ -3,10 +3,14 @@
 import sys
 from pathlib import Path
 
-from adept.cli.app import execute
 from adept.cli.config import VerifyConfig
 from adept.errors import DataError
 from adept.release.checker import Json, Refused, check
+
+
+def main(config: VerifyConfig) -> None:
+    """Check a statement, and print what was shown."""
+    sys.stdout.write("\n".join(run(config)) + "\n")
 
 
 def run(config: VerifyConfig) -> list[str]:
@@ -18,9 +22,7 @@ def run(config: VerifyConfig) -> list[str]:
 
 
 def _restated(said: Json) -> Json | None:
-    from adept.release.restatement import (
-        restated,  # seconds to import, and not needed where the numbers are wrong already
-    )
+    from adept.release.restatement import restated  # seconds to import, and in vain where the numbers are wrong
 
     return restated(said)
 
@@ -32,12 +34,3 @@ def _model(name: str | None) -> str | None:
     from adept.rewriting.loading import PACKAGED, packaged_directory  # seconds to import, and rarely needed
 
     return str(packaged_directory()) if name == PACKAGED else name
-
-
-def main() -> int:
-    """Run ``adept verify`` from ``sys.argv``."""
-
-    def command(config: VerifyConfig) -> None:
-        sys.stdout.write("\n".join(run(config)) + "\n")
-
-    return execute("verify", command)

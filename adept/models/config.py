@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adept.errors import ConfigurationError, printable
 from adept.ranges import CLIP_NORMS, check_between, check_choice, check_integer, check_positive
@@ -236,6 +236,7 @@ class TrainingConfig(OptimiserConfig):
 class TrainerConfig:
     """Length of the training, and its device."""
 
+    min_epochs: ClassVar[int] = 1
     max_epochs: int = 40
     """Passes over the training text, at most."""
     accelerator: str = "auto"
@@ -244,8 +245,8 @@ class TrainerConfig:
     """Show a progress bar; null: on a terminal."""
 
     def __post_init__(self) -> None:
-        if self.max_epochs < 1:
-            raise ConfigurationError(f"trainer.max_epochs must be at least 1, got {self.max_epochs}")
+        if self.max_epochs < self.min_epochs:
+            raise ConfigurationError(f"trainer.max_epochs must be at least {self.min_epochs}, got {self.max_epochs}")
         check_accelerator(self.accelerator)
 
 

@@ -5,6 +5,7 @@ compared with the claim. ``adept.release.replay`` looks at all else that anybody
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from adept.mechanisms.votes import REPLACE
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally
 
+LABEL_SET, CELLS = ("one", "other"), 4  # few, so that a difference in one of them shows
 BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond those that count
 
 
@@ -37,6 +39,12 @@ class NeighbouringFiles:
             name: self._vote(rows) for name, rows in self.files.items()
         }  # public: a release is of their counts
         self._counts = {name: self._tally(name).counts for name in self.files}
+
+    @classmethod
+    def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
+        """Load a synthesizer of few codewords and labels; further options are those of ``Synthesizer.from_pretrained``."""
+        few = {"label_set": LABEL_SET, "cells": CELLS}
+        return cls(Synthesizer.from_pretrained(model_dir, epsilon=epsilon, **few, **options))
 
     @property
     def epsilon(self) -> float:

@@ -288,7 +288,6 @@ def test_what_is_quoted_null_or_no_text_is_left_to_hydra(argument: str) -> None:
 def test_the_home_directory_is_found_where_the_shell_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
     assert parsed("name=~/a b.txt", "name=~a", "name=a~/b") == ["/home/someone/a b.txt", "~a", "a~/b"]
-    assert literal_overrides(["--multirun", "name=a,b"], Outer) == ["--multirun", "name=a,b"]
 
 
 def test_odd_names_of_files_columns_and_labels_need_no_quotes_of_their_own(

@@ -41,7 +41,7 @@ def compose_command(command: str, *overrides: str) -> object:
             required = ["output_dir=x"]
         if command == "adapt":
             required.append("examples=x")
-        return instantiate(compose(command, overrides=[*required, *overrides]), schema)
+        return instantiate(compose(command, overrides=[*required, *overrides]))
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

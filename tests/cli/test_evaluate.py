@@ -34,7 +34,7 @@ def test_randomised_labels_are_known_from_the_statement_beside_the_file(
     if statement:
         (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps({"labels": statement}))
     result = run(EvaluateConfig(train=str(train), test=str(test), noisy_labels=said))
-    assert result.accuracy == accuracy
+    assert result.accuracy.value == accuracy
 
 
 def columns_file(path: Path, text: str, label: str, **more: str) -> str:
@@ -52,7 +52,7 @@ def test_columns_are_known_from_the_statement_beside_the_training_file(tmp_path:
         run(EvaluateConfig(train=train, test=test))
     stated = {"text_column": "utterance", "label_column": "category", "labels": "copy"}
     (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps(stated))
-    assert run(EvaluateConfig(train=train, test=test)).accuracy == 1.0
+    assert run(EvaluateConfig(train=train, test=test)).accuracy.value == 1.0
     with pytest.raises(DataError, match="'other'"):
         run(EvaluateConfig(train=train, test=test, text_column="other"))
     (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps(stated | {"text_column": 7, "label_column": None}))
@@ -79,4 +79,4 @@ def test_labels_of_both_files_are_compared_as_text(tmp_path: Path) -> None:
     train, test = tmp_path / "train.jsonl", tmp_path / "test.csv"
     train.write_text('{"text": "play a song", "intent": 1.0}\n{"text": "rain in rome", "intent": 2}\n' * 20)
     test.write_text("text,intent\nplay a song, 1\nrain in rome,2.0\n")
-    assert run(EvaluateConfig(train=str(train), test=str(test))).accuracy == 1.0
+    assert run(EvaluateConfig(train=str(train), test=str(test))).accuracy.value == 1.0

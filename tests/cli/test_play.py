@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hanging import PATIENCE_SECONDS
 
-from adept.cli.play import MAX_PORTS, PlayConfig, _address, _listen, serve
+from adept.cli.play import MAX_PORTS, PlayConfig, _address, _listen, main
 from adept.errors import ConfigurationError
 
 
@@ -68,13 +68,13 @@ def test_the_token_is_part_of_the_address_that_is_printed() -> None:
 def test_other_machines_need_a_token() -> None:
     pytest.importorskip("starlette")
     with pytest.raises(ConfigurationError, match="add token=SECRET"):
-        serve(PlayConfig(host="0.0.0.0"))
+        main(PlayConfig(host="0.0.0.0"))
 
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(ConfigurationError, match=r"adept play needs uvicorn: pip install 'adept-dp\[web\]'"):
-        serve(PlayConfig())
+        main(PlayConfig())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

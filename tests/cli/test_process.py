@@ -284,7 +284,7 @@ def test_garbage_is_collected_again_once_a_command_is_imported(monkeypatch: pyte
 
     monkeypatch.setattr(importlib, "import_module", imported)
     monkeypatch.setattr(
-        rewrite, "main", lambda: 40 + (seen[0] is False and gc.isenabled() and gc.get_freeze_count() > frozen)
+        rewrite, "main", lambda config: 40 + (seen[0] is False and gc.isenabled() and gc.get_freeze_count() > frozen)
     )
     ended = forked.run("rewrite", "input=a.txt", "output=b.txt", program=lambda: main() + (not gc.isenabled()))
     assert ended.returncode == 42

@@ -11,7 +11,7 @@ import inspect, sys, threading
 from pathlib import Path
 
 import adept
-from adept.cli.train import main
+from adept.__main__ import main
 
 root, ran = Path(adept.__file__).parent, set()
 
@@ -37,7 +37,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     asked = [
         "mechanism=l1", "data.sizes=[300,50,50]", "trainer.max_epochs=1", f"output_dir={tmp_path_factory.mktemp('run') / 'run'}",
     ]  # fmt: skip
-    done = subprocess.run([sys.executable, "-c", TRACE, *asked], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", TRACE, "train", *asked], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     ran = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("ran ")]
     others = ("cli/", "data/", "errors.py")

@@ -256,5 +256,5 @@ def test_a_ledger_that_cannot_be_told_of_the_end_takes_no_rewrites_away(
     monkeypatch.setattr(Ledger, "finish", locked)
     found, _ = released(tmp_path, tiny_run, ledger=str(tmp_path / "l.db"))
     assert len(found) == 12
-    entries, _ = run(LedgerConfig(ledger=str(tmp_path / "l.db")))
+    entries, *_ = run(LedgerConfig(ledger=str(tmp_path / "l.db")))
     assert [(entry.finished, entry.rows) for entry in entries] == [(None, 12)]

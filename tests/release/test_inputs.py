@@ -156,7 +156,7 @@ def test_evaluation_reads_the_output_and_a_test_file_without_a_header_with_the_s
     test = placed(tmp_path / "test.csv", b"fare;a fare\nflight;a flight\n" * 5)
     options = {"delimiter": "semicolon", "columns": ["intent", "text"]}
     result = evaluate(EvaluateConfig(train=str(train), test=str(test), **options))  # type: ignore[arg-type]
-    assert (result.train_records, result.test_records, result.accuracy) == (40, 10, 1.0)
+    assert (result.train_records, result.test_records, result.accuracy.value) == (40, 10, 1.0)
 
 
 @pytest.mark.parametrize(

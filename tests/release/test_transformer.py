@@ -58,10 +58,10 @@ def test_cross_validation_releases_again_and_the_ledger_says_so(rewriter: Rewrit
         scored()
     with pytest.raises(ReleaseRefused, match="are in the ledger already"):
         scored()
-    _, before = run(LedgerConfig(ledger))
+    _, before, _ = run(LedgerConfig(ledger))
     assert before.epsilon == 8.0
     scored(again=True)
-    _, after = run(LedgerConfig(ledger))
+    _, after, _ = run(LedgerConfig(ledger))
     assert after.epsilon >= 24.0
     assert after.rows == 12
 

@@ -206,7 +206,7 @@ def test_the_configuration_on_the_page_gives_the_comparison_back(config: Compare
     ConfigStore.instance().store(name="schema_compare", node=CompareConfig)
     where = f"hydra.searchpath=[file://{tmp_path}]"
     with initialize_config_dir(str(config_directory()), version_base="1.3"):
-        again = instantiate(compose("compare", ["experiment=again", "output_dir=x", where]), CompareConfig)
+        again = instantiate(compose("compare", ["experiment=again", "output_dir=x", where]))
     assert again == replace(config, output_dir="x")
 
 
