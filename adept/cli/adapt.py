@@ -81,14 +81,14 @@ def _fine_tune(
 
 
 def _card(model_dir: str | None) -> str:
-    """Return the card of the adapted model's origin, whose sentences and licences come along; empty if there is none."""
+    """Return the card of the model that is adapted, with its licences; empty if there is none."""
     place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
     cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
     return cards[0].read_text("utf-8", "replace") if cards else ""
 
 
 def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
-    """Return the examples of a file and, for names, the model's own sentences; and True if a file has some."""
+    """Return the file's texts and the model's sentences about names; and True if the file has texts."""
     terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
     said = [] if are_terms(lines) else lines
     if not terms:

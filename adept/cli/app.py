@@ -33,7 +33,7 @@ QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # w
 
 
 def register_mechanisms() -> None:
-    """Make each mechanism's dataclass a schema; budget and radius are left open, since they come from elsewhere unless set."""
+    """Make each mechanism's dataclass a schema; budget and radius come from elsewhere unless set."""
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
@@ -43,7 +43,7 @@ def register_mechanisms() -> None:
 
 
 def compose(command: str, arguments: list[str]) -> list[Any]:
-    """Return a command's configurations: one, none for a flag that only prints, or several where Hydra is told to sweep.
+    """Return a command's configurations: none for a flag that only prints, several for a sweep, else one.
 
     Raises:
         ConfigurationError: an option has a value that it cannot have.
@@ -97,9 +97,8 @@ def _check_flags(arguments: list[str]) -> None:
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     """Quote the values of text fields, so that a file name, a column or a label is taken as it was typed.
 
-    Hydra's grammar accepts no accents, brackets, commas, ``=`` or ``~`` in a plain value. Hydra itself reads one quoted string,
-    ``null``, a list with quotes in it, and any field that is not text. A list written as ``@FILE`` has this one entry.
-    ``${...}`` stays an interpolation. A ``~/`` that the shell left becomes the home directory, except in a list of names.
+    Hydra's grammar accepts no accents, brackets, commas, ``=`` or ``~`` in a plain value. A quoted string, ``null`` and a list
+    with quotes in it are left to Hydra. A list written as ``@FILE`` has this one entry, and ``~/`` is the home directory.
     """
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]
@@ -129,7 +128,7 @@ def _quoted(value: str) -> str:
 
 
 def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield a configuration's fields of text with their groups, and True for lists."""
+    """Yield the names of a configuration's text fields, and True for lists."""
     for name, hint in get_type_hints(schema).items():
         kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
         if is_dataclass(hint):

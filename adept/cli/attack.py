@@ -105,7 +105,7 @@ def _options(config: AttackConfig) -> dict[str, Any]:
 
 
 def verdict(rows: list[AttackRow]) -> str:
-    """Return what the attacks found, in a sentence, with the one that speaks against the claim or else succeeds most often."""
+    """Say what the attacks found, with the one that speaks against the claim or else succeeds most often."""
     against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:
@@ -115,7 +115,7 @@ def verdict(rows: list[AttackRow]) -> str:
 
 
 def describe(away: GivenAway) -> str:
-    """Describe a record that an attacker named right: within the claim that is chance, or what the budget allows."""
+    """Describe a record that an attacker named right."""
     found = "given away beyond the claim" if away.beyond_claim else "guessed right, as the claim allows"
     return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
 

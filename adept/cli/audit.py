@@ -1,6 +1,6 @@
 """``adept audit``: put a mechanism's claim, or a whole rewriter, to the test."""
 
-import importlib
+import pkgutil
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def main(config: AuditConfig) -> int:
 
 
 def run(config: AuditConfig) -> list[AuditResult]:
-    """Audit; raises AdeptError for what the user can mend, and when nothing could be judged."""
+    """Audit; raises NotJudged if nothing could be judged."""
     directory = new_directory(config.output_dir) if config.output_dir else None
     named = config.target if config.target == SYNTHESIZER else config.foreign or config.mechanism.kind.name
     results, failures = list[AuditResult](), list[NotJudged]()
@@ -64,17 +64,12 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 def load_foreign(config: AuditConfig) -> Claim:
     """Return anyone's mechanism by its MODULE:ATTRIBUTE, looked for in the working directory too.
 
-    A class is built with ``epsilon``; an object with ``privatize`` (for target=rewriter: or ``rewrite``), or a function, is
-    taken as it is, and claims ``epsilon`` if one is given.
+    A class is built with ``epsilon``; an object or a function is taken as it is, and claims ``epsilon`` if one is given.
     """
-    name = config.foreign or ""
-    module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
+    name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
+        found: Any = pkgutil.resolve_name(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(
             f"mechanism must be MODULE:ATTRIBUTE that can be imported, got {name} ({error})"
@@ -116,7 +111,7 @@ def _pairs(texts: list[str]) -> list[tuple[str, str]]:
 
 
 def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of one pipeline: of its mechanism, and of text to text by guessing and by replay."""
+    """Return two audits of one pipeline: of its mechanism, and of text to text."""
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
@@ -132,7 +127,7 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits: of neighbouring files by guessing from the released counts, and of all else that is seen by replay."""
+    """Return two audits: by guessing from released counts, and by replay of all else that is seen."""
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(
@@ -159,7 +154,7 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
 
 
 def show(results: list[AuditResult], *, verbose: bool) -> None:
-    """Print the verdict and its strongest evidence, then how much was looked at; all checks where ``verbose``."""
+    """Print the verdict and its strongest evidence, then the number of checks, or all of them if ``verbose``."""
     sys.stdout.write(f"{max(results, key=lambda result: (result.violated, result.certified_epsilon)).sentence}\n")
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)

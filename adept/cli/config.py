@@ -1,7 +1,4 @@
-"""Configurations of the commands; an option is a field, and the sentence below it is what ``--help`` prints.
-
-Help reads them from here, so nothing at the top of this module may import PyTorch.
-"""
+"""Configurations of the commands: help prints their fields, so nothing here imports PyTorch or NumPy."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -230,7 +227,7 @@ class PlayConfig:
 
 @dataclass
 class StudyConfig(Columns):
-    """Configuration of ``adept study``; null means the study's own value, and what a study has no use for must stay null."""
+    """Configuration of ``adept study``."""
 
     # --- What is studied; null stands for the study's own value, and what it has no use for must stay null
     study: str = "sensitivity"
@@ -303,8 +300,7 @@ class TrainConfig(Columns):
         super().__post_init__()
         if self.output_dir is None and self.resume_from is None:
             raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
-        if self.labels not in ("drop", "joint"):
-            raise ConfigurationError(f"labels must be drop or joint, got {self.labels}")
+        check_choice(("drop", "joint"), labels=self.labels)
         check_integer(0, 2**32 - 1, seed=self.seed)
 
 

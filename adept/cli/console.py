@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -14,18 +14,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
+PIPE_COLUMNS = 160  # width of a table that is not on a terminal
+
 
 def write_json(result: Any, path: Path) -> None:
     """Write a dict or a dataclass as JSON; infinite and undefined numbers become strings, which JSON can hold."""
     path.write_text(json.dumps(_plain(result), indent=2) + "\n", "utf-8")
 
 
-def show(title: str, rows: list[tuple[str, str]], *, stderr: bool = False) -> None:
-    """Print a line, and below it names and values, to the terminal."""
-    stream = sys.stderr if stderr else sys.stdout
-    stream.write(f"{title}\n" if title else "")
-    stream.flush()  # what follows has a writer of its own
-    _print(Table(show_header=False, box=None, pad_edge=False), [list(row) for row in rows], stderr=stderr)
+def show(title: str, rows: Iterable[Iterable[str]]) -> None:
+    """Print a line, and below it names and values."""
+    sys.stdout.write(f"{title}\n")
+    sys.stdout.flush()  # what follows has a writer of its own
+    _print(Table(show_header=False, box=None, pad_edge=False), rows)
 
 
 def warn(line: str) -> None:
@@ -33,8 +34,8 @@ def warn(line: str) -> None:
     sys.stderr.write(f"adept: {line}\n")
 
 
-def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
-    """Print a table to the terminal."""
+def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -> None:
+    """Print a table."""
     _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)
 
 
@@ -42,11 +43,7 @@ def show_table(title: str, headings: list[str], rows: list[list[str]]) -> None:
 def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> Iterator[Callable[..., None]]:
     """Show how far long work is, at what rate, and how long it will take; on a terminal alone.
 
-    The value is called with the steps done, and with all of them if only the work itself knows.
-
-    Args:
-        title: names the work.
-        estimate: about how many steps there are, or None; called on a terminal alone.
+    Yields a function of the steps done, and of their number if only the work itself knows; else ``estimate`` tells it.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None
@@ -66,13 +63,12 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed >= 1 else f"{1 / task.speed:,.0f} s each")
 
 
-def _print(table: Table, rows: list[list[str]], *, stderr: bool = False) -> None:
+def _print(table: Table, rows: Iterable[Iterable[str]]) -> None:
     for row in rows:
         table.add_row(*row)
     for column in table.columns:
         column.overflow = "fold"  # a long name is shown whole
-    width = None if (sys.stderr if stderr else sys.stdout).isatty() else 160
-    Console(stderr=stderr, highlight=False, width=width).print(table)
+    Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS).print(table)
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from adept.release.identity import key_location, secret_key
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import LedgerEntry, LedgerSum
 
+EVERYWHERE = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
 HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
 
 
@@ -58,27 +59,21 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     """Return the sums with their names, and lines that explain them."""
     spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
     rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
-    named = any(entry.persons for entry in entries)
     if any(entry.everywhere for entry in entries):
-        rows.append(
-            (
-                "what is added up",
-                "epsilon for replacing one row; a release without rows counts against every row, as often as times says",
-            )
-        )
+        rows.append(("what is added up", EVERYWHERE))
     pairs = sorted({entry.neighbours for entry in entries if not entry.everywhere})
     if len(pairs) > 1 or any("same" in pair for pair in pairs):
         rows.append(("holds for", f"{'; and '.join(pairs)}"))
     if summed.equal > 1:
-        rows.append(
-            ("equal rows in one release", f"{summed.equal}: if they belong to one person, their budgets add up too")
-        )
+        together = f"{summed.equal}: if they belong to one person, their budgets add up too"
+        rows.append(("equal rows in one release", together))
     if summed.person_epsilon is not None:
         bound = words(summed.person_epsilon)
         beside = f": {summed.nameless} of the releases named no persons" if summed.nameless else ""
         rows += [("different persons", str(summed.persons)), ("most for one person", f"{bound}{beside}")]
     if limit is not None:
-        rows.append(("limit", f"{words(limit)} for each row{' and person' if named else ''}"))
+        persons = " and person" if any(entry.persons for entry in entries) else ""
+        rows.append(("limit", f"{words(limit)} for each row{persons}"))
     return rows
 
 

@@ -1,8 +1,4 @@
-"""Options of a command: the fields of its configuration, as ``--help`` prints them, and the nearest one to a misspelt name.
-
-The dataclass of a configuration is the one place where an option is written down: the field, its default, and the string below
-it, which says in a sentence what it is for. Choices stand in the sentence as ``copy | drop``.
-"""
+"""Options of a command, read from its configuration: a field, its default, and the sentence below it."""
 
 import ast
 import inspect
@@ -21,7 +17,7 @@ import yaml
 
 from adept.errors import ConfigurationError
 
-BARE = {"verify": "statement", "ledger": "ledger"}  # the option that a command's first word stands for without its name
+BARE = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
@@ -35,38 +31,28 @@ An option with a star must be given. adept {command} --cfg job prints all values
 
 @dataclass(frozen=True)
 class Option:
-    """A field of a configuration, or of one that it holds.
+    """A field of a configuration, or of one that it holds."""
 
-    Attributes:
-        name: with the fields that lead to it: ``decoding.top_k``.
-        heading: what the fields around it have in common.
-        sentence: its purpose; empty if none is written down.
-        default: its value unless it is given; ``"???"`` if it must be.
-        kind: the annotation, such as ``float | None``.
-    """
-
-    name: str
-    heading: str
+    name: str  # with the fields that lead to it: decoding.top_k
+    heading: str  # above the fields that have something in common
     sentence: str
     default: Any
-    kind: str
+    kind: str  # the annotation, such as float | None
 
 
 def options(command: str) -> list[Option]:
-    """Return a command's options in the order of its configuration, with the names to choose from in groups of ``conf/``."""
+    """Return a command's options, with the names to choose from in groups of ``conf/``."""
     found = list(options_of(configuration(command)))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
         place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), None)
-        if place is None:
-            found.append(
-                Option(group, "A recipe, which sets several options", f"Which one: {choice}", default, "group")
-            )
-        elif found[place].name == group:  # a mechanism
+        if place is not None and found[place].name == group:  # a mechanism
             sentence = f"{found[place].sentence.rstrip('.')}: {choice}"
             found[place] = replace(found[place], sentence=sentence, default=default, kind="group")
-        else:  # a file that sets the options inside
-            found.insert(place, Option(group, found[place].heading, f"Which one: {choice}", default, "group"))
+            continue
+        heading = found[place].heading if place is not None else "A recipe, which sets several options"
+        option = Option(group, heading, f"Which one: {choice}", default, "group")
+        found.insert(len(found) if place is None else place, option)
     return found
 
 
@@ -89,7 +75,7 @@ def mechanism_options(name: str) -> list[Option]:
 
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
-    """Yield the fields of a dataclass, its own before those of its bases, each with the fields of the dataclasses it holds."""
+    """Yield the fields of a dataclass, of those it holds, and then of its bases."""
     lines, classes = _source(schema.__module__)
     body = classes[schema.__name__].body
     described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
@@ -103,7 +89,10 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
                     inside = f"{prefix}{name}"
                     yield from options_of(factory, prefix=f"{inside}.", heading=f"{inside}: {_summary(factory)}")
                     continue
-                sentence = " ".join((_string(after) or described.get(name, "")).split())
+                below = (
+                    after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
+                )
+                sentence = " ".join(str(below or described.get(name, "")).split())
                 yield Option(prefix + name, heading, sentence, _default(schema, name), ast.unparse(kind))
     own = {prefix + name for name in inspect.get_annotations(schema)}
     for base in filter(is_dataclass, schema.__bases__):
@@ -116,13 +105,6 @@ def _source(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
     """Return the lines of a module and the classes in it."""
     source = inspect.getsource(sys.modules[module])
     return source.splitlines(), {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
-
-
-def _string(line: ast.stmt | None) -> str:
-    match line:
-        case ast.Expr(value=ast.Constant(value=str(text))):
-            return text
-    return ""
 
 
 def _summary(schema: type[Any]) -> str:
@@ -144,7 +126,7 @@ def groups(command: str) -> dict[str, str | None]:
 
 
 def names(group: str, command: str) -> list[str]:
-    """Return the names in a group of ``conf/``; of recipes those for this command."""
+    """Return the names in a group of ``conf/``, of recipes those for this command."""
     files = sorted((config_directory() / group).glob("*.yaml"))
     return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
 
@@ -156,7 +138,7 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Write out what may be typed in short: a first word without its name, and ``mechanism=MODULE:ATTRIBUTE`` for ``foreign=``."""
+    """Write out a first word without its name, and ``mechanism=MODULE:ATTRIBUTE`` as ``foreign=``."""
     if command in BARE and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
@@ -165,11 +147,7 @@ def write_out(command: str, arguments: list[str]) -> list[str]:
 
 
 def check_options(command: str, arguments: list[str]) -> None:
-    """Refuse to set an option that the command does not have, or to choose a file that a group does not have.
-
-    Raises:
-        ConfigurationError: with the nearest name, or with where names are listed.
-    """
+    """Raise ConfigurationError, with the nearest name, for an option or a choice that the command does not have."""
     known = [option.name for option in options(command)]
     whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
     for before, argument in zip(["", *arguments], arguments, strict=False):
@@ -184,14 +162,10 @@ def check_options(command: str, arguments: list[str]) -> None:
             meant = _meant(name, known) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
         if name in groups(command) and re.fullmatch(r"[\w.-]*", value) and value != "null":
-            _check_choice(name, value, names(name, command))
-
-
-def _check_choice(group: str, value: str, known: list[str]) -> None:
-    if value not in known:
-        raise ConfigurationError(
-            f"{group} must be one of {', '.join(known)}, got {value or 'nothing'}{_meant(value, known)}"
-        )
+            choices = names(name, command)
+            if value not in choices:
+                got = f"{value or 'nothing'}{_meant(value, choices)}"
+                raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
 
 
 def _meant(name: str, known: list[str]) -> str:
@@ -200,7 +174,7 @@ def _meant(name: str, known: list[str]) -> str:
 
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
-    """Return the help of a command; with ``mechanism=NAME`` among the arguments also that mechanism's own options."""
+    """Return the help of a command; ``mechanism=NAME`` among the arguments adds that mechanism's options."""
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
@@ -219,7 +193,7 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
 
 
 def _entry(option: Option, width: int) -> str:
-    """Return an option's name and default, and beside them, or below if they are long, its sentence."""
+    """Return an option's name and default, with its sentence beside or below."""
     star = "*" if option.default == REQUIRED else " "
     value = _place(option.kind) if option.default in (None, REQUIRED) else typed_as(option.default)
     name = f"{star} {option.name}={value}"

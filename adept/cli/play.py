@@ -7,9 +7,11 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from adept.cli.config import PlayConfig
+from adept.cli.console import warn
 from adept.cli.process import DONE
 from adept.errors import ConfigurationError
 
@@ -20,7 +22,7 @@ MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 def main(config: PlayConfig) -> None:
     """Serve the page until interrupted; raises AdeptError for what the user can mend."""
     if sys.stderr.isatty():
-        sys.stderr.write("adept: the page takes some seconds to start\n")
+        warn("the page takes some seconds to start")
     try:
         import uvicorn
 
@@ -43,45 +45,31 @@ def main(config: PlayConfig) -> None:
         sys.stdout.flush()
         if config.browser and sys.stdout.isatty():
             threading.Timer(1.0, webbrowser.open, [address]).start()
+        settings: dict[str, Any] = {"log_level": "critical", "access_log": False, "server_header": False}
         server = uvicorn.Server(
-            uvicorn.Config(
-                play.app(),
-                log_level="critical",
-                access_log=False,
-                server_header=False,
-                timeout_keep_alive=30,
-                timeout_graceful_shutdown=1,
-            )
+            uvicorn.Config(play.app(), timeout_keep_alive=30, timeout_graceful_shutdown=1, **settings)
         )
         with contextlib.suppress(KeyboardInterrupt):  # as the line above says, that is how it ends
             server.run(sockets=[listener])
     if threading.active_count() > 1:
-        # Budgets are still being prepared, of which nothing is kept: nobody waits for that.
-        os._exit(DONE)
+        os._exit(DONE)  # budgets are still being prepared, and nobody waits for them
 
 
-def _listen(config: PlayConfig) -> contextlib.closing[socket.socket]:
+def _listen(config: PlayConfig) -> socket.socket:
     """Return a socket at the port that was asked for, or at the next free one."""
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    for port in range(config.port, config.port + MAX_PORTS):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if not 0 <= config.port < 2**16:
+        raise ConfigurationError(f"port must be between 1 and 65535, got {config.port}")
+    family, reason = socket.AF_INET6 if ":" in config.host else socket.AF_INET, ""
+    for port in range(config.port, min(config.port + MAX_PORTS, 2**16)):
         try:
-            listener.bind((config.host, port))
-            listener.listen(512)
-        except OverflowError:
-            listener.close()
-            break
+            listener = socket.create_server((config.host, port), family=family, backlog=512)
         except OSError as error:
-            listener.close()
-            reason = error.strerror
+            reason = str(error.strerror).partition(" (while")[0]
             continue
         if port != config.port:
-            sys.stderr.write(f"adept: port {config.port} is in use: the page is at port {port}\n")
-        return contextlib.closing(listener)
-    else:
-        raise ConfigurationError(f"cannot serve at {config.host}, port {config.port} ({reason}): choose another")
-    raise ConfigurationError(f"port must be between 1 and 65535, got {config.port}")
+            warn(f"port {config.port} is in use: the page is at port {port}")
+        return listener
+    raise ConfigurationError(f"cannot serve at {config.host}, port {config.port} ({reason}): choose another")
 
 
 def _address(listener: socket.socket, config: PlayConfig) -> str:
@@ -97,7 +85,6 @@ def _ledger(config: PlayConfig) -> str | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigurationError(
-            f"ledger must be in a folder that can be written ({error.strerror}): choose another"
-        ) from None
+        reason = error.strerror
+        raise ConfigurationError(f"ledger must be in a folder that can be written ({reason}): choose another") from None
     return str(path)

@@ -1,6 +1,6 @@
 """Command and operating system: the exit status, one line for whatever goes wrong, signals and streams.
 
-Nothing heavy is imported here: all of it is in place before PyTorch is loaded, which takes seconds.
+All of it is in place before PyTorch is imported, which takes seconds.
 """
 
 import contextlib
@@ -38,7 +38,12 @@ def guard(action: Callable[[], int]) -> int:
     try:
         return action()
     except BaseException as error:  # noqa: BLE001 - status 1 is an audit's alone, and an uncaught error would be 1
-        return _report(*_verdict(error))
+        message, status = _verdict(error)
+        if os.environ.get("ADEPT_TRACEBACK"):
+            traceback.print_exc()
+    if message:
+        sys.stderr.write(f"adept: {' '.join(message.split())}\n")
+    return status
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
@@ -60,25 +65,14 @@ def _verdict(error: BaseException) -> tuple[str, int]:
     return f"internal error ({type(error).__name__}): {advice}", INTERNAL_ERROR
 
 
-def _report(message: str, status: int) -> int:
-    if os.environ.get("ADEPT_TRACEBACK"):
-        traceback.print_exc()
-    if message:
-        sys.stderr.write(f"adept: {' '.join(message.split())}\n")
-    return status
-
-
 def is_interrupted() -> bool:
-    """Return True if a signal has come since the command began, whatever has become of its exception."""
+    """Return True if a signal has come, whatever has become of its exception."""
     return bool(_arrived)
 
 
 @contextlib.contextmanager
 def last_step() -> Iterator[None]:
-    """Let nothing interrupt the step that completes a command, nor what follows: the status says what was done.
-
-    If the step fails, a signal that came meanwhile is an interrupt.
-    """
+    """Let no signal interrupt the last step of a command; if the step fails, a late signal counts."""
     global _late
     _late = []
     try:
@@ -121,12 +115,12 @@ def leave_garbage() -> None:
 
 
 def leave_on_signals() -> None:
-    """Leave at once on a signal: while modules are imported nothing needs cleaning, and C code might lose an exception."""
+    """Leave at once on a signal: imports leave nothing to clean up, and C code might lose an exception."""
     _handle(_leave)
 
 
 def interrupt_on_signals() -> None:
-    """Raise a signal as KeyboardInterrupt from here on, so that what was begun is cleaned up."""
+    """Raise a signal as KeyboardInterrupt, so that what was begun is cleaned up."""
     _handle(_interrupt)
 
 
@@ -166,10 +160,9 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Let a closed stdout or stderr, or a name that it cannot spell, neither stop a command nor change its exit status.
+    """Let a closed stdout or stderr, or a name that it cannot spell, change no exit status.
 
-    A release into a file is complete whether or not its summary is read, and a script must not release twice. Records for
-    ``output=-`` do not go through these streams, and their loss is an error.
+    Records for ``output=-`` do not go through these streams.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

@@ -1,4 +1,4 @@
-"""The part of ``adept rewrite`` and ``adept synthesize`` that is alike: ledger, progress, notes for the curator, last lines."""
+"""Steps that ``adept rewrite`` and ``adept synthesize`` share."""
 
 import sys
 from collections.abc import Callable
@@ -27,14 +27,9 @@ def run_release(
     title: str,
     begin: Callable[[], None] = lambda: None,
 ) -> Stated:
-    """Make a release with its ledger and a progress bar, and return its statement.
+    """Make a release with its ledger and a progress bar titled ``title``, and return its statement.
 
-    Args:
-        config: the command's configuration.
-        release: called with ``resume``, ``ledger`` and ``progress``.
-        key: the key of the digests.
-        title: names the work beside the progress bar.
-        begin: called before records are counted.
+    ``release`` takes ``resume``, ``ledger`` and ``progress``; ``begin`` is called whenever records were written.
     """
 
     def advance(count: int) -> None:

@@ -68,7 +68,7 @@ def run(config: RewriteConfig) -> PrivacyStatement:
 
 
 def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
-    """Return a line if a file may have labels under another name than the usual one, where nobody looks for them."""
+    """Return a line if a file may have labels under an unusual name, where nobody looks for them."""
     asked = config.labels != "copy" or config.label_column or config.output.endswith((".txt", ".txt.gz"))
     first = {} if asked else next(iter(inputs.first_records(1)), {})
     others = first.keys() - {config.text_column, config.person_column, *config.keep_columns}
@@ -78,11 +78,7 @@ def _label_lines(config: RewriteConfig, inputs: Inputs) -> list[str]:
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
-    """Return the public texts whose fate the user wants to know.
-
-    Raises:
-        ConfigurationError: they are not declared public, or are what is to be released: what survives of records is a release.
-    """
+    """Return the texts of ``expect``; refuse the input, as what survives of it would be a release."""
     if config.expect is None:
         return None
     if config.public is not True:
@@ -101,7 +97,7 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> list[str] | None:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return True if two names are one file; that of standard input is the file that was redirected to it."""
+    """Return True if two names are one file, also one that was redirected to standard input."""
     try:
         return os.path.samestat(Path(one).stat(), os.fstat(0) if other == STANDARD_STREAM else Path(other).stat())
     except OSError:  # whoever reads them says what is wrong
@@ -143,7 +139,7 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
 
 
 def _parts(statement: PrivacyStatement) -> str:
-    """Return the parts of text and label, if labels are released; those of one symbol do not add up."""
+    """Return the parts of text and label, if labels are released."""
     if statement.label_epsilon is None:
         return ""
     if statement.labels == "joint_response":

@@ -1,4 +1,4 @@
-"""``adept study``: the papers' figures and the limits recomputed, published values beside ours, as csv, svg and JSON."""
+"""``adept study``: the papers' figures and the limits recomputed, published values beside ours."""
 
 import sys
 from collections.abc import Iterator
@@ -60,15 +60,13 @@ def _options(config: StudyConfig) -> dict[str, Any]:
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
-    """Measure the latents of a trained model: what the paper could only simulate.
-
-    The latents have been clipped as the model was trained, so one trained for ``l1`` shows no pair beyond 2C.
-    """
+    """Measure the latents of a trained model, clipped as it was trained, which the paper could only simulate."""
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))
     texts = load(config.data, config)["train"].texts
-    latents = torch.cat([rewriter.encode(texts[i : i + BATCH_TEXTS]).cpu() for i in range(0, len(texts), BATCH_TEXTS)])
+    batches = (texts[begin : begin + BATCH_TEXTS] for begin in range(0, len(texts), BATCH_TEXTS))
+    latents = torch.cat([rewriter.encode(batch).cpu() for batch in batches])
     options = {name: value for name, value in (("pairs", config.trials), ("seed", config.seed)) if value is not None}
     name = f"{model.clip} model of {config.data.name}"
     return sensitivity.measure_latents(latents, clip_norm=clip_norm, name=name, **options)

@@ -1,4 +1,4 @@
-"""``adept synthesize``: write synthetic records from a whole file under a central guarantee, and state what is guaranteed."""
+"""``adept synthesize``: write synthetic records from a whole file under a central guarantee."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.votes import ADD_OR_REMOVE
-from adept.release.central import TallyNotes, check_label_set, preview_central, synthesize_file
+from adept.release.central import check_label_set, preview_central, synthesize_file
 from adept.release.default_ledger import find_key
 from adept.release.inputs import Inputs
 from adept.release.statement import CentralStatement
@@ -43,17 +43,14 @@ def run(config: SynthesizeConfig) -> CentralStatement:
         cells=config.cells,
         accept_private_model=config.accept_private_model,
     )
-
-    def tell(notes: TallyNotes) -> None:
-        tell_curator(notes.lines)
-
-    places: dict[str, Any] = {"source": config.input, "target": config.output, "options": config, "tell": tell}
+    places: dict[str, Any] = {"source": config.input, "target": config.output, "options": config}
+    places["tell"] = lambda notes: tell_curator(notes.lines)
     if not config.dry_run:
         release = partial(synthesize_file, synthesizer, **places)
         return run_release(config, release, key=find_key(config), title="counting")
     statement = preview_central(synthesizer, **places)
     inputs = Inputs.of(config.input, config)
-    if inputs.repeatable:  # nothing is released, so that the curator may learn of texts that the model was not made for
+    if inputs.repeatable:  # nothing is released, so the curator may learn of foreign texts
         tell_curator(foreign_lines(synthesizer, first_texts(inputs.records(tolerant=True), config.text_column)))
     return statement
 

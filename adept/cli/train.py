@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adept.cli.config import TrainConfig
-from adept.cli.console import show, write_json
+from adept.cli.console import show, warn, write_json
 from adept.cli.process import is_interrupted
 from adept.data.corpus import Corpus, load
 from adept.data.files import new_directory
@@ -50,7 +50,7 @@ def main(config: TrainConfig) -> None:
     ]
     show(f"model in {result.model_dir}", rows)
     if result.reconstruction and result.reconstruction.warning:
-        show("", [("note", result.reconstruction.warning)], stderr=True)
+        warn(f"note: {result.reconstruction.warning}")
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
@@ -62,7 +62,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     if config.labels == "joint":
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
-    if overrides is not None and checkpoint is None:  # at once: a run that is interrupted is the one that is continued
+    if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
     public = config.data.public if config.training_data.public is None else config.training_data.public
     spec = TrainSpec(
@@ -95,7 +95,9 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         fit=fitted,
         reconstruction=reconstruction(model, tokenizer, splits["validation"].texts),
     )
-    (directory / MODEL / "README.md").write_text(model_card(model, metrics=_metrics(fitted)), "utf-8")
+    loss = fitted.validation_loss
+    metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))}
+    (directory / MODEL / "README.md").write_text(model_card(model, metrics=metrics), "utf-8")
     write_json(result, directory / "result.json")
     return result
 
@@ -133,11 +135,6 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     if not checkpoint.is_file():
         raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
     return directory, checkpoint
-
-
-def _metrics(fitted: FitResult) -> dict[str, float]:
-    """Return the figures of the training for the model's card."""
-    return {"loss (nats per token)": fitted.validation_loss, "perplexity": math.exp(min(700.0, fitted.validation_loss))}
 
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:

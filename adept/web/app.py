@@ -1,15 +1,15 @@
-"""Server of the page: one page, the few answers that its script asks for, and a guard against other pages.
+"""Server of the page: one page, the answers that its script asks for, and a guard against other pages.
 
-The page is for one person at this machine. Other pages that this person has open must not reach it: a name that is made to resolve
-to 127.0.0.1 (DNS rebinding) fails the check of Host, a form or script of another site the check of Origin. Whoever serves it to
-other machines sets a token, without which nothing is answered but style and script. Nothing outside the page is ever loaded
-(Content-Security-Policy), and there are no cookies.
+The page is for one person at this machine. A name that is made to resolve to 127.0.0.1 (DNS rebinding) fails the check of Host,
+and a form or script of another site the check of Origin. A page for other machines needs a token. Nothing outside the page is
+ever loaded (Content-Security-Policy), and there are no cookies.
 """
 
 import hmac
 import importlib
 import inspect
 import json
+import re
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -66,14 +66,7 @@ Answer = TypeVar("Answer")
 
 
 class Play:
-    """The page and its answers.
-
-    Args:
-        sentences: releases what is typed.
-        files: releases what is dropped.
-        runs: the directory whose results are shown.
-        token: what every request must bring; None where the page is for this machine alone.
-    """
+    """The page and its answers, with the results below ``runs``."""
 
     def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
         self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
@@ -95,8 +88,8 @@ class Play:
             Route("/api/files/{key}/explain", self.explain, methods=["POST"]),
             Route("/api/files/{key}/release", self.release, methods=["POST"]),
             Route("/api/files/{key}/{part}", self.part),
-            Route("/runs/{name}", self.report),
-            Route("/runs/{name}/picture", self.picture),
+            Route("/runs/{name}", partial(self.earlier, part="page")),
+            Route("/runs/{name}/picture", partial(self.earlier, part="picture")),
             Mount("/static", StaticFiles(packages=[("adept.web", "static")])),
         ]
         handlers = {AdeptError: _refusal, Exception: _failure}
@@ -129,7 +122,7 @@ class Play:
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
-        """Release a sentence once by each mechanism that is asked for: a line of what is written, then one of each reader."""
+        """Release a sentence once by each mechanism: a line of what is written, then one of each reader."""
         asked = await _question(request)
         text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
         if not isinstance(text, str):
@@ -146,7 +139,7 @@ class Play:
             yield json.dumps(asdict(await self._work(release.view))) + "\n"
 
     async def worst(self, request: Request) -> Response:
-        """Answer with log-odds of releases of ADePT as published, for the pair of records that it protects least."""
+        """Answer with log-odds of releases of ADePT as published, of its worst pair of records."""
         epsilon = _number((await _question(request)).get("epsilon"))
         if epsilon not in STOPS:
             raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
@@ -192,22 +185,15 @@ class Play:
             raise ConfigurationError("the release is not complete: wait for it")
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
-    async def report(self, request: Request) -> Response:
-        """Answer with the page of an earlier comparison, in which nothing runs and nothing is loaded."""
-        content = await to_thread.run_sync(results.report, self.runs, request.path_params["name"])
-        return HTMLResponse(content, headers={"Content-Security-Policy": SANDBOXED})
-
-    async def picture(self, request: Request) -> Response:
-        """Answer with the figure of an earlier result, in which nothing runs either."""
-        content = await to_thread.run_sync(results.picture, self.runs, request.path_params["name"])
-        return Response(content, media_type="image/svg+xml", headers={"Content-Security-Policy": SANDBOXED})
+    async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
+        """Answer with the page or the figure of an earlier result, in which nothing runs and nothing is loaded."""
+        content = await to_thread.run_sync(results.read, self.runs, request.path_params["name"], part)
+        kind = "text/html" if part == "page" else "image/svg+xml"
+        return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
 
     async def _release(self, dropped: Dropped, choices: Choices) -> None:
-        def progress(count: int) -> None:
-            dropped.done = count
-
         try:
-            await to_thread.run_sync(partial(self.files.release, dropped, choices, progress), limiter=self._workers)
+            await to_thread.run_sync(partial(self.files.release, dropped, choices), limiter=self._workers)
             dropped.finished = True
         except AdeptError as error:
             dropped.error = unquoted(error)
@@ -218,7 +204,7 @@ class Play:
         return self.files.get(request.path_params["key"]), _choices(await _question(request))
 
     async def _work(self, action: Callable[[], Answer]) -> Answer:
-        """Call ``action`` in a thread; at most MAX_WORKERS at once, and no more than MAX_WAITING wait."""
+        """Call ``action`` in a thread, unless too many wait already."""
         if self._waiting >= MAX_WAITING:
             raise ConfigurationError("too many people play at once: try again in a moment")
         self._waiting += 1
@@ -230,18 +216,13 @@ class Play:
 
 @dataclass(frozen=True)
 class Guarded:
-    """An application that answers its own page alone.
-
-    Attributes:
-        app: what is guarded.
-        token: what every request but those for style and script must bring; None where the page is for this machine alone.
-    """
+    """An application that answers its own page alone, and no request without the token if there is one."""
 
     app: ASGIApp
     token: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, or pass on; every answer has the headers of `HEADERS` unless it sets its own."""
+        """Refuse, or pass on; every answer has ``HEADERS`` unless it sets its own."""
         app = self.app
         if scope["type"] == "http":
             send = _with_headers(send)
@@ -253,7 +234,7 @@ class Guarded:
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
-        if self.token is None and _name(host) not in LOOPBACK:
+        if self.token is None and re.sub(r":\d+$", "", host) not in LOOPBACK:
             return 421, "this page is for this machine alone: open it at 127.0.0.1"
         if origin is not None and origin.split("://")[-1] != host:
             return 403, "another page must not ask this one"
@@ -265,12 +246,6 @@ class Guarded:
             if not hmac.compare_digest(given.encode(), self.token.encode()):
                 return 401, "the token is missing or wrong: open the address that adept play printed"
         return None
-
-
-def _name(host: str) -> str:
-    """Return a Host header without its port."""
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdigit() else host
 
 
 def _with_headers(send: Send) -> Send:
@@ -295,14 +270,13 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write to stderr where an error of ours arose, and nothing of its message, which may quote what was typed."""
+    """Write to stderr where an error of ours arose; its message may quote what was typed."""
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an error of ours: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an error of ours: adept play says where on its terminal"}, 500)
 
 
 async def _body(request: Request, most: int) -> bytes:
-    """Return a request's body, up to a bound in bytes."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)

@@ -36,23 +36,14 @@ BATCH_PEOPLE = 50  # people whose sentences are read at once
 
 @dataclass(frozen=True)
 class View:
-    """Beliefs of a reader of one release.
+    """Beliefs of a reader of one release."""
 
-    Attributes:
-        people: N, you among them.
-        claimed: the largest belief that the mechanism's claim allows; equal to ``bound`` where the claim is true.
-        bound: the largest belief that is possible.
-        after: the belief that it was you, after this release.
-        likelier: how many of the others the reader holds more likely than you.
-        others: the likeliest of the others, with the belief in each.
-    """
-
-    people: int
-    claimed: float
-    bound: float
-    after: float
-    likelier: int
-    others: list[tuple[str, float]]
+    people: int  # N, you among them
+    claimed: float  # the largest belief that the mechanism's claim allows
+    bound: float  # the largest belief that is possible
+    after: float  # the belief that it was you, after this release
+    likelier: int  # number of the others who are more likely than you
+    others: list[tuple[str, float]]  # the likeliest, with the belief in each
 
 
 def crowd_of(model: Autoencoder) -> list[str]:
@@ -71,13 +62,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases, who knows the crowd.
-
-    Args:
-        rewriter: of the mechanism.
-        crowd: the others' sentences.
-        ended: once it is set, the crowd is read no further.
-    """
+    """A reader of one mechanism's releases, who knows the crowd; it is read until ``ended`` is set."""
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended

@@ -1,14 +1,12 @@
-"""Files that are dropped on the page: looked at, explained, released by the code of ``adept rewrite``, handed back, and removed.
+"""Files that are dropped on the page: looked at, explained, released as ``adept rewrite`` does, handed back, and removed.
 
-Files lie in a folder of their own, which only this user can read, until the page forgets them, the server ends, or an hour has
-passed. Nothing else is kept of them; what was released is in the ledger, as digests.
+Each lies in a folder that only this user can read, until the page forgets it, the server ends, or an hour has passed.
 """
 
 import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -23,7 +21,6 @@ from adept.release.default_ledger import NONE, open_ledger
 from adept.release.facts import is_packaged, model_sha256
 from adept.release.identity import secret_key
 from adept.release.service import open_release, preview_file, release_file
-from adept.release.statement import PrivacyStatement
 from adept.rewriting.expectation import expected_lines
 
 ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
@@ -49,37 +46,23 @@ class Choices:
 
 @dataclass
 class Dropped:
-    """One file, and the progress of its release.
+    """One file in a folder of its own, and the progress of its release."""
 
-    Attributes:
-        folder: holds the file and what is made of it.
-        name: name of the input in the folder.
-        labels: the columns that may be labels, as they have few values.
-        done: number of records that are released.
-        error: reason for which there is no release.
-    """
-
-    folder: Path
-    name: str
+    source: Path
     records: int
     columns: list[str]
-    labels: list[str]
+    labels: list[str]  # columns with few values
     reading: ReadingOptions
     born: float = field(default_factory=time.monotonic)
-    done: int = 0
+    done: int = 0  # records that are released
     running: bool = False
     finished: bool = False
-    error: str | None = None
-
-    @property
-    def source(self) -> Path:
-        """Path of the input."""
-        return self.folder / self.name
+    error: str | None = None  # the reason why there is no release
 
     @property
     def target(self) -> Path:
         """Path of the output, in the input's format."""
-        return self.folder / f"private{self.source.suffix}"
+        return self.source.with_name(f"private{self.source.suffix}")
 
     def results(self) -> dict[str, Path]:
         """Return the files that can be fetched when the release is complete."""
@@ -92,12 +75,7 @@ class Dropped:
 
 
 class Files:
-    """The files that the page holds.
-
-    Args:
-        ledger: where released rows are known from; None for none.
-        model_dir: of the model; None: the one that comes with the package.
-    """
+    """The files that the page holds, with the ledger and the model of their releases."""
 
     def __init__(self, *, ledger: str | None, model_dir: str | None = None) -> None:
         self.ledger, self.model_dir = ledger, model_dir
@@ -122,14 +100,14 @@ class Files:
         if len(self._files) >= MAX_FILES:
             raise ConfigurationError(f"at most {MAX_FILES} files are held at once: forget one, or wait an hour")
         key = secrets.token_urlsafe(16)
-        folder = self._root / key
-        folder.mkdir(mode=0o700)
-        (folder / f"input.{ending}").write_bytes(content)
+        source = self._root / key / f"input.{ending}"
+        source.parent.mkdir(mode=0o700)
+        source.write_bytes(content)
         try:
-            self._files[key] = _look_at(folder, f"input.{ending}")
+            self._files[key] = _look_at(source)
         except AdeptError as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise type(error)(str(error).replace(f"{folder}/input.{ending}", "the file")) from None
+            shutil.rmtree(source.parent, ignore_errors=True)
+            raise type(error)(str(error).replace(str(source), "the file")) from None
         return key, self._files[key]
 
     def get(self, key: str) -> Dropped:
@@ -145,24 +123,32 @@ class Files:
     def forget(self, key: str) -> None:
         """Remove a file and all that was made of it."""
         if (dropped := self._files.pop(key, None)) is not None:
-            shutil.rmtree(dropped.folder, ignore_errors=True)
+            shutil.rmtree(dropped.source.parent, ignore_errors=True)
 
     def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
         """Say what a release would be, as ``dry_run=true`` does: nothing is released."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview_file(rewriter, str(dropped.source), str(dropped.target), options=options)
         packaged = is_packaged(rewriter.model, model_sha256(rewriter.model))
-        return _in_words(statement) | {"expected": expected_lines(rewriter, packaged=packaged)}
+        return {
+            "records": statement.records,
+            "epsilon": words(statement.epsilon),
+            "statement": statement.text,
+            "expected": expected_lines(rewriter, packaged=packaged),
+        }
 
-    def release(self, dropped: Dropped, choices: Choices, progress: Callable[[int], None]) -> dict[str, Any]:
+    def release(self, dropped: Dropped, choices: Choices) -> None:
         """Release a file, with its statement and its card."""
         request = self._request(dropped, choices)
         rewriter, options = open_release(request)
         key = secret_key(None)
+
+        def progress(count: int) -> None:
+            dropped.done = count
+
         with open_ledger(request, key) as ledger:
             place = str(dropped.source), str(dropped.target)
-            statement = release_file(rewriter, *place, options=options, key=key, ledger=ledger, progress=progress)
-        return _in_words(statement)
+            release_file(rewriter, *place, options=options, key=key, ledger=ledger, progress=progress)
 
     def _request(self, dropped: Dropped, choices: Choices) -> ReleaseRequest:
         return ReleaseRequest(
@@ -180,13 +166,13 @@ class Files:
                 self.forget(key)
 
 
-def _look_at(folder: Path, name: str) -> Dropped:
-    reading = ReadingOptions(delimiter=_delimiter(folder / name))
-    records = read_records(str(folder / name), options=reading)
+def _look_at(source: Path) -> Dropped:
+    reading = ReadingOptions(delimiter=_delimiter(source))
+    records = read_records(str(source), options=reading)
     first = list(islice(records, SAMPLE_RECORDS))
     columns = list(dict.fromkeys(column for record in first for column in record))
     count = len(first) + sum(1 for _ in records)
-    return Dropped(folder, name, count, columns, [column for column in columns if _few_values(first, column)], reading)
+    return Dropped(source, count, columns, [column for column in columns if _few_values(first, column)], reading)
 
 
 def _delimiter(file: Path) -> str | None:
@@ -201,7 +187,3 @@ def _delimiter(file: Path) -> str | None:
 def _few_values(records: list[Record], column: str) -> bool:
     values = {str(record.get(column)) for record in records}
     return column != "text" and len(values) <= min(MAX_LABELS, max(2, len(records) // 2))
-
-
-def _in_words(statement: PrivacyStatement) -> dict[str, Any]:
-    return {"records": statement.records, "epsilon": words(statement.epsilon), "statement": statement.text}

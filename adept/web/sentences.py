@@ -37,36 +37,25 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Written:
-    """Texts that one mechanism made of a sentence.
-
-    Attributes:
-        claimed: epsilon, as its author says.
-        epsilon: the true one, or "inf".
-        sentence: what a reader may believe at most, in words.
-    """
+    """Texts that one mechanism made of a sentence."""
 
     mechanism: str
     title: str
-    claimed: float
-    epsilon: float | str | None
+    claimed: float  # epsilon, as its author says
+    epsilon: float | str | None  # the true one, or "inf"
     holds: bool
     texts: list[str]
-    sentence: str
+    sentence: str  # the largest belief of a reader, in words
 
 
 @dataclass(frozen=True)
 class Release:
-    """One release of a sentence: what is written from it, and what its reader sees; nothing keeps it.
-
-    Attributes:
-        encoded: the sentence, as the mechanism reads it (1, .).
-        released: what it released (1, .).
-    """
+    """One release of a sentence, which nothing keeps."""
 
     written: Written
     reader: Reader
-    encoded: Tensor
-    released: Tensor
+    encoded: Tensor  # the sentence as the mechanism reads it (1, .)
+    released: Tensor  # (1, .)
 
     def view(self) -> View:
         """Return the reader's beliefs."""
@@ -74,12 +63,7 @@ class Release:
 
 
 class Sentences:
-    """Releases of typed sentences, by every mechanism that a model serves at every stop of the slider.
-
-    Args:
-        model: the autoencoder.
-        tokenizer: saved with it.
-    """
+    """Releases of typed sentences, by every mechanism that a model serves at every stop of the slider."""
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer) -> None:
         self.model, self.tokenizer = model, tokenizer
@@ -97,8 +81,7 @@ class Sentences:
     def warm(self) -> None:
         """Prepare every stop, so that none is slow when it is first asked for; ``end`` ends it.
 
-        The default comes first; the others once somebody plays, as pages are answered late beside them. What writes precedes the
-        readers: at a large budget one reads its crowd for seconds.
+        The default comes first, the others once somebody plays; readers come last, as some take seconds.
         """
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
         made = [*ours, *((name, DEFAULT) for name in self.mechanisms)]

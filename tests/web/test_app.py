@@ -192,7 +192,7 @@ def test_a_row_is_not_released_again_unless_asked(client: TestClient) -> None:
 
 def test_a_forgotten_file_leaves_nothing_behind(client: TestClient, play: Play) -> None:
     found = dropped(client, "mine.csv", CSV)
-    folder = play.files.get(str(found["key"])).folder
+    folder = play.files.get(str(found["key"])).source.parent
     assert folder.stat().st_mode & 0o077 == 0
     assert client.delete(f"/api/files/{found['key']}").status_code == 204
     assert not folder.exists()
@@ -201,7 +201,7 @@ def test_a_forgotten_file_leaves_nothing_behind(client: TestClient, play: Play) 
 
 def test_the_server_s_end_removes_every_file(play: Play) -> None:
     with TestClient(play.app(), base_url=HOME) as client:
-        folder = play.files.get(str(dropped(client, "mine.csv", CSV)["key"])).folder
+        folder = play.files.get(str(dropped(client, "mine.csv", CSV)["key"])).source.parent
     assert not folder.exists()
 
 
@@ -303,7 +303,8 @@ def test_files_as_spreadsheets_and_programs_save_them_are_released(
     assert (held.records, held.columns) == (2, ["text", "intent"])
     choices = Choices(epsilon=8.0)
     assert play.files.explain(held, choices)["records"] == 2
-    assert play.files.release(held, choices, lambda count: None)["records"] == 2
+    play.files.release(held, choices)
+    assert held.done == 2
     assert held.target.read_bytes().startswith(begins)
 
 
