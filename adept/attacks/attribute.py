@@ -29,13 +29,7 @@ UNSEEN_CHANCE = 1e-6  # of a class that was never seen
 
 
 class TextReader:
-    """The attackers' classifier, and that of whoever gets rewrites: TF-IDF of words and word pairs, logistic regression.
-
-    Args:
-        texts: to learn from.
-        values: what they say, by their classes' names; at least one.
-        seed: of the solver.
-    """
+    """The attackers' classifier: TF-IDF of words and word pairs, logistic regression."""
 
     def __init__(self, texts: Sequence[str], values: Sequence[str], *, seed: int = 0) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
@@ -66,7 +60,8 @@ class TextReader:
             table = self._model.predict_proba(texts)
             places = {value: place for place, value in enumerate(self.classes)}
             for row, value in enumerate(values):
-                chances[row] = table[row, places[value]] if value in places else UNSEEN_CHANCE
+                if value in places:
+                    chances[row] = table[row, places[value]]
         clipped = np.clip(chances, 1e-9, 1 - 1e-9)
         logits: NDArray[np.float64] = np.log(clipped) - np.log1p(-clipped)
         return logits

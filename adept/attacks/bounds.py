@@ -1,9 +1,8 @@
 r"""Bounds that no attacker exceeds at the true epsilon: on guesses of a record, and of whether it took part.
 
 Every bound but the last follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so it holds for whatever is computed
-from one release. A measured rate that lies above a bound with its whole confidence interval refutes the epsilon that was put
-in. The secret has to be drawn from the prior that the bound is told, and the attack fixed before; ``adept.attacks.game``
-plays it so. The last one, ``best_success``, is exact where releases are from a finite alphabet: codebooks and descriptions.
+from one release. The secret has to be drawn from the prior that the bound is told, and the attack fixed before. The last
+one, ``best_success``, is exact where releases are from a finite alphabet: codebooks and descriptions.
 """
 
 import math
@@ -15,28 +14,17 @@ from torch import Tensor
 from adept.attacks.likelihood import Candidates
 from adept.audit.stats.bounds import clopper_pearson
 from adept.errors import ConfigurationError
-from adept.studies.limits import best_guess
-
-__all__ = ["Rate", "best_guess", "best_success", "good_enough", "membership_auc", "membership_power"]
 
 
 @dataclass(frozen=True)
 class Rate:
-    """The share of successes of an attack, with its interval by Clopper and Pearson.
-
-    Attributes:
-        value: the share.
-        low: lower end.
-        high: upper end.
-        trials: independent rounds.
-        confidence: of both ends together.
-    """
+    """The share of successes of an attack in independent rounds, with its interval by Clopper and Pearson."""
 
     value: float
     low: float
     high: float
     trials: int
-    confidence: float
+    confidence: float  # of both ends together
 
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":

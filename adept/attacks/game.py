@@ -1,7 +1,7 @@
 """The game that every attack plays with a rewriter, and its result: a rate beside what is possible, in words and as a figure.
 
-Secrets are drawn at random and released once each, and the attacker names what was behind each release. Rounds are independent, so
-the share of right guesses has Clopper and Pearson's interval, and the bounds of ``adept.attacks.bounds`` hold for it.
+Secrets are drawn at random and released once each, and the attacker names what was behind each release. Rounds are independent,
+so that the bounds of ``adept.attacks.bounds`` hold for the share of right guesses.
 """
 
 import random
@@ -11,11 +11,12 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.attacks.bounds import Rate, best_guess, good_enough
+from adept.attacks.bounds import Rate, good_enough
 from adept.data.corpus import Corpus
 from adept.mechanisms.guarantee import Guarantee, json_number, words
 from adept.plotting import INK, PALETTE, drawing, legend
 from adept.rewriting.rewriter import Rewriter
+from adept.studies.limits import best_guess
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
 LOG_AXIS_BELOW = 0.05  # shares that are told apart on a logarithmic axis alone
@@ -91,23 +92,14 @@ class GivenAway:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackGame:
-    """A rewriter under attack.
+    """A rewriter under attack."""
 
-    Attributes:
-        rewriter: what is attacked; made for measurement.
-        private: the records that secrets are drawn from.
-        public: what the attacker has beside the release.
-        records: secrets that are released and attacked.
-        confidence: of every interval.
-        seed: of the draws of secrets and texts; releases have fresh noise.
-    """
-
-    rewriter: Rewriter
-    private: Corpus
-    public: Corpus
-    records: int = 1000
-    confidence: float = 0.999
-    seed: int = 0
+    rewriter: Rewriter  # made for measurement
+    private: Corpus  # that secrets are drawn from
+    public: Corpus  # what the attacker has beside the release
+    records: int = 1000  # secrets that are released and attacked
+    confidence: float = 0.999  # of every interval
+    seed: int = 0  # of the draws of secrets and texts; releases have fresh noise
 
     def draw(self, count: int, weights: Sequence[float] | None = None) -> list[int]:
         """Draw the places of the secrets among ``count`` candidates, with replacement."""

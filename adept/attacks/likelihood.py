@@ -30,15 +30,13 @@ class Candidates:
     """The candidates behind a release, as a mechanism reads them.
 
     Attributes:
-        mechanism: whose releases are attacked.
         views: of each candidate its clipped latent (j, n), or for finite distributions what is heavy: codewords (j, t) of each
             block, or the descriptions (j, 2 t).
-        dim: of latents; 0 for descriptions.
     """
 
     mechanism: LocalRandomizer
     views: tuple[Tensor, ...]
-    dim: int = 0
+    dim: int = 0  # of latents; 0 for descriptions
 
     def __len__(self) -> int:
         return len(self.views[0])
@@ -68,7 +66,6 @@ def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
 
 
 def _score(candidates: Candidates) -> Callable[[Tensor], Tensor]:
-    """Return ln p(z|x) as a function of a few releases."""
     mechanism, (views, *_) = candidates.mechanism, candidates.views
     match mechanism:
         case Codebook():
@@ -105,7 +102,6 @@ def _distances(released: Tensor, views: Tensor, *, order: float) -> Tensor:
 
 
 def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
-    """Two values, whose ratio is e^eps: inside the cap around x, or outside."""
     units = released.double() / torch.linalg.vector_norm(released.double(), dim=1, keepdim=True)
     inside = units @ (views / mechanism.clip_norm).T >= optimal_cap(views.shape[1], epsilon=mechanism.epsilon).cosine
     scores: Tensor = mechanism.epsilon * inside.float()
@@ -115,8 +111,7 @@ def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
     """Noise that is never negative: x is impossible where a coordinate lies above the release.
 
-    In the reading "zero" half of all coordinates carry no noise, and a coordinate that agrees to the last bit says so: it weighs
-    more than any density, here by a large constant.
+    Where half of all coordinates carry no noise, one that agrees to the last bit weighs more than any density.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
@@ -160,19 +155,12 @@ def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Guesses:
-    """The candidates that an attack names, one for each release.
+    """The candidates that an attack names, one for each of m releases."""
 
-    Attributes:
-        best: the candidate with the largest posterior (m,).
-        best_class: the class with the largest posterior (m,); None without classes.
-        posterior: of the best candidate (m,).
-        odds: how far the release moved the odds between two candidates at most (m,), in nats: no more than the true epsilon.
-    """
-
-    best: Tensor
-    best_class: Tensor | None
-    posterior: Tensor
-    odds: Tensor
+    best: Tensor  # with the largest posterior (m,)
+    best_class: Tensor | None  # with the largest posterior (m,); None without classes
+    posterior: Tensor  # of the best candidate (m,)
+    odds: Tensor  # how far the release moved the odds between two candidates at most (m,), in nats
 
 
 def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:

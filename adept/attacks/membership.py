@@ -3,12 +3,10 @@ r"""Membership: was a person's record among those whose rewrites trained a class
 *Among rewrites.* Private records are paired, both of a pair having the same label. For each pair a coin decides which of the two is
 released; a classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a
 pair, and says which one was released. The other pairs' coins are independent, so the classifier is post-processing of one
-release of this pair and of others that do not depend on it: the bounds on membership hold at the epsilon of one release, labels
-being the same on both sides.
+release of this pair: the bounds on membership hold at the epsilon of one release.
 
 The attack is LiRA's (Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text alone, with the
-same labels, and say how sure a classifier is of a text that it did not see. The score is the difference of the two texts'
-confidences, each in standard deviations of the shadows'.
+same labels. The score is the difference of the two texts' confidences, each in standard deviations of the shadows'.
 
 *Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs of all classifiers, is
 stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and Pearson's interval judges it although answers about
@@ -59,10 +57,7 @@ def pairs_of(labels: Sequence[str], draw: random.Random) -> Pairs:
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
     """Train ``models`` classifiers on rewrites of private records and as many shadows on public ones, and attack the former.
 
-    Args:
-        game: private records with labels are paired; of at most ``records`` of them half are released for each classifier. Shadows
-            are trained on the public ones, with labels.
-        models: classifiers that are attacked.
+    Records need labels. Of at most ``game.records`` private ones half are released for each classifier.
     """
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:

@@ -1,21 +1,17 @@
 r"""Reconstruction: which record was behind a release (Habernal 2021, Appendix C).
 
-A secret is drawn uniformly from a pool of private records, with replacement, and released once. The attacker knows the
-mechanism, the model and a list of candidates, sees the release (or the text that was written from it) and names one
-candidate. The bounds hold with the pool as the prior, whatever the candidates are: those outside the pool only make it
-harder.
+A secret is drawn from a pool of candidates, with replacement, and released once. The attacker knows the mechanism, the model
+and the pool, sees the release (or the text that was written from it) and names one candidate.
 
 Attacks, from strong to weak:
 
-- ``pool``: the candidates are the pool's own texts with their frequencies ("other records": the attacker knows everybody's text and
-  not whose release it is), and the guess maximises the exact posterior. For finite distributions it is the Bayes optimum.
+- ``pool``: the candidates are the private texts with their frequencies (the attacker knows everybody's text and not whose
+  release it is), and the guess maximises the exact posterior. For finite distributions it is the Bayes optimum.
 - ``crowd``: the pool is everything that could have been said: the private texts, the public ones, and what a language model of
-  public text writes, all equally likely. Secrets are drawn from all of these. In that language model each word is one that public
-  text has after the same two words, drawn as often as there.
-- ``text``: the rewritten text alone, with the pool's texts for candidates. The distribution of the text given a candidate is an
-  integral over releases that nobody can write down. Its stand-in: the candidates that lie nearest to what the public encoder reads
-  of the text give a short list, and of those the one is named whose own latent (for a codebook, its nearest codeword) makes the
-  decoder write this text most likely. Of descriptions the codec describes the text again.
+  public text writes, all equally likely.
+- ``text``: the rewritten text alone, with the private texts for candidates. The candidates that lie nearest to what the public
+  encoder reads of the text give a short list, and of those the one is named whose own latent (for a codebook, its nearest
+  codeword) makes the decoder write this text most likely. Of descriptions the codec describes the text again.
 
 *Good enough* is a guess with the same slot values as the secret. There kappa is the largest share of the pool that has the same
 ones, and the guess maximises the posterior of all candidates with the same values together.
@@ -49,17 +45,11 @@ ATTACK = "reconstruction"
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates, each different from all others.
-
-    Attributes:
-        texts: of each.
-        prior: what the attacker holds likely (j,), summing to one.
-        classes: whole numbers (j,): equal ones are good enough for each other; None where nobody can say.
-    """
+    """Candidates, each different from all others."""
 
     texts: list[str]
-    prior: Tensor
-    classes: Tensor | None = None
+    prior: Tensor  # what the attacker holds likely (j,), summing to one
+    classes: Tensor | None = None  # whole numbers (j,): equal ones are good enough for each other; None if unknown
 
 
 def gather_candidates(
@@ -70,7 +60,7 @@ def gather_candidates(
     Args:
         texts: of records.
         values: their slot values, which say what is good enough.
-        weighted: is a text as likely as it is frequent, or are all equally likely.
+        weighted: a text is as likely as it is frequent; otherwise all are equally likely.
     """
     counts: dict[str, int] = {}
     first: dict[str, int] = {}
@@ -87,15 +77,7 @@ def gather_candidates(
 
 
 class Round:
-    """Secrets that were drawn from a pool and released, and the exact posterior of the pool's texts.
-
-    Attributes:
-        places: the secrets' places in the pool (m,).
-        secrets: their texts.
-        released: their releases (m, .).
-        candidates: the pool as the mechanism reads it.
-        guesses: of the exact posterior.
-    """
+    """Secrets that were drawn from a pool and released, and the exact posterior of the pool's texts."""
 
     def __init__(self, game: AttackGame, pool: Pool) -> None:
         self.game, self.pool = game, pool
@@ -111,17 +93,15 @@ class Round:
         return self.row(knows, self.guesses.best == self.places, optimum=optimum, **self._odds())
 
     def row(self, knows: str, right: Tensor, *, optimum: float | None = None, **detail: float) -> AttackRow:
-        """Return the row of guesses, the first of which were judged."""
+        """Return the row of guesses of the very text."""
         detail = {"candidates": len(self.pool.texts)} | detail
         return self.game.row(ATTACK, knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
 
     def _odds(self) -> dict[str, float]:
         """The furthest that a release moved odds between two candidates, and the share beyond what a claim without delta allows."""
-        promise, largest = self.game.rewriter.guarantee, {"largest_odds": float(self.guesses.odds.max())}
-        if promise.delta:
-            return largest
-        beyond = self.guesses.odds > promise.claimed_epsilon * (1 + 1e-4)
-        return largest | {"beyond_claim": float(beyond.double().mean())}
+        promise, odds = self.game.rewriter.guarantee, self.guesses.odds
+        beyond = float((odds > promise.claimed_epsilon * (1 + 1e-4)).double().mean())
+        return {"largest_odds": float(odds.max())} | ({} if promise.delta else {"beyond_claim": beyond})
 
 
 def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:

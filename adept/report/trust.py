@@ -1,7 +1,6 @@
 """``trust=all``: what is reached under each kind of trust, on the same private records, at budgets of one neighbouring relation.
 
-A comparison of this kind is made of comparisons, each in a directory of its own below ``output_dir`` with a page of its own, which
-share their models:
+It is made of comparisons that share their models, each in a directory of its own with a page of its own:
 
     central/                   the synthesizer, labels private
     NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
@@ -10,21 +9,16 @@ share their models:
 
 Every budget here is for *replacing* one record by any other, the number of records being public, and is the true one:
 
-- central: an epsilon for adding or removing one record is twice that for replacing one, which is a removal and an addition. So the
-  synthesizer runs at half of each epsilon.
-- shuffled: the releases of a local row, in an order that nobody knows, and the central epsilon and delta that the statement of such
-  a file has (``adept.release.shuffling``). Where labels are copied, it is that of the label with the fewest records.
-- local: as it is. The claim of a mechanism such as ``original`` may be false: it runs at that fraction of each epsilon at which
-  text and label together truly spend the epsilon.
-
-The figure is one panel: accuracy over epsilon, each kind of trust a curve. Thick curves keep labels private; thin ones copy them. A
-band is the range of the seeds. A curve leaves the panel where its budgets do: shuffling makes small budgets smaller.
+- central: replacing a record is a removal and an addition, so that the synthesizer runs at half of each epsilon.
+- shuffled: the releases of a local row, with the central epsilon and delta of ``adept.release.shuffling``. Where labels are
+  copied, they are those of the label with the fewest records.
+- local: at that fraction of each epsilon at which text and label together truly spend the epsilon, where a claim is false.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -53,7 +47,7 @@ from adept.plotting import COLOURS, INK, drawing, log_axis
 from adept.release.columns import ReleaseOptions
 from adept.release.shuffling import Shuffled, find_shuffled
 from adept.report import page
-from adept.report.figure import NamedEnd, name_ends
+from adept.report.figure import HEADLINE_LEVELS, NamedEnd, name_ends
 
 SHUFFLED, REFERENCE = "shuffled", "reference"
 PRIVATE, COPIED = "private", "copied"  # labels
@@ -62,42 +56,30 @@ LABEL_SHARE = 0.5  # of a claimed budget, where text and label are no single sym
 ORIGINAL = "original"
 FIGURE, SIZE = "trust.svg", (7.6, 4.6)
 TRUST_ORDER = (CENTRAL, SHUFFLED, LOCAL)
-SHUFFLED_COLOUR, GREY = "#7d5ba6", "#777"
-LEVELS = {"none": "the text itself", "random": "random"}
+SHUFFLED_COLOUR = "#7d5ba6"
 WIDTHS = {PRIVATE: 2.2, COPIED: 0.9}  # of curves, by what becomes of labels
 MARGIN = 2**0.15  # of the axis, beyond the least and the largest budget
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrustRow:
-    """One line of ``trust.csv``.
-
-    Attributes:
-        trust: local, shuffled or central; reference for the text itself and for random latents.
-        labels: private or copied.
-        epsilon, delta: true, for replacing one record; None for references.
-        claimed_epsilon: of the release behind it: for adding or removing a record where it is central.
-        records: number of records that a record hides among; None where it does not.
-    """
+    """One line of ``trust.csv``."""
 
     data: str
-    trust: str
+    trust: str  # local, shuffled or central; reference for the text itself and for random latents
     mechanism: str
-    labels: str
-    epsilon: float | None
+    labels: str  # private or copied
+    epsilon: float | None  # true, for replacing one record; None for references, as the next
     delta: float | None
-    claimed_epsilon: float | None
-    records: int | None
+    claimed_epsilon: float | None  # of the release behind it: for adding or removing a record where it is central
+    records: int | None  # that a record hides among
     seed: int
     accuracy: float
     macro_f1: float
 
 
 class TrustComparison:
-    """Comparisons under each kind of trust, in one directory: new ones, or ones that are there and go on where they stopped.
-
-    Attributes:
-        parts: the comparisons.
+    """Comparisons under each kind of trust, in one directory.
 
     Raises:
         DataError: the data have no labels, or a directory holds another comparison.
@@ -108,19 +90,14 @@ class TrustComparison:
         models = self.directory / "models"
         self.parts = [Comparison(part, models=models) for part in part_configs(config)]
 
-    @property
-    def size(self) -> int:
-        """Number of rows of its comparisons."""
-        return sum(part.size for part in self.parts)
+        self.size = sum(part.size for part in self.parts)
 
     def run(self) -> Iterator[int]:
         """Make what is not there yet; yields the number of rows that are done."""
         done = 0
         for part in self.parts:
-            made = 0
-            for made in part.run():
-                yield done + made
-            done += made
+            yield from (done + made for made in part.run())
+            done += part.size
 
     def collect(self) -> list[TrustRow]:
         """Return all rows in one relation, and write ``trust.csv`` and the page of each comparison."""
@@ -149,21 +126,14 @@ def part_configs(config: CompareConfig) -> list[CompareConfig]:
     found = [replace(config, trust=CENTRAL, epsilons=halved, samples=1, output_dir=str(below / CENTRAL))]
     for name in config.mechanisms:
         symbol = issubclass(BY_NAME[name], SymbolRandomizer)
+        local = replace(config, trust=LOCAL, mechanisms=[name], samples=config.samples if symbol else 1)
         truly = config.mechanism(name, 1.0).guarantee(config.model.latent_dim).epsilon  # 1 where the claim holds
         for labels in (JOINT_RESPONSE if symbol else RANDOMIZED_RESPONSE, COPY):
             share = LABEL_SHARE if labels == RANDOMIZED_RESPONSE else 0.0
-            spent = share + (1 - share) * truly
+            epsilons = [epsilon / (share + (1 - share) * truly) for epsilon in config.epsilons]
+            directory = str(below / f"{name}-{labels}")
             found.append(
-                replace(
-                    config,
-                    trust=LOCAL,
-                    mechanisms=[name],
-                    epsilons=[epsilon / spent for epsilon in config.epsilons],
-                    samples=config.samples if symbol else 1,
-                    labels=labels,
-                    label_share=share or None,
-                    output_dir=str(below / f"{name}-{labels}"),
-                )
+                replace(local, epsilons=epsilons, labels=labels, label_share=share or None, output_dir=directory)
             )
     return found
 
@@ -174,24 +144,15 @@ def _trust_rows(part: Comparison, rows: list[ResultRow]) -> Iterator[TrustRow]:
     for row in rows:
         if row.classifier == part.config.classifiers[0]:
             cell = cells[row.mechanism, row.claimed_epsilon, row.classifier]
-            yield from _in_one_relation(trials[row.seed], cell, row)
+            yield from _convert(trials[row.seed], cell, row)
 
 
-def _in_one_relation(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
+def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
+    """Yield a row, and the same one shuffled, at budgets of the common neighbouring relation."""
     config = trial.config
-    local = TrustRow(
-        data=row.data,
-        trust=LOCAL,
-        mechanism=row.mechanism,
-        labels=COPIED if config.labels == COPY and config.trust == LOCAL else PRIVATE,
-        epsilon=row.epsilon,
-        delta=row.delta,
-        claimed_epsilon=row.claimed_epsilon,
-        records=None,
-        seed=row.seed,
-        accuracy=row.accuracy,
-        macro_f1=row.macro_f1,
-    )
+    same: dict[str, Any] = {field.name: getattr(row, field.name, None) for field in fields(TrustRow)}
+    copied = config.labels == COPY and config.trust == LOCAL
+    local = TrustRow(**same | {"trust": LOCAL, "labels": COPIED if copied else PRIVATE})
     if row.claimed_epsilon is None:
         yield replace(local, trust=REFERENCE, epsilon=None, delta=None)
     elif row.mechanism == SYNTHESIZER:
@@ -203,7 +164,7 @@ def _in_one_relation(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[Trust
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return what shuffling the private half adds, as its statement would say; None where a release is no single symbol."""
+    """Return what shuffling the private half adds; None where a release is no single symbol."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None
@@ -216,16 +177,12 @@ def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
 
 @dataclass(frozen=True)
 class TrustCurve:
-    """One kind of trust, one mechanism and one treatment of labels.
-
-    Attributes:
-        points: true epsilon, and the least, mean and largest accuracy over all seeds, by epsilon, ascending.
-    """
+    """One kind of trust, one mechanism and one treatment of labels."""
 
     trust: str
     mechanism: str
     labels: str
-    points: list[tuple[float, float, float, float]]
+    points: list[tuple[float, float, float, float]]  # true epsilon, ascending; least, mean and largest accuracy
 
     @property
     def colour(self) -> str:
@@ -251,12 +208,12 @@ def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:
 
 def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
     """Yield name, accuracy and colour of the text itself, and of the best that any decoder writes of random latents."""
-    for name, title in LEVELS.items():
+    for name, (title, colour, _) in HEADLINE_LEVELS.items():
         groups: dict[tuple[str, str], list[float]] = {}
         for row in rows:
             if row.mechanism == name:
                 groups.setdefault((row.trust, row.labels), []).append(row.accuracy)
-        yield title, max(map(mean, groups.values())), GREY if name == "random" else INK
+        yield title, max(map(mean, groups.values())), colour
 
 
 def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:
@@ -266,12 +223,20 @@ def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:
         axis = opened.axes[0][0]
         for curve in found:
             _draw_curve(axis, curve)
-        ends = [_end(curve, _name(curve, found), epsilons) for curve in found if curve.labels == PRIVATE]
+        ends: list[NamedEnd] = []
+        for curve in found:
+            if curve.labels == PRIVATE:  # named at its last point within the panel
+                inside = [accuracy for epsilon, _, accuracy, _ in curve.points if epsilon <= max(epsilons) * MARGIN]
+                ends.append((inside[-1], _name(curve, found), curve.colour))
         for name, height, colour in _levels(rows):
             axis.axhline(height, color=colour, lw=1.1, ls=":", zorder=1)
             ends.append((height, name, colour))
         powers = range(math.ceil(math.log2(min(epsilons))), math.floor(math.log2(max(epsilons))) + 1)
-        log_axis(axis, [2.0**power for power in powers], _axis_label(rows))
+        delta = max((row.delta or 0 for row in rows if row.trust == SHUFFLED and row.labels == PRIVATE), default=0)
+        label = "true epsilon for replacing one record, n public" + (
+            f"; shuffled: delta {words(delta)}" if delta else ""
+        )
+        log_axis(axis, [2.0**power for power in powers], label)
         axis.set_xlim(min(epsilons) / MARGIN, max(epsilons) * MARGIN)
         axis.set_ylim(0, 1)
         axis.set_ylabel("accuracy of a classifier trained on the release")
@@ -291,24 +256,12 @@ def _draw_curve(axis: Any, curve: TrustCurve) -> None:
         axis.fill_between(x, low, high, color=curve.colour, alpha=0.15, lw=0)
 
 
-def _end(curve: TrustCurve, name: str, epsilons: Sequence[float]) -> NamedEnd:
-    """The last point of a curve within the panel, where it is named."""
-    inside = [middle for epsilon, _, middle, _ in curve.points if epsilon <= max(epsilons) * MARGIN]
-    return inside[-1], name, curve.colour
-
-
 def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
     if curve.mechanism == ORIGINAL:
         return "original ADePT"
     alike = [other for other in found if (other.trust, other.labels) == (curve.trust, PRIVATE)]
     several = sum(other.mechanism != ORIGINAL for other in alike) > 1
     return curve.trust + (f", {curve.mechanism}" if several else "")
-
-
-def _axis_label(rows: Sequence[TrustRow]) -> str:
-    deltas = {row.delta for row in rows if row.trust == SHUFFLED and row.labels == PRIVATE and row.delta}
-    delta = f"; shuffled: delta {words(max(deltas))}" if deltas else ""
-    return f"true epsilon for replacing one record, n public{delta}"
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:

@@ -6,8 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from adept.attacks.bounds import Rate, best_guess, good_enough, membership_auc, membership_power
+from adept.attacks.bounds import Rate, good_enough, membership_auc, membership_power
 from adept.errors import ConfigurationError
+from adept.studies.limits import best_guess
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 8.0])
