@@ -32,9 +32,11 @@ COLOURS = {
     "prompt_sampling": "#b07aa1",
     "synthesizer": "#11698e",
 }
-NAMES = {"original": "original (claim false)", "dptext": "dptext (not private)"}
-NAMES |= {"token_response": "token-wise response", "token_exponential": "token-wise exponential"}
-NAMES |= {
+NAMES = {
+    "original": "original (claim false)",
+    "dptext": "dptext (not private)",
+    "token_response": "token-wise response",
+    "token_exponential": "token-wise exponential",
     "synthesizer": "synthesizer (central)",
     "prompt_sampling": "DP-Prompt on our decoder",
     "redaction": "redaction (no guarantee)",

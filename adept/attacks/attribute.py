@@ -1,7 +1,6 @@
 """Attribute inference: what a release tells about one property of its record, such as the departure city.
 
-Secrets are drawn uniformly from the private records, so the bound is that on guessing a value of the attribute with its frequencies
-as the prior. Attackers:
+Secrets are drawn uniformly from the private records, so that the prior of a value is its frequency. Attackers:
 
 - ``static``: a classifier of the attribute, trained on public text as people wrote it, reads the rewrite;
 - ``adaptive``: it is trained on rewrites of the public text, made with the same rewriter;

@@ -1,8 +1,7 @@
 r"""Bounds that no attacker exceeds at the true epsilon: on guesses of a record, and of whether it took part.
 
-Every bound but the last follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so it holds for whatever is computed
-from one release. The secret has to be drawn from the prior that the bound is told, and the attack fixed before. The last
-one, ``best_success``, is exact where releases are from a finite alphabet: codebooks and descriptions.
+Every bound but ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone, so it holds for whatever is
+computed from one release, if the secret is drawn from the prior that the bound is told.
 """
 
 import math
@@ -37,10 +36,6 @@ class Rate:
             )
         low, high = clopper_pearson(successes, trials, alpha=(1 - confidence) / 2)
         return cls(successes / trials, float(low), float(high), trials, confidence)
-
-    def exceeds(self, bound: float) -> bool:
-        """Return True if the rate refutes a bound: its whole interval lies above it."""
-        return self.low > bound
 
 
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:

@@ -1,7 +1,6 @@
-"""The game that every attack plays with a rewriter, and its result: a rate beside what is possible, in words and as a figure.
+"""The game that every attack plays: secrets are drawn at random and released once each, and the attacker names them.
 
-Secrets are drawn at random and released once each, and the attacker names what was behind each release. Rounds are independent,
-so that the bounds of ``adept.attacks.bounds`` hold for the share of right guesses.
+Rounds are independent, so that the bounds of ``adept.attacks.bounds`` hold for the share of right guesses.
 """
 
 import random
@@ -40,16 +39,16 @@ class AttackRow:
     @property
     def refutes_claim(self) -> bool:
         """True if the whole interval is above what the claim allows."""
-        return self.rate.exceeds(self.claimed_bound)
+        return self.rate.low > self.claimed_bound
 
     @property
     def beyond_bound(self) -> bool:
         """True if the whole interval is above what the true epsilon allows: a bug of ours, or a violation."""
-        return self.rate.exceeds(self.bound)
+        return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate refutes claim or truth, or a release moved odds further than the claim allows, however seldom."""
+        """True if the rate refutes claim or truth, or any release moved odds further than the claim allows."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
@@ -120,13 +119,7 @@ class AttackGame:
         optimum: float | None = None,
         detail: Mapping[str, float] | None = None,
     ) -> AttackRow:
-        """Return the share of right guesses (m,), beside its bounds.
-
-        Args:
-            attack, knows, success, optimum, detail: as of :class:`AttackRow`.
-            right: True for each guess that is right.
-            prior: of the possibilities that exclude each other, of which one is guessed.
-        """
+        """Return the share of right guesses (m,), beside its bounds for a prior of exclusive possibilities."""
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon
         bounds = [largest_rate(prior, epsilon=epsilon, delta=promise.delta) for epsilon in epsilons]
@@ -144,14 +137,14 @@ class AttackGame:
 
 
 def largest_rate(prior: Tensor, *, epsilon: float, delta: float) -> float:
-    """Return the bound on guessing which of exclusive possibilities is true, from one release."""
+    """Return the bound on guessing which of exclusive possibilities is true."""
     if delta:
         return good_enough(float(prior.max()), epsilon=epsilon, delta=delta)
     return best_guess(prior.tolist(), epsilon=epsilon)
 
 
 def per_hundred(share: float) -> str:
-    """Return a share as a count of a hundred: to the tenth near either end, and never as none or all if it is neither."""
+    """Return a share as a count of a hundred, never as none or all if it is neither."""
     hundred = 100 * share
     if 0 < hundred < 0.05:
         return "fewer than 0.1"

@@ -1,11 +1,9 @@
-r"""The likelihood of a release under each candidate: the mechanism's exact distribution, from which the best attack follows.
+r"""The likelihood of a release under each candidate, from which the best attack follows.
 
 Bayes: with prior pi, the attack that names argmax_x pi_x p(z|x) succeeds most often of all that see the release z, and the
-attack that names the class with the largest sum of pi_x p(z|x) guesses a property best. Only ratios of p(z|x) over x count, so
-constants are left out. For additive noise p(z|x) is the noise's density at z - x, x being the candidate's own clipped latent on
-the grid; what is released lies on the same grid, so the discrete distributions of the exact mechanisms have this very form:
-exp(-|k| / s) and exp(-k^2 / 2s^2). For codebooks and descriptions the distribution is finite: A for what is heavy under x, 1 for
-the rest.
+attack that names the class with the largest sum of pi_x p(z|x) guesses a property best. Constants are left out. For additive
+noise p(z|x) is the noise's density at z - x, x being the candidate's own clipped latent on the release's grid. For codebooks
+and descriptions the distribution is finite: A for what is heavy under x, 1 for the rest.
 """
 
 from collections.abc import Callable

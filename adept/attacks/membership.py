@@ -1,4 +1,4 @@
-r"""Membership: was a person's record among those whose rewrites trained a classifier, or in the file behind synthetic records?
+r"""Membership: was a record among those whose rewrites trained a classifier, or in the file behind synthetic records?
 
 *Among rewrites.* Private records are paired, both of a pair having the same label. For each pair a coin decides which of the two is
 released; a classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a
@@ -16,8 +16,7 @@ is right with probability at most e^eps / (1 + e^eps), whatever came before. QED
 their intervals are the wider of Student's over classifiers and of the exact one over answers.
 
 *In a file* whose counts are released. The attacker knows all other rows of the file, and the person's own, and sees the released
-counts: everything but whether the person took part. The score is the likelihood ratio of both files, which no other attack beats
-(Neyman and Pearson 1933).
+counts. The score is the likelihood ratio of both files, which no other attack beats (Neyman and Pearson 1933).
 """
 
 import random
@@ -106,10 +105,8 @@ def _rows(game: AttackGame, scores: Floats, coins: Coins) -> list[AttackRow]:
     detail = {"classifiers": len(scores), "pairs": scores.shape[1], "false_positives": false.value}
     bounds = [good_enough(0.5, epsilon=epsilon, delta=promise.delta) for epsilon in epsilons]
     rate = Rate.of(int(right.sum()), right.size, confidence=game.confidence)
-    return [
-        _row("shadows", WHICH_OF_TWO, rate, 0.5, bounds, detail),
-        *_curve_rows("shadows", epsilons, promise.delta, (curve, power, false), detail),
-    ]
+    first = _row("shadows", WHICH_OF_TWO, rate, 0.5, bounds, detail)
+    return [first, *_curve_rows("shadows", epsilons, promise.delta, (curve, power, false), detail)]
 
 
 def _curve_rows(
@@ -119,10 +116,7 @@ def _curve_rows(
     curve, power, false = rates
     areas = [membership_auc(epsilon=epsilon, delta=delta) for epsilon in epsilons]
     powers = [membership_power(false.high, epsilon=epsilon, delta=delta) for epsilon in epsilons]
-    return [
-        _row(knows, AREA, curve, 0.5, areas, detail),
-        _row(knows, POWER, power, false.value, powers, detail),
-    ]
+    return [_row(knows, AREA, curve, 0.5, areas, detail), _row(knows, POWER, power, false.value, powers, detail)]
 
 
 def _row(
@@ -144,10 +138,7 @@ def _row(
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
     """Attack the first pair of files: without a person, and with one.
 
-    Args:
-        files: with ``neighbours=add_or_remove``.
-        rounds: releases of either file; the threshold is chosen on one half of those without the person, and measured on the other.
-        confidence: of each interval.
+    Of the releases without the person the threshold is chosen on one half, and measured on the other.
     """
     without, among = files.pairs[0]
     outside, inside = (
@@ -166,7 +157,7 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
 
 
 def _at_few_false_positives(scores: Floats, coins: Coins, confidence: float) -> tuple[Rate, Rate]:
-    """Return true and false positive rates on half of the classifiers, at the threshold of the others for 1 % false ones."""
+    """Return true and false positive rates on half of the classifiers, at the others' threshold for 1 % false ones."""
     half = len(scores) // 2
     threshold = float(np.quantile(scores[:half][~coins[:half]], 1 - FALSE_POSITIVES))
     said, truth = scores[half:] > threshold, coins[half:]
@@ -179,7 +170,7 @@ def _at_few_false_positives(scores: Floats, coins: Coins, confidence: float) -> 
 
 
 def area(inside: Floats, outside: Floats) -> float:
-    """Return the area under the ROC curve: how often a member scores above a non-member, ties counting half."""
+    """Return the area under the ROC curve; ties count half."""
     if not len(inside) or not len(outside):
         return 0.5
     order = np.sort(outside)
@@ -188,12 +179,11 @@ def area(inside: Floats, outside: Floats) -> float:
 
 
 def mean_rate(values: Sequence[float], *, trials: int, confidence: float) -> Rate:
-    """Return the mean of shares, with the wider of Student's interval over them and Clopper and Pearson's over ``trials``."""
+    """Return the mean of shares, with the wider of Student's interval and Clopper and Pearson's over ``trials``."""
     mean, count = float(np.mean(values)), len(values)
     if count < 2:
         return Rate(mean, 0.0, 1.0, trials, confidence)
     reach = float(student.ppf((1 + confidence) / 2, count - 1)) * float(np.std(values, ddof=1)) / count**0.5
     exact = Rate.of(round(mean * trials), trials, confidence=confidence)
-    return Rate(
-        mean, max(0.0, min(mean - reach, exact.low)), min(1.0, max(mean + reach, exact.high)), trials, confidence
-    )
+    low, high = max(0.0, min(mean - reach, exact.low)), min(1.0, max(mean + reach, exact.high))
+    return Rate(mean, low, high, trials, confidence)

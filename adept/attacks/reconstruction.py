@@ -1,24 +1,19 @@
 r"""Reconstruction: which record was behind a release (Habernal 2021, Appendix C).
 
-A secret is drawn from a pool of candidates, with replacement, and released once. The attacker knows the mechanism, the model
-and the pool, sees the release (or the text that was written from it) and names one candidate.
+The attacker knows the mechanism, the model and a pool of candidates that the secret was drawn from. Attacks, from strong to weak:
 
-Attacks, from strong to weak:
+- ``pool``: the pool is the private texts with their frequencies, and the guess maximises the exact posterior.
+- ``crowd``: the pool is everything that could have been said, all equally likely: private and public texts, and what a
+  language model of public text writes.
+- ``text``: the rewritten text alone, with the private texts for candidates. Those that lie nearest to what the public encoder
+  reads of it give a short list. Named is the one whose own latent or codeword makes the decoder write this text most likely.
+  Of descriptions the codec describes the text again.
 
-- ``pool``: the candidates are the private texts with their frequencies (the attacker knows everybody's text and not whose
-  release it is), and the guess maximises the exact posterior. For finite distributions it is the Bayes optimum.
-- ``crowd``: the pool is everything that could have been said: the private texts, the public ones, and what a language model of
-  public text writes, all equally likely.
-- ``text``: the rewritten text alone, with the private texts for candidates. The candidates that lie nearest to what the public
-  encoder reads of the text give a short list, and of those the one is named whose own latent (for a codebook, its nearest
-  codeword) makes the decoder write this text most likely. Of descriptions the codec describes the text again.
-
-*Good enough* is a guess with the same slot values as the secret. There kappa is the largest share of the pool that has the same
-ones, and the guess maximises the posterior of all candidates with the same values together.
+*Good enough* is a guess with the same slot values as the secret; the candidates with the same values are one class.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -55,23 +50,15 @@ class Pool:
 def gather_candidates(
     texts: Sequence[str], values: Sequence[Sequence[str]] | None = None, *, weighted: bool = True
 ) -> Pool:
-    """Gather candidates from texts that may repeat.
-
-    Args:
-        texts: of records.
-        values: their slot values, which say what is good enough.
-        weighted: a text is as likely as it is frequent; otherwise all are equally likely.
-    """
-    counts: dict[str, int] = {}
-    first: dict[str, int] = {}
-    for place, text in enumerate(text_list(texts)):
-        counts[text] = counts.get(text, 0) + 1
-        first.setdefault(text, place)
-    weights = torch.tensor(list(counts.values()) if weighted else [1] * len(counts), dtype=torch.float64)
+    """Gather candidates from texts that may repeat, weighted by how frequent they are; slot values make classes."""
+    texts = text_list(texts)
+    counts = Counter(texts)
+    weights = torch.tensor([count if weighted else 1 for count in counts.values()], dtype=torch.float64)
     classes = None
     if values is not None:
+        first = dict(zip(reversed(texts), reversed(values), strict=True))
         numbers: dict[tuple[str, ...], int] = {}
-        keys = [tuple(sorted(values[place])) for place in first.values()]
+        keys = [tuple(sorted(first[text])) for text in counts]
         classes = torch.tensor([numbers.setdefault(key, len(numbers)) for key in keys])
     return Pool(list(counts), weights / weights.sum(), classes)
 
@@ -90,18 +77,16 @@ class Round:
     def exact_row(self, knows: str) -> AttackRow:
         """Return the row of the posterior's guesses of the very text."""
         optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
-        return self.row(knows, self.guesses.best == self.places, optimum=optimum, **self._odds())
+        promise, odds = self.game.rewriter.guarantee, self.guesses.odds
+        detail = {"largest_odds": float(odds.max())}
+        if not promise.delta:
+            detail["beyond_claim"] = float((odds > promise.claimed_epsilon * (1 + 1e-4)).double().mean())
+        return self.row(knows, self.guesses.best == self.places, optimum=optimum, **detail)
 
     def row(self, knows: str, right: Tensor, *, optimum: float | None = None, **detail: float) -> AttackRow:
         """Return the row of guesses of the very text."""
         detail = {"candidates": len(self.pool.texts)} | detail
         return self.game.row(ATTACK, knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
-
-    def _odds(self) -> dict[str, float]:
-        """The furthest that a release moved odds between two candidates, and the share beyond what a claim without delta allows."""
-        promise, odds = self.game.rewriter.guarantee, self.guesses.odds
-        beyond = float((odds > promise.claimed_epsilon * (1 + 1e-4)).double().mean())
-        return {"largest_odds": float(odds.max())} | ({} if promise.delta else {"beyond_claim": beyond})
 
 
 def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
@@ -110,12 +95,12 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
 
 
 def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[list[AttackRow], list[GivenAway]]:
-    """Attack releases of secrets drawn from the private records; return rates beside their bounds, and the surest right guesses.
+    """Attack secrets drawn from the private records, and of the crowd; return rates, and the surest right guesses.
 
     Args:
         game: how many secrets, and how sure.
-        candidates: at most so many, for secrets that may be anything that could have been said.
-        read_text: also attack the text; on one release no attack guesses better than the exact posterior.
+        candidates: at most so many for the crowd.
+        read_text: also attack the text.
     """
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")
@@ -142,7 +127,7 @@ def _good_enough(played: Round) -> list[AttackRow]:
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
-    """Return the pool's texts, public ones in random order, and what a language model of these writes: at most so many."""
+    """Return the pool's texts, public ones in random order, and new ones like these: at most so many."""
     others = sorted(set(public.texts) - set(pool.texts))
     draw.shuffle(others)
     texts = (pool.texts + others)[:candidates]

@@ -101,14 +101,9 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class TextSource:
-    """The origin of a cell's texts.
+    """The origin of a cell's texts, each with its label where that is another than the record's released one."""
 
-    Attributes:
-        spent: columns of the row: the true budget of text and label together, the dimensions and the model.
-        write: writes texts, each with its label where that is another than the record's released one.
-    """
-
-    spent: dict[str, Any]
+    spent: dict[str, Any]  # columns of the row
     write: Callable[[], list[Pair]]
 
 

@@ -109,7 +109,6 @@ class CompareConfig(Columns):
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
 
     def _check_synthesizer(self) -> None:
-        """Refuse what a comparison with a synthesizer has no rows for."""
         from adept.mechanisms import Votes
 
         for name in ("baselines", "alternatives", "attacks"):
@@ -144,7 +143,6 @@ class CompareConfig(Columns):
             )
 
     def _check_mechanisms(self) -> None:
-        """Refuse budgets and dimensions for which a mechanism cannot be built."""
         from adept.mechanisms import JointResponse
 
         for name in self.mechanisms if self.trust != CENTRAL else ():
@@ -162,7 +160,7 @@ class CompareConfig(Columns):
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """Return the label's part of a row's claimed epsilon; None if it has none of its own, or the row has no budget to share."""
+        """Return the label's part of a row's claimed epsilon; None if it has none."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon

@@ -43,30 +43,17 @@ class ModelKind:
 
 @dataclass(frozen=True)
 class Cell:
-    """The recipe of one row, its seed aside.
+    """The recipe of one row, its seed aside."""
 
-    Attributes:
-        mechanism: a mechanism's name, or what stands in its place: ``none``, ``public_only``, ``lookup``, or one of
-            ``ALTERNATIVES``.
-        budget: the claimed epsilon of text and label together; None where there is none.
-        decoder: what reads the release; None for text as it is.
-        classifier: what is trained on the result.
-        model: None without one. References have a cell for each model.
-        samples: texts of each record.
-        labels: what becomes of the labels in this row.
-        label_epsilon: the label's own part of the budget; None if it has none.
-        measured: True if the quality of the text is measured too.
-    """
-
-    mechanism: str
-    budget: float | None
-    decoder: str | None
+    mechanism: str  # or what stands in its place
+    budget: float | None  # claimed, of text and label together
+    decoder: str | None  # None for text as it is
     classifier: str
     model: ModelKind | None = None
-    samples: int = 1
+    samples: int = 1  # texts of each record
     labels: str = COPY
-    label_epsilon: float | None = None
-    measured: bool = False
+    label_epsilon: float | None = None  # the label's own part of the budget
+    measured: bool = False  # is the quality of the text measured too
 
     @property
     def text_epsilon(self) -> float:
@@ -76,17 +63,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Everything that a comparison makes.
+    """Everything that a comparison makes; attacks and audits belong to the first seed."""
 
-    Attributes:
-        cells: of every seed's rows, in the order of the table.
-        attacked: one for each release that is attacked, mechanism by mechanism; none unless it was asked for.
-        audited: one for each mechanism that has a claim, at the least budget. Attacks and audits belong to the first seed.
-    """
-
-    cells: list[Cell]
-    attacked: list[Cell]
-    audited: list[Cell]
+    cells: list[Cell]  # of every seed's rows, in the order of the table
+    attacked: list[Cell]  # one for each release
+    audited: list[Cell]  # one for each mechanism
 
     @property
     def models(self) -> list[ModelKind | None]:
@@ -101,7 +82,7 @@ def plan_comparison(config: CompareConfig) -> Schedule:
 
 
 def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
-    """Yield names and models: the text itself, the baselines, then model by model its references and its mechanisms."""
+    """Yield what stands in each row, and its model."""
     yield NONE, None
     if config.baselines and config.protocol == "disjoint":
         yield PUBLIC, None
@@ -153,7 +134,6 @@ def _decoder(config: CompareConfig, name: str) -> str | None:
 
 
 def _labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
-    """The treatment of labels, and their own part of the budget. References have no pair to release, and no budget to share."""
     if name in (NONE, PUBLIC):
         return COPY, None
     if config.trust == CENTRAL:

@@ -34,10 +34,6 @@ from adept.errors import DataError
 class Comparison:
     """A comparison in its directory: a new one, or one that is there and goes on where it stopped.
 
-    Args:
-        config: what is asked.
-        models: where its models are, if other comparisons share them.
-
     Raises:
         DataError: the data have no labels, or the directory holds another comparison.
     """

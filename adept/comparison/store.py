@@ -53,12 +53,7 @@ Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict
 
 
 class Store:
-    """The results that a comparison has kept, by their class, their seed and their cell.
-
-    Args:
-        config: of the comparison.
-        models: where its models are, if other comparisons share them.
-    """
+    """The results that a comparison has kept; ``models`` is where its models are, if other comparisons share them."""
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.directory = config, open_directory(config)
@@ -69,11 +64,7 @@ class Store:
         return self._models / f"{_model_key(model)}-seed{seed}"
 
     def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
-        """Return what was kept of a cell, or None.
-
-        Raises:
-            DataError: the file is damaged.
-        """
+        """Return what was kept of a cell, or None; raises DataError if it is damaged."""
         path = self._path(kind, seed, cell)
         with _undamaged(path):
             return _parsed(kind, path.read_bytes()) if path.exists() else None
@@ -103,10 +94,10 @@ class Store:
 
 
 def open_directory(config: CompareConfig) -> Path:
-    """Make a comparison's directory, or go on in one that holds the same comparison; its settings are brought up to date.
+    """Make a comparison's directory, or go on in one, and bring its settings up to date.
 
     Raises:
-        DataError: the directory holds something else, another comparison or one of an older layout, or cannot be written.
+        DataError: the directory holds something else or another comparison, or cannot be written.
     """
     directory = Path(config.output_dir)
     path = directory / SETTINGS

@@ -25,9 +25,7 @@ KNOWN_WORDS, WORD_DIM = 1000, 64  # public words of the mechanisms that go word 
 class Trial:
     """One seed of a comparison, and everything that several of its cells need.
 
-    Attributes:
-        public, private, validation, test: its corpora; ``paper`` trains the rewriter on the very split that it rewrites.
-        unseen: False if models were fitted to the private records, so that no claim holds.
+    ``unseen`` is False if models were fitted to the private records (``protocol=paper``), so that no claim holds.
     """
 
     def __init__(self, store: Store, splits: dict[str, Corpus], seed: int) -> None:

@@ -110,7 +110,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
-    """Return a mechanism's claim in words: every budget once, as claimed, and what is really spent where that is more."""
+    """Return a mechanism's claim: every budget once, and what is really spent where that is more."""
     own = [line for line in lines.texts if line.mechanism == audited.mechanism and line.claimed_epsilon is not None]
     spent = dict(sorted((line.claimed_epsilon or 0.0, line.epsilon) for line in own))
     return {
@@ -132,7 +132,7 @@ def verdict(audited: AuditVerdict) -> str:
 
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
-    """A line a record: the original where it may be shown, then a column a mechanism, ``random`` last."""
+    """A line a record: the original, then a column a mechanism, ``random`` last."""
     if not examples:
         return {"examples": [], "example_headings": []}
     columns = list(dict.fromkeys(_column(row) for row, _ in examples[0].rewrites))
@@ -152,7 +152,7 @@ def _column(row: ResultRow) -> str:
 
 
 def _spent(row: ResultRow) -> str:
-    """A budget as it truly is, beside the claim where that is another; a reference has its model instead."""
+    """A budget as it truly is, or the model of a reference."""
     if row.claimed_epsilon is None:
         return name_model(row.clip or "", row.content or "")
     if exceeds(row.epsilon, row.claimed_epsilon):
@@ -212,16 +212,10 @@ def repeats_grid(table: ComparisonTable) -> Grid:
 
 def _sections(lines: list[tuple[Line, list[str]]]) -> list[GridSection]:
     """A section for each model, what has none first."""
-    models: dict[tuple[str, str], list[list[str]]] = {}
+    models: dict[str, list[list[str]]] = {}
     for line, cells in lines:
-        models.setdefault((line.clip, line.content), []).append(cells)
-    return [GridSection(_section_title(*model), own) for model, own in models.items()]
-
-
-def _section_title(clip: str, content: str) -> str:
-    if not clip:
-        return "Without a model"
-    return f"Model with {clip} clip{f', latents are {content}' if content not in ('', 'none') else ''}"
+        models.setdefault(line.model or "without a model", []).append(cells)
+    return [GridSection(model, own) for model, own in models.items()]
 
 
 def _budget_cells(line: Line) -> list[str]:
@@ -230,7 +224,6 @@ def _budget_cells(line: Line) -> list[str]:
 
 
 def _quality_cell(line: Line, name: str) -> str:
-    """A figure of a text's quality, with the same for another record's rewrite in brackets where there is such."""
     other = line.measures[OTHERS[name]] if name in OTHERS else None
     return _mean_cell(line.measures[name]) + ("" if other is None else f" ({_mean_cell(other)})")
 

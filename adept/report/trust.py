@@ -233,9 +233,8 @@ def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:
             ends.append((height, name, colour))
         powers = range(math.ceil(math.log2(min(epsilons))), math.floor(math.log2(max(epsilons))) + 1)
         delta = max((row.delta or 0 for row in rows if row.trust == SHUFFLED and row.labels == PRIVATE), default=0)
-        label = "true epsilon for replacing one record, n public" + (
-            f"; shuffled: delta {words(delta)}" if delta else ""
-        )
+        shuffled = f"; shuffled: delta {words(delta)}" if delta else ""
+        label = f"true epsilon for replacing one record, n public{shuffled}"
         log_axis(axis, [2.0**power for power in powers], label)
         axis.set_xlim(min(epsilons) / MARGIN, max(epsilons) * MARGIN)
         axis.set_ylim(0, 1)
@@ -265,13 +264,13 @@ def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
 
 
 def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return all curves as a table: a column an epsilon; what is shuffled stands below the local epsilon, with the central one."""
+    """Return all curves as a table: a column an epsilon; a shuffled cell has its own epsilon too."""
     found = curves(rows)
     asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
-    lines = [[_name(curve, found), curve.labels, *(_cell(curve, *point) for point in curve.points)] for curve in found]
+    lines = []
+    for curve in found:
+        beside = " at {:.3g}" if curve.trust == SHUFFLED else ""
+        cells = [f"{middle:.3f}{beside.format(epsilon)}" for epsilon, _, middle, _ in curve.points]
+        lines.append([_name(curve, found), curve.labels, *cells])
     lines += [[name, "", *[f"{height:.3f}"] * len(asked)] for name, height, _ in _levels(rows)]
     return page.Grid("accuracy", ["true epsilon", "labels", *asked], [page.GridSection("", lines)])
-
-
-def _cell(curve: TrustCurve, epsilon: float, _low: float, middle: float, _high: float) -> str:
-    return f"{middle:.3f}" + (f" at {epsilon:.3g}" if curve.trust == SHUFFLED else "")

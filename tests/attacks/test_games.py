@@ -112,6 +112,7 @@ def test_a_bound_that_is_told_too_small_an_epsilon_is_refuted() -> None:
         detail={},
     )
     assert (row.refutes_claim, row.beyond_bound) == (True, False)
+    assert not replace(row, claimed_bound=0.75).refutes_claim  # the interval has to lie above it as a whole
     assert "<svg" in draw_rates([row, replace(row, without_release=0.0)], Random().guarantee(8))
     assert row.words == (
         "Of 100 guesses 80 are right; 1.0 without any release, at most 97 are possible at the true epsilon, at most 3.0 at the "

@@ -250,9 +250,9 @@ def test_the_fair_table_has_a_section_a_model() -> None:
     grid = page.fair_grid(table(make_mixed()), "tfidf")
     found = grid.sections
     assert [section.title for section in found] == [
-        "Without a model",
-        "Model with l2 clip",
-        "Model with sphere clip, latents are topics",
+        "without a model",
+        "l2 model",
+        "sphere model, topics",
     ]
     assert all(len(line) == len(grid.headings) for section in found for line in section.lines)
     assert line(found, "original (claim false)", "8")[1:3] == ["8", "32"]
