@@ -8,13 +8,12 @@ missing in another, a reader could not tell the two apart, so such a column is r
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow
 
 from adept.data.reading import parquet_types
 from adept.errors import ConfigurationError, DataError
-
-if TYPE_CHECKING:
-    import pyarrow
 
 MAX_KEYS = 1000  # different keys in a column's objects; more are data rather than names of fields
 LARGEST_EXACT = 2**53
@@ -69,14 +68,12 @@ class SeenValues:
         if len(self.keys) > MAX_KEYS:
             raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
-    def arrow_type(self) -> "pyarrow.DataType":
+    def arrow_type(self) -> pyarrow.DataType:
         """Return the narrowest type that holds all values; text if all of them are null.
 
         Raises:
             UnfitValues: no type holds them.
         """
-        import pyarrow
-
         match sorted(self.kinds):
             case [] | ["text"]:
                 return pyarrow.string()
@@ -97,9 +94,7 @@ class SeenValues:
             case kinds:
                 raise UnfitValues(" and ".join(kinds))
 
-    def _whole_type(self) -> "pyarrow.DataType":
-        import pyarrow
-
+    def _whole_type(self) -> pyarrow.DataType:
         if self.low >= -(2**63) and self.high < 2**63:
             return pyarrow.int64()
         if self.low >= 0 and self.high < 2**64:
@@ -107,8 +102,6 @@ class SeenValues:
         raise UnfitValues("whole numbers of more than 64 bits")
 
     def _fields(self) -> Iterator[Any]:
-        import pyarrow
-
         if not self.keys:
             raise UnfitValues("objects without keys")
         for key, shape in self.keys.items():
@@ -131,17 +124,15 @@ def is_same(value: Any, back: Any) -> bool:
             return not isinstance(back, bool) and (value == back or (value != value and back != back))
 
 
-def fits(value: Any, kind: "pyarrow.DataType") -> bool:
+def fits(value: Any, kind: pyarrow.DataType) -> bool:
     """Return True if a Python value comes back unchanged from an array of this type."""
-    import pyarrow
-
     try:
         return is_same(value, pyarrow.array([value], kind)[0].as_py())
     except (pyarrow.ArrowException, ValueError, TypeError, OverflowError, RecursionError):
         return False
 
 
-def read_schema(location: str) -> dict[str, "pyarrow.DataType"]:
+def read_schema(location: str) -> dict[str, pyarrow.DataType]:
     """Return the types of a schema: those of a parquet file, or of a JSON object of columns and names of types.
 
     Raises:
@@ -150,8 +141,6 @@ def read_schema(location: str) -> dict[str, "pyarrow.DataType"]:
     """
     if location.endswith(".parquet"):
         return parquet_types(location)
-    import pyarrow
-
     try:
         content = json.loads(Path(location).read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError):

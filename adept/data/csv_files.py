@@ -32,12 +32,12 @@ from adept.data.formats import (
     DamagedRecord,
     Record,
     UnfitFile,
+    UnreadableValue,
     Write,
     check_columns,
     check_text,
 )
 from adept.data.json_files import to_json
-from adept.data.parquet import UnreadableValue
 
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

@@ -18,16 +18,23 @@ from adept.data.csv_files import to_cell, write_csv
 from adept.data.formats import (
     DELIMITERS,
     STANDARD_STREAM,
+    Types,
     Write,
     is_gzip_name,
     write_txt,
 )
 from adept.data.json_files import to_json, write_json, write_jsonl
-from adept.data.parquet import Types, write_parquet
 from adept.errors import DataError
 
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)  # as FAT and some network disks say
+
+
+def _write_parquet(*arguments: Any) -> AbstractContextManager[Write]:
+    from adept.data.parquet import write_parquet  # slow to import
+
+    return write_parquet(*arguments)
+
 
 WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextManager[Write]]] = {
     "txt": write_txt,
@@ -35,7 +42,7 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
     "json": write_json,
     "csv": write_csv,
     **{f"csv:{name}": partial(write_csv, delimiter=character) for name, character in DELIMITERS.items()},
-    "parquet": write_parquet,
+    "parquet": _write_parquet,
 }
 
 

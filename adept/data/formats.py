@@ -4,7 +4,7 @@ A file's name and ``ReadingOptions`` alone decide the container (gzip), the form
 release the content decides none of them: otherwise its first row would decide how all rows are read.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from adept.errors import ConfigurationError, DataError
 
 Record = dict[str, Any]
 Write = Callable[[Sequence[Record]], None]
+Types = Mapping[str, Any]  # Arrow types of columns
 
 FORMATS = ("txt", "jsonl", "json", "csv", "parquet")
 STANDARD_STREAM = "-"
@@ -39,6 +40,55 @@ class UnfitFile(Exception):
 
 class DamagedRecord(Exception):
     """A record that does not fit its file; the message repeats none of its content."""
+
+
+class PlacedRecord(Record):
+    """The values of a row in Python, and their place in Arrow or in another table.
+
+    Attributes:
+        names: all columns of the file, even those that were not read.
+        batch: the columns that were read, in Arrow; None for another table.
+    """
+
+    def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
+        super().__init__(values)
+        self.names, self.batch, self.index = names, batch, index
+
+    def __or__(self, other: Any) -> "PlacedRecord":  # type: ignore[override]
+        return PlacedRecord({**self, **other}, self.names, self.batch, self.index)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+    def cell(self, column: str) -> "ArrowValue":
+        """Return a column's value as a cell of Arrow."""
+        return ArrowValue(self.batch.column(column), self.index)
+
+
+class ArrowValue:
+    """One value of an Arrow array."""
+
+    def __init__(self, array: Any, index: int) -> None:
+        self.array, self.index = array, index
+
+
+class UnreadableValue:
+    """A value without a form in Python: a text that is not UTF-8, or a date beyond the calendar."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        """Spell the value as Arrow does, for digests."""
+        import pyarrow
+
+        try:
+            return str(self._value.to_string())
+        except UnicodeDecodeError:
+            try:
+                return str(self._value.cast(pyarrow.binary()).to_string())
+            except pyarrow.ArrowException:
+                return "unreadable"
 
 
 def check_columns(names: Sequence[str]) -> None:

@@ -11,70 +11,28 @@ by itself by that function, and one that has no Python value becomes an ``Unread
 
 import gzip
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-from adept.data.formats import DamagedFile, Record, Write, check_columns
+import pyarrow
+from pyarrow import parquet, types
+
+from adept.data.formats import (
+    ArrowValue,
+    DamagedFile,
+    PlacedRecord,
+    Record,
+    Types,
+    UnreadableValue,
+    Write,
+    check_columns,
+)
 from adept.errors import DataError
-
-if TYPE_CHECKING:
-    import pyarrow
 
 MAX_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
 BATCH_ROWS = 1024
-PARQUET = b"PAR1"  # how a file begins and ends
-
-Types = Mapping[str, "pyarrow.DataType"]
-
-
-class PlacedRecord(Record):
-    """The values of a row in Python, and their place in Arrow or in another table.
-
-    Attributes:
-        names: all columns of the file, even those that were not read.
-        batch: the columns that were read, in Arrow; None for another table.
-    """
-
-    def __init__(self, values: Mapping[str, Any], names: Sequence[str], batch: Any, index: int) -> None:
-        super().__init__(values)
-        self.names, self.batch, self.index = names, batch, index
-
-    def __or__(self, other: Any) -> "PlacedRecord":  # type: ignore[override]
-        return PlacedRecord({**self, **other}, self.names, self.batch, self.index)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
-
-    def cell(self, column: str) -> "ArrowValue":
-        """Return a column's value as a cell of Arrow."""
-        return ArrowValue(self.batch.column(column), self.index)
-
-
-class ArrowValue:
-    """One value of an Arrow array."""
-
-    def __init__(self, array: Any, index: int) -> None:
-        self.array, self.index = array, index
-
-
-class UnreadableValue:
-    """A value without a form in Python: a text that is not UTF-8, or a date beyond the calendar."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __repr__(self) -> str:
-        """Spell the value as Arrow does, for digests."""
-        import pyarrow
-
-        try:
-            return str(self._value.to_string())
-        except UnicodeDecodeError:
-            try:
-                return str(self._value.cast(pyarrow.binary()).to_string())
-            except pyarrow.ArrowException:
-                return "unreadable"
+FAILURES = (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
 
 def read_parquet(
@@ -89,13 +47,10 @@ def read_parquet(
     A value without a Python form is an ``UnreadableValue``, or None for a tolerant reader. A damaged page damages the file.
     ``on_header`` is called with the names of all columns, whether there are rows or not; it may raise.
     """
-    import pyarrow
-    from pyarrow import parquet
-
     try:
         source = _searchable(stream)
         file = parquet.ParquetFile(source)
-        if tolerant and any(pyarrow.types.is_dictionary(field.type) for field in file.schema_arrow):
+        if tolerant and any(types.is_dictionary(field.type) for field in file.schema_arrow):
             file = parquet.ParquetFile(source, metadata=_without_dictionaries(source))
         names = file.schema_arrow.names
         check_columns(names)
@@ -112,7 +67,7 @@ def read_parquet(
                 )
     except pyarrow.ArrowMemoryError:
         raise
-    except (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError):
+    except FAILURES:
         raise DamagedFile("no valid parquet, or a column of a type that has no plain value") from None
 
 
@@ -131,27 +86,22 @@ def _without_dictionaries(source: Any) -> Any:
 
     Otherwise Arrow checks a whole dictionary at once, and one damaged text makes it refuse the file.
     """
-    from pyarrow import parquet
-
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
     length = int.from_bytes(source.read(4), "little") + 8
     source.seek(max(0, size - min(length, MAX_BYTES)))
     footer = source.read().replace(b"\x18\x0cARROW:schema\x18", b"\x18\x0cARROW-schema\x18")
     source.seek(0)
-    return parquet.read_metadata(io.BytesIO(PARQUET + footer))
+    return parquet.read_metadata(io.BytesIO(b"PAR1" + footer))
 
 
 def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
     """Convert a column to Python; where that fails, convert value by value."""
-    import pyarrow
-
-    failures = (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError)
     try:
         return list(_microseconds(column).to_pylist())
     except pyarrow.ArrowMemoryError:
         raise
-    except failures:
+    except FAILURES:
         pass
     values: list[Any] = []
     for index in range(len(column)):
@@ -160,15 +110,13 @@ def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
             values += _one_value(one)
         except pyarrow.ArrowMemoryError:
             raise
-        except failures:
+        except FAILURES:
             values.append(None if tolerant else UnreadableValue(one))
     return values
 
 
 def _one_value(one: Any) -> list[Any]:
     """Convert an array of one value; nanoseconds become text if Python's times cannot hold them."""
-    import pyarrow
-
     try:
         short = _microseconds(one)
     except pyarrow.ArrowInvalid:
@@ -178,9 +126,6 @@ def _one_value(one: Any) -> list[Any]:
 
 def _microseconds(column: Any) -> Any:
     """Convert a column of nanoseconds to Python's precision; raise ArrowInvalid if that would lose some."""
-    import pyarrow
-    from pyarrow import types
-
     kind = column.type
     if not (types.is_temporal(kind) and getattr(kind, "unit", "") == "ns"):
         return column
@@ -197,23 +142,17 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
     Raises:
         DamagedFile: it is not a Parquet file.
     """
-    import pyarrow
-    from pyarrow import parquet
-
     try:
         file = parquet.ParquetFile(_searchable(stream))
     except (pyarrow.ArrowException, ValueError, OSError):
         raise DamagedFile("no valid parquet") from None
     check_columns(file.schema_arrow.names)
-    types = {field.name: bare_type(field.type) for field in file.schema_arrow}
-    return types if file.num_row_groups <= 1 else {name: long_indices(kind) for name, kind in types.items()}
+    found = {field.name: bare_type(field.type) for field in file.schema_arrow}
+    return found if file.num_row_groups <= 1 else {name: long_indices(kind) for name, kind in found.items()}
 
 
 def long_indices(kind: Any) -> Any:
     """Return a type, if it is a dictionary with indices long enough for any number of values."""
-    import pyarrow
-    from pyarrow import types
-
     if not types.is_dictionary(kind) or kind.index_type.bit_width > 16:
         return kind
     return pyarrow.dictionary(pyarrow.int32(), kind.value_type, kind.ordered)
@@ -221,8 +160,6 @@ def long_indices(kind: Any) -> Any:
 
 def bare_type(kind: Any, *, inside: bool = False) -> Any:
     """Return a type without metadata of inner fields and without inner dictionaries."""
-    import pyarrow
-    from pyarrow import types
 
     def bare(field: Any) -> Any:
         return pyarrow.field(field.name, bare_type(field.type, inside=True), field.nullable)
@@ -244,8 +181,6 @@ def bare_type(kind: Any, *, inside: bool = False) -> Any:
 
 def can_hold(kind: Any) -> bool:
     """Return True if values of an Arrow type can be copied into a Parquet file."""
-    import pyarrow
-
     try:
         with write_parquet(io.BytesIO(), ["value"], {"value": kind}) as write:
             write([{"value": ArrowValue(pyarrow.nulls(1, kind), 0)}])
@@ -255,12 +190,9 @@ def can_hold(kind: Any) -> bool:
 
 
 @contextmanager
-def write_parquet(stream: IO[bytes], columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
+def write_parquet(stream: IO[bytes], columns: Sequence[str], of_columns: Types | None = None) -> Iterator[Write]:
     """Yield a function that writes records as a row group; columns without a type are text."""
-    import pyarrow
-    from pyarrow import parquet
-
-    schema = pyarrow.schema([(column, (types or {}).get(column, pyarrow.string())) for column in columns])
+    schema = pyarrow.schema([(column, (of_columns or {}).get(column, pyarrow.string())) for column in columns])
     with parquet.ParquetWriter(stream, schema) as writer:
 
         def write(records: Sequence[Record]) -> None:
@@ -279,9 +211,6 @@ def write_parquet(stream: IO[bytes], columns: Sequence[str], types: Types | None
 
 def _array(values: Sequence[Any], kind: Any) -> Any:
     """Return values as an Arrow array, cells without a detour through Python."""
-    import pyarrow
-    from pyarrow import types
-
     if values and isinstance(values[0], ArrowValue):
         plain = kind.value_type if types.is_dictionary(kind) else kind
         whole = pyarrow.concat_arrays([_retype(part, plain) for part in _slices(values)])

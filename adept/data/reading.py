@@ -45,7 +45,6 @@ from adept.data.formats import (
     read_txt,
 )
 from adept.data.json_files import read_json, read_jsonl
-from adept.data.parquet import PARQUET, file_types, read_parquet
 from adept.errors import DataError
 
 GZIP = b"\x1f\x8b"
@@ -53,14 +52,22 @@ ZIP = b"PK\x03\x04"  # as a new spreadsheet begins
 OLD_SPREADSHEET = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 COMPRESSED_BYTES = re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+PARQUET = b"PAR1"
 HEAD_BYTES = 10  # enough to tell what a file is
+
+
+def _read_parquet(stream: Any, **options: Any) -> Iterator[Record]:
+    from adept.data.parquet import read_parquet  # slow to import
+
+    return read_parquet(stream, **options)
+
 
 READERS: dict[str, Callable[..., Iterator[Record]]] = {
     "txt": read_txt,
     "jsonl": read_jsonl,
     "json": read_json,
     "csv": read_csv,
-    "parquet": read_parquet,
+    "parquet": _read_parquet,
 }
 
 
@@ -142,13 +149,15 @@ def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
     return {"delimiter": delimiter, "sure": options.delimiter is not None, "named": options.columns}
 
 
-def parquet_types(location: str) -> dict[str, Any]:
+def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
     """Return the types of a parquet file's columns.
 
     Raises:
         DataError: it cannot be read, or is no parquet file.
     """
-    with _data_errors(location, lambda: 0), open_input(location, kind="parquet") as stream:
+    from adept.data.parquet import file_types
+
+    with _data_errors(location, lambda: 0), open_input(location, kind="parquet", tolerant=tolerant) as stream:
         return file_types(stream)
 
 
@@ -167,9 +176,9 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
         return ["text"]
     if kind == "csv" and options.columns is not None:
         return list(options.columns)
+    if kind == "parquet":
+        return list(parquet_types(location, tolerant=True))
     with _data_errors(location, lambda: 0), open_input(location, kind=kind, tolerant=True) as stream:
-        if kind == "parquet":
-            return list(file_types(stream))
         names: list[str] = []
         next(read_csv(stream, tolerant=True, on_header=names.extend, **_csv_options(location, options)), None)
         return names or None

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from adept.data.formats import Record
-from adept.data.parquet import PlacedRecord
+from adept.data.formats import PlacedRecord, Record
 from adept.errors import DataError
 from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.entropy import shuffle

@@ -16,9 +16,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from adept.data.column_names import RequiredColumns, list_names
-from adept.data.formats import STANDARD_STREAM, Record
+from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.labels import label_set_of
-from adept.data.parquet import PlacedRecord
 from adept.data.texts import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer

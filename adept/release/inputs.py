@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.column_names import RequiredColumns
-from adept.data.formats import STANDARD_STREAM, ReadingOptions, Record, file_format, is_gzip_name, tells_format
-from adept.data.parquet import PlacedRecord, bare_type, long_indices
+from adept.data.formats import (
+    STANDARD_STREAM,
+    PlacedRecord,
+    ReadingOptions,
+    Record,
+    file_format,
+    is_gzip_name,
+    tells_format,
+)
+from adept.data.parquet import bare_type, long_indices
 from adept.data.reading import (
     declared_columns,
     directory_format,

@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow
+from pyarrow import types
+
 from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
 from adept.data.files import check_value
-from adept.data.formats import Record
+from adept.data.formats import PlacedRecord, Record
 from adept.data.json_files import NOT_JSON
 from adept.data.labels import INTEGER
-from adept.data.parquet import PlacedRecord, bare_type, can_hold, long_indices
+from adept.data.parquet import bare_type, can_hold, long_indices
 from adept.errors import ConfigurationError, DataError
 from adept.release.columns import ReleaseOptions
 from adept.release.inputs import Inputs
@@ -73,8 +76,6 @@ class KeptColumns:
 
 def _is_readable_as(found: Any, kind: Any) -> bool:
     """Return True if a file's column can be written in the decided type."""
-    from pyarrow import types
-
     return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
 
 
@@ -160,8 +161,6 @@ def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], fi
         drawn: the public labels that may be written in place of a record's own.
         first: the first record.
     """
-    from pyarrow import types
-
     if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
         return None
     found = {_plain(schema[column]) for schema in inputs.schemas(first) if column in schema}
@@ -171,9 +170,6 @@ def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], fi
 
 def _widest(kinds: set[Any]) -> Any:
     """Return a type that holds all values of some types of whole numbers; None if there is none, or one is another type."""
-    import pyarrow
-    from pyarrow import types
-
     if not kinds or not all(map(types.is_integer, kinds)):
         return None
     if len(kinds) == 1:
@@ -185,8 +181,6 @@ def _widest(kinds: set[Any]) -> Any:
 
 def _plain(kind: Any) -> Any:
     """Return the type of a dictionary's values, or else the type itself."""
-    from pyarrow import types
-
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
@@ -195,9 +189,6 @@ def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
 
     Short indices of a dictionary become longer, because several files or parts may have more values together.
     """
-    import pyarrow
-    from pyarrow import types
-
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
     found = [kind for schema in schemas if not types.is_null(kind := schema[column])]

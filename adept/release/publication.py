@@ -40,8 +40,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.files import WRITERS, publish, record_writer, sync_directory
-from adept.data.formats import STANDARD_STREAM, Record
-from adept.data.parquet import Types
+from adept.data.formats import STANDARD_STREAM, Record, Types
 from adept.errors import DataError
 from adept.release.journal import journal_files
 

@@ -11,8 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from adept.data.formats import Record
-from adept.data.parquet import PlacedRecord
+from adept.data.formats import PlacedRecord, Record
 from adept.data.texts import instance_of, value_list
 from adept.errors import DataError
 
