@@ -1,14 +1,12 @@
 """Vectors of public words: a lexicon of English, and vectors that any public text gives its own words.
 
-The lexicon holds a vector for each of the 60,000 commonest words of English, because few public texts do not show what words mean.
-A word outside a vocabulary is read as the *nearest known* one ("bike" as "ride"), where one is near (``Lexicon.nearest``). The
-*topics* of a model know words by their vectors too (``adept.models.topics``). Both are functions of public words alone, and each
-word is looked up by itself, whatever the record's other words are.
+The lexicon holds a vector for each of the 60,000 commonest words of English: few public texts show what words mean. So a word
+outside a vocabulary is read as the *nearest known* one ("bike" as "ride"), and a model's topics know words by their vectors too.
+Each word is looked up by itself, whatever the record's other words are.
 
-The lexicon is *distilled* from an encoder of sentences that learned from a billion pairs of public ones (all-MiniLM-L6-v2:
-Wang et al. 2020, "MiniLM: Deep self-attention distillation"; Reimers and Gurevych 2019, "Sentence-BERT"). Of its dimensions the
-128 were taken that tell words and public texts apart best. Means of the vectors, weighted by how rare words are, come nearest to
-the encoder's vectors of texts, by ridge regression (5.0) towards its vectors of words. What is common to all vectors is taken away.
+The lexicon is *distilled* from an encoder of sentences (all-MiniLM-L6-v2: Wang et al. 2020, "MiniLM: Deep self-attention
+distillation"; Reimers and Gurevych 2019, "Sentence-BERT"): 128 of its dimensions, fitted by ridge regression (5.0) so that means of
+words, weighted by how rare they are, come nearest to its vectors of texts. What is common to all vectors is taken away.
 """
 
 import hashlib
@@ -38,15 +36,10 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words and their vectors.
+    """Words and their vectors."""
 
-    Attributes:
-        words: W words in lower case, the commonest first.
-        vectors: (W, n) of whole numbers, 127 times a unit vector.
-    """
-
-    words: tuple[str, ...]
-    vectors: NDArray[np.int8]
+    words: tuple[str, ...]  # in lower case, the commonest first
+    vectors: NDArray[np.int8]  # (W, n) of whole numbers, 127 times a unit vector
 
     @classmethod
     @cache
@@ -68,28 +61,19 @@ class Lexicon:
         return {word: place for place, word in enumerate(self.words)}
 
     def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors (V, n) of words, of "what's" that of "what"; zero rows for those that are not in the lexicon."""
+        """Return unit vectors (V, n) of words, of "what's" that of "what"; zeros for unknown ones."""
         found = [self.places.get(word.lower(), self.places.get(word.lower().split("'")[0], -1)) for word in words]
         places = np.array(found, dtype=np.int64)
         vectors = self.vectors[places].astype(np.float64) * (places >= 0)[:, None]
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
     def of(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors (V, n) of a vocabulary: those of ``look_up``, or nothing but zeros.
-
-        All are zero where the lexicon holds less than half of the words: they are another language's, and what looks the same
-        means something else.
-        """
+        """Return the vectors (V, n) of a vocabulary: those of ``look_up``, or zeros if most words are another language's."""
         vectors = self.look_up(words)
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_KNOWN_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Return for other words the known one that is most like each, where one has a cosine of at least MIN_COSINE.
-
-        Args:
-            known: what words are read as.
-            others: which words, in lower case; None stands for all of the lexicon.
-        """
+        """Return for other words in lower case, or all of the lexicon, the known one that is most like each, if one is."""
         vectors, taken = self.of(known), {word.lower() for word in known}
         asked = [
             word for word in (self.words if others is None else others) if word in self.places and word not in taken
@@ -108,11 +92,10 @@ class Lexicon:
 
 
 class TextVectors:
-    """The mean of a text's word vectors, rare words counting more than common ones: what it is about, whichever words say it.
+    """The mean of a text's word vectors, rare words counting more than common ones: what the text is about.
 
     Args:
-        rarity: the inverse document frequency of each word of the training texts, in lower case; other words count as much as
-            the rarest of them.
+        rarity: the inverse document frequency of the training texts' words; others count as much as the rarest.
 
     Attributes:
         known: True if the lexicon knows the words' language. If it does not, all vectors are zero.
@@ -124,7 +107,7 @@ class TextVectors:
         self.known = bool(self._lexicon.of(_bare(rarity)).any())
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors (N, n) of texts: of length 1 where a word of the lexicon is in the text, of length 0 elsewhere."""
+        """Return the vectors (N, n) of texts: of length 1, or 0 if the lexicon has no word of a text."""
         from scipy.sparse import csr_matrix
 
         places: dict[str, int] = {}
@@ -144,15 +127,10 @@ def _bare(words: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Words of public text, for mechanisms that replace words: a guarantee does not depend on which public vectors they have.
+    """Words of public text, for mechanisms that replace words: no guarantee depends on their vectors."""
 
-    Attributes:
-        names: (V,) words, the commonest first.
-        vectors: (V, n), of mean length 1.
-    """
-
-    names: tuple[str, ...]
-    vectors: Floats
+    names: tuple[str, ...]  # the commonest first
+    vectors: Floats  # (V, n), of mean length 1
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -160,7 +138,7 @@ class WordVectors:
         return {name: place for place, name in enumerate(self.names)}
 
     def indices(self, text: str, *, unknown: int = 0) -> Indices:
-        """Return the places of a text's words; a word that is not public has place ``unknown``, the commonest one's by default."""
+        """Return the places of a text's words; words that are not public have the place ``unknown``."""
         return np.array([self.places.get(word, unknown) for word in text.lower().split()], dtype=np.int64)
 
     def text(self, indices: Indices) -> str:
@@ -180,7 +158,7 @@ class WordVectors:
 
 
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
-    """Return the ``size`` commonest words of public texts, with vectors of ``dim`` numbers or as many as there are words.
+    """Return the ``size`` commonest words of public texts, with vectors of up to ``dim`` numbers.
 
     They are singular vectors of positive pointwise mutual information within WINDOW words (Levy and Goldberg 2014).
     """

@@ -1,7 +1,7 @@
 """Public sentences near to a domain: which of a broad model's own texts are about what a user names.
 
-A user who has no examples has words: names of products, a glossary, a page of help, the names of the labels. Those sentences of a
-broad model that mean most nearly what a word does show how people speak of it. All of it reads public text alone.
+A user who has no examples has words: names of products, a glossary, a page of help, labels. The sentences of a broad model that
+mean most nearly what a word does show how people speak of it. All of it reads public text alone.
 """
 
 import re
@@ -32,7 +32,7 @@ def are_terms(lines: Sequence[str]) -> bool:
 
 
 def read_page(page: str) -> list[str]:
-    """Return the headings and sentences of a page in Markdown or plain text, without its marks, links' addresses and code."""
+    """Return the headings and sentences of a page in Markdown or plain text, without marks, addresses and code."""
     text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
     lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
     parts = (part.strip() for line in lines for part in re.split(r"(?<=[.!?])\s+", line))
@@ -40,7 +40,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return the sentences of a broad model's codec that mean most nearly what terms do, the same number for each term.
+    """Return the sentences of a broad model's codec that mean most nearly what terms do, as many for each term.
 
     Raises:
         ModelError: the model is not broad.
@@ -56,9 +56,9 @@ def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
 def nearest_first(
     codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Return the ``most`` sentences of a broad model's codec that mean most nearly what any of some texts does, and the others.
+    """Return the ``most`` sentences of a broad model's codec nearest in meaning to any of some texts, and the others.
 
-    Of the others up to ``besides`` come first, by chance: the first of the codec's utterances, whose order says nothing.
+    Of the others up to ``besides`` come first, by chance: the order of the codec's utterances says nothing.
     """
     meanings, table = _meanings_of(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
@@ -85,7 +85,7 @@ def _sentence(codec: Codec, place: int) -> Words:
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """Return all sentences but those at some places, as listed texts; words that only the codec's utterances have come last.
+    """Return all sentences but those at some places, as listed texts.
 
     Raises:
         ModelError: they are too many to be numbers of 16 bits.

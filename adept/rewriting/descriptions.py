@@ -1,9 +1,10 @@
-"""Descriptions: the codec puts a record into a number, or into several, the mechanism releases one, the codec writes its text.
+"""Descriptions: the codec puts a record into one number or several, the mechanism releases one, the codec writes it.
 
 A number may have 120 bits, so it travels as a row of two int64 halves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -47,30 +48,27 @@ class DescriptionCoding(Coding):
             self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the texts' descriptions (B, 2), or where each has t of them these in a row (B, 2 t), nearest first."""
+        """Return the texts' descriptions (B, 2), or t of each in a row (B, 2 t), nearest first."""
         if self.top == 1:
             return pack(self.codec.describe(texts, size=self.size))
         several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
-        return pack([number for row in several for number in row]).reshape(-1, 2 * self.top)
+        return pack(chain.from_iterable(several)).reshape(-1, 2 * self.top)
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write the text of each description (B, 2), ``samples`` times; there is no label in it."""
         texts = self.codec.write(unpack(released), size=self.size)
         return [(text, None) for text in texts for _ in range(samples)]
 
     def pack(self, values: Sequence[int]) -> Tensor:
-        """Return descriptions as rows."""
         return pack(values)
 
     def unpack(self, rows: Tensor) -> Sequence[Described]:
-        """Return encoded rows as descriptions."""
         if self.top == 1:
             return unpack(rows)
         numbers = unpack(rows.reshape(-1, 2))
         return [numbers[begin : begin + self.top] for begin in range(0, len(numbers), self.top)]
 
 
-def pack(numbers: Sequence[int]) -> Tensor:
+def pack(numbers: Iterable[int]) -> Tensor:
     """Return whole numbers below 2^120 as rows (B, 2) of int64: the high half and the low one."""
     rows = [[number >> HALF_BITS, number & ((1 << HALF_BITS) - 1)] for number in numbers]
     return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)

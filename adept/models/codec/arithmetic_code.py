@@ -8,20 +8,14 @@ To make K evenly spread points the K numbers is wasteful: half of them would wri
 that are too rare to matter. A text needs one number, and the best code numbers the K likeliest texts. So numbers come in *bands*:
 those of one band write texts that are about as likely, within a factor of BAND_RATIO. A number stands for the first of MAX_ATTEMPTS
 points whose text is of its band. In each band the line is divided so that many points write a text of it
-(``adept.models.language_model.intervals``). The points of one attempt are evenly spread, one in each cell of the line, at a place
+(``adept.models.language_model.coder``). The points of one attempt are evenly spread, one in each cell of the line, at a place
 in it and in an order that public hashes choose; so that
 
-- every number has a text, and from K = 2^25 on 96 in 100 have one of their band (half at 2^13), so that numbers drawn at random
-  write texts about as likely as those that K numbers pay for;
+- every number has a text, and most have one of their band: numbers drawn at random write texts about as likely as those that K
+  numbers pay for;
 - to find the number of a text is to look, attempt by attempt, whether the point of its cell lies in its interval, and whether the
   number that the cell belongs to has passed over all its earlier points;
-- what ``number`` finds, ``write`` writes as that text: both use the same points.
-
-If the texts of a band have a share a of all probability, a text of probability p is that of about n p / a of the band's n numbers:
-as if it were 1/a times as likely. On real text a is about 1/10 where K is
-2^20 to 2^41, and 1/180 at 2^120.
-
-All of it is integers: both directions use the same intervals, to the last unit.
+- what ``number`` finds, ``write`` writes as that text: both use the same points and intervals, to the last unit.
 """
 
 import math
@@ -38,15 +32,13 @@ from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN_NUMBE
 
 TAIL_BITS = 512  # of a point beyond those of K, from which the model writes on
 NARROWEST_BITS = 5 * BITS  # of a point that are left at an interval that is not divided any more: the text ends
-PLAIN_SIZE = (
-    1 << 12
-)  # numbers up to which each writes its first point's text, so that all texts are at hand in a second
+PLAIN_SIZE = 1 << 12  # numbers up to which each writes its first point's text
 BAND_RATIO, BAND_SHARE, MAX_ATTEMPTS = 64, 4, 12
 NONE_SPELLED = Spelled(np.empty((0, 2), dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 class Band(NamedTuple):
-    """``size`` numbers from ``first`` on whose texts have a probability of ``narrow`` to ``wide`` units of 2^-precision."""
+    """Numbers from ``first`` on whose texts have a probability of ``narrow`` to ``wide`` units of 2^-precision."""
 
     first: int
     size: int
@@ -64,29 +56,30 @@ class Interval(NamedTuple):
 
 
 class ArithmeticCode:
-    """The code of one model with K = ``size`` numbers.
+    """The code of one model with K = ``size`` numbers, at least 1.
 
     Args:
         model: says what is likely.
-        size: K, at least 1.
+        size: K.
         end_bits: what an end may cost, by the model: a text of a dearer one is no sentence and has no number.
+
+    Attributes:
+        precision: number of bits of a point.
+        line: the length of the line, in units of 2^-precision.
     """
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
         self.model, self.size, self._least_end = model, size, ONE >> end_bits
         self.precision = -(-(size.bit_length() + TAIL_BITS) // 8) * 8
+        self.line = 1 << self.precision
+        self._narrowest = self.precision - NARROWEST_BITS  # depth of an interval that is not divided any more
         self.bands = _bands(size, self.line)
         self._limits_of_bands = np.array([self._limits(band) for band in self.bands])
 
     @property
     def bits(self) -> float:
-        """Return the most that a text may cost that has a number."""
+        """The most that a text may cost that has a number."""
         return math.log2(self.size) + math.log2(BAND_RATIO)
-
-    @property
-    def line(self) -> int:
-        """Return the length of the line, in units of 2^-precision."""
-        return 1 << self.precision
 
     def write(self, number: int) -> list[str]:
         """Return the words of a number's text, at most MAX_WORDS of them."""
@@ -96,7 +89,7 @@ class ArithmeticCode:
         return words if attempt < MAX_ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
-        """Yield what the model writes at ``count`` points spread over the line; of K <= PLAIN_SIZE points, what K numbers write."""
+        """Yield what the model writes at ``count`` points spread over the line."""
         line = Band(0, count, 0, self.line)
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
@@ -110,7 +103,7 @@ class ArithmeticCode:
         return None if found is None else self._number_in(found.band, found.low, found.low + found.width)
 
     def interval(self, words: Sequence[str]) -> Interval | None:
-        """Return a text's interval among those of its band; None if it is of no band, or has a word that cannot be spelled."""
+        """Return a text's interval in its band; None without a band, or with a word that cannot be spelled."""
         numbers = self.model.vocabulary.encode(words)[:MAX_WORDS]
         spelled = self._spelled(words, numbers)
         if END in words or spelled is None:
@@ -126,7 +119,7 @@ class ArithmeticCode:
         return Interval(self.bands[band], low << self._scale(own), self._line_width(own), self._line_width(text))
 
     def _spelled(self, words: Sequence[str], numbers: Sequence[int]) -> Spelled | None:
-        """Return the words of a text that the vocabulary lacks, by its numbers; None if one of them cannot be spelled."""
+        """Return the words of a text that the vocabulary lacks; None if one of them cannot be spelled."""
         if UNKNOWN_NUMBER not in numbers:
             return NONE_SPELLED
         unknown = [word for word, number in zip(words, numbers, strict=False) if number == UNKNOWN_NUMBER]
@@ -136,19 +129,12 @@ class ArithmeticCode:
         return Spelled(np.concatenate(shares), np.cumsum([0, *map(len, shares)]))
 
     def _line_width(self, interval: WidthAndDepth) -> int:
-        """Return the width of an interval, in units of 2^-precision."""
         return int(interval[0]) << self._scale(interval)
 
     def _scale(self, interval: WidthAndDepth) -> int:
         return self.precision - WIDTH - int(interval[1])
 
-    @property
-    def _narrowest(self) -> int:
-        """Return the depth of an interval that is not divided any more."""
-        return self.precision - NARROWEST_BITS
-
     def _limits(self, band: Band) -> Limits:
-        """Return the limits of a band's texts, as ``adept.models.language_model.intervals`` reads them."""
         narrow, wide = self._width_and_depth(max(band.narrow, 1 << NARROWEST_BITS)), self._width_and_depth(band.wide)
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
@@ -168,13 +154,13 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt at which a number's text is of its band, and that text; ``attempts`` if there is none."""
+        """Return the first attempt at which a number's text is of its band, ``attempts`` for none, and the text."""
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """Return the first of some points whose text is of a band with these limits, and the last text that was read."""
+        """Return the first of some points whose text is of a band, and the last text that was read."""
         model, size = self.model, self.precision // 8
         bits = np.frombuffer(b"".join(point.to_bytes(size, "big") for point in points), np.uint8).reshape(-1, size)
         tables, spelling = model.tables, model.spelling
@@ -186,7 +172,7 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """Return the point of a number of a band at an attempt, in units of 2^-precision: somewhere in a cell of its own."""
+        """Return the point of a number of a band at an attempt: somewhere in a cell of its own."""
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)
@@ -199,8 +185,8 @@ def _turn(band: Band, attempt: int) -> int:
 
 
 def _bands(size: int, whole: int) -> list[Band]:
-    """Return the bands of ``size`` numbers: first texts of a probability of 1 to 1/SPAN of 1/size, then likelier ones."""
-    if size <= PLAIN_SIZE:
+    """Return the bands of ``size`` numbers, less likely texts first."""
+    if size <= PLAIN_SIZE:  # so all texts are at hand in a second
         return [Band(0, size, 0, whole + 1)]
     bands, left, wide = [], size, whole // size
     while left >= BAND_SHARE and wide < whole:

@@ -1,11 +1,10 @@
 """Beam search: the texts near a record that a budget of bits can write, nearest first.
 
 Word by word, the record's next word is kept or left out, and before a word that is kept the likeliest word may be inserted. A
-word left out adds its weight to the distance, an inserted word a part of its weight, and every word that is kept or inserted
-costs the bits that the model asks for it. Where words are left out or inserted, at a *seam*, what follows may be no sentence: each
-bit that the next word costs more there than in the record adds to the distance too. Every text found is a complete text of the
-model's language, since it is closed by an end that is paid for. The beam keeps, for every number of bits, the few texts nearest to
-the record that cost no more.
+word left out adds its weight to the distance, an inserted word a part of its weight, and every word of the text costs the bits
+that the model asks for it. Where words are left out or inserted, at a *seam*, what follows may be no sentence: each bit that the
+next word costs more there than in the record adds to the distance too. Every text found is closed by an end that is paid for. The
+beam keeps, for every number of bits, the few texts nearest to the record that cost no more.
 
 The steps are machine code, and nothing is remembered from one record to the next.
 """
@@ -66,7 +65,7 @@ class BeamSearch:
         left_out = np.array([*map(self.weigh, words), 0])
         most = int(bits * UNIT)
         beam, texts = _search(self.model.tables, numbers, spelled, left_out, self._added, self.seam, most, within, kept)
-        spoken = _spoken(texts.tolist(), words, vocabulary.words)
+        spoken = _spell_out(texts.tolist(), words, vocabulary.words)
         for distance, seams, cost, text in beam[:, [DISTANCE, SEAMS, COST, TEXT]].tolist():
             yield Found(distance, seams, cost, spoken[text])
 
@@ -78,7 +77,7 @@ class BeamSearch:
         return UNPAYABLE if spans is None else sum(_cost(high - low) for low, high in spans)
 
 
-def _spoken(
+def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
     """Return the words of each text, without its end, and behind them those of no text, NO_WORD."""
@@ -103,7 +102,7 @@ def _search(
     within: int,
     kept: int,
 ) -> tuple[Whole, Whole]:
-    """Return the states of closed texts, and of all texts the one before the last word, that word's place, and what is inserted.
+    """Return the states of closed texts, and all texts: the one before the last word, that word's place, what is inserted.
 
     Args:
         tables: the model.
@@ -111,7 +110,7 @@ def _search(
         spelled: what their letters cost, in UNITs (L,).
         left_out: what leaving each of them out adds to the distance (L,).
         added: what each word of the vocabulary adds that is inserted (V,).
-        seam: what a bit adds that a word costs more than in the record, behind words that are left out or inserted.
+        seam: as of ``BeamSearch``.
         most: UNITs that a text may cost.
         within: distance that a text must not reach.
         kept: texts for each whole number of bits.
@@ -138,7 +137,7 @@ def _search(
 
 @without_reference_counts
 def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, written: int) -> int:
-    """Make chosen states the beam, and write down the text of each that has one more word; return how many texts are written."""
+    """Make chosen states the beam, and write down each text that has one more word; return how many are written."""
     for row in range(len(order)):
         state = beam[row]
         _copy(state, states[order[row]])
@@ -237,7 +236,7 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
-    """Write down for each state: what a word costs, the word to insert, what that costs, and what the word costs after it."""
+    """Write down for each state: a word's cost, the word to insert, its cost, and that of the word after it."""
     for row in range(len(beam)):
         twin = _twin(beam, row)
         if twin < row:
@@ -265,7 +264,7 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Keep for each whole number of bits the first ``kept`` states that cost no more; of two with the same last words, the first.
+    """Keep for each whole number of bits the first ``kept`` states that cost no more, without twins.
 
     Those kept come first in ``order`` then; return how many these are.
     """

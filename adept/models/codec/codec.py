@@ -2,32 +2,32 @@
 
 The numbers below K are of two kinds.
 
-- The first ones are whole texts: *public utterances*, so ordered that the first k of them are near to what people say, for any k,
-  and behind them other sentences of broad text, or a model's likeliest texts (``adept.models.codec.listed_texts``), up to K = 2^19.
+- The first ones are whole texts: *public utterances*, so ordered that the first k of them are near to what people say, and behind
+  them other sentences of broad text, or a model's likeliest texts (``adept.models.codec.listed_texts``).
 - The others belong to an arithmetic code under that model (``adept.models.codec.arithmetic_code``): every number is a text, and
-  most of the likeliest texts have one. What K does not pay for, the model writes by itself.
+  most of the likeliest texts have one.
 
-A record is described by a text near to it that has a number (``adept.models.codec.nearest_text`` defines the distance). Candidates
-are the whole texts and, unless these have most of the numbers, what a search finds around the record
-(``adept.models.codec.beam_search``): the record itself where it has a number, else the record without some of its words. So a
-small K says which known request a record resembles, a middle one keeps its slot values, a large one its very words.
+A record is described by a text near to it that has a number (``adept.models.codec.nearest_text``): a whole text or, unless these
+have most of the numbers, what a search finds around the record (``adept.models.codec.beam_search``). So a small K says which known
+request a record resembles, a middle one keeps its slot values, a large one its very words.
 
 Describing is total, looks at one record at a time, and is integer arithmetic but for the logarithms that guide the search: neither
 batch nor threads nor process can change it. Whatever it does, privacy does not depend on it (``adept.mechanisms.description``).
 
 No cache is kept from one batch to the next, because time would then reveal a repeated record or description. Within a batch, a
-group of public texts is read once for all records near to it (``adept.models.codec.meaning``). So equal or similar records
-are faster than different ones, and statements say so (``TIME``).
+group of public texts is read once for all records near to it. So equal or similar records are faster than different ones, and
+statements say so (``TIME``).
 """
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from adept.models.codec.meaning import ADDED_COST, MISSING_COST, Meanings, WordW
 from adept.models.codec.nearest_text import MeaningIndex, NearestTextIndex
 from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.ngrams import BITS
-from adept.models.language_model.vocabulary import MAX_WORDS
+from adept.models.language_model.vocabulary import MAX_WORDS, Learned
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import PUNCTUATION
 
@@ -64,42 +64,33 @@ MAX_LETTERS = 100 * MAX_WORDS  # of a record that are read: a line of megabytes 
 MARKS = re.compile(f"({PUNCTUATION})")
 
 
-class Codec:
+@dataclass(eq=False)
+class Codec(Learned):
     """Public text as a code: made once, saved with the model, and fixed before any record is described.
 
-    Args:
+    Attributes:
         model: says what text is likely.
         weigh: the weights of words.
         utterances: public utterances, as words, in order; none where the training text is not public.
-        held_out: public utterances that nothing was learned from, to estimate how much of such text is kept; never written.
+        held_out: public utterances that nothing was learned from, for estimates; never written.
         listed: texts behind the utterances, each with a number.
-        unlisted: number of texts, the utterances among them, that are to have the first numbers once they are ``with_list``.
-        lexicon: what words mean, where records are described by the nearest text in meaning; None: by their words alone.
-
-    Attributes:
+        unlisted: number of whole texts once they are ``with_list``, the utterances among them; 0 if they are.
+        lexicon: what words mean; without it records are described by their words alone.
         directory: where it was loaded from.
     """
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        weigh: WordWeights,
-        utterances: Sequence[Words],
-        held_out: Sequence[Words] = (),
-        listed: ListedTexts | None = None,
-        unlisted: int = 0,
-        lexicon: Lexicon | None = None,
-    ) -> None:
-        self.model, self.weigh, self.utterances, self.held_out = model, weigh, list(utterances), list(held_out)
-        self.listed, self.unlisted, self.lexicon = listed or ListedTexts(), unlisted, lexicon
-        self.directory: Path | None = None
-        self.models = model.without_unknown_words(), model
-        self._sizes: dict[int, _Sized] = {}
+    model: LanguageModel
+    weigh: WordWeights
+    utterances: list[Words]
+    held_out: Sequence[Words] = ()
+    listed: ListedTexts = field(default_factory=ListedTexts)
+    unlisted: int = 0
+    lexicon: Lexicon | None = None
+    directory: Path | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles hold what it was made of."""
-        parts = (self.model, self.weigh, self.utterances, self.held_out, self.listed, self.unlisted, self.lexicon)
-        return Codec, parts
+    def __post_init__(self) -> None:
+        self.models = self.model.without_unknown_words(), self.model
+        self._sizes: dict[int, _Sized] = {}
 
     @classmethod
     def of(cls, texts: Sequence[str], *, public: bool, listed: int = 0, seed: int = 0) -> "Codec":
@@ -125,14 +116,9 @@ class Codec:
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn from broad public text, whose sentences themselves have the first numbers: what is written reads like people.
+        """Learn from broad public text, whose sentences themselves have the first numbers, in an order that says nothing.
 
         Sentences with a word that fewer than MIN_HOLDERS of them hold are left out: mostly names and slips.
-
-        Args:
-            texts: public texts, in an order that has nothing to do with what they say; the first of them are codewords.
-            lexicon: what words mean.
-            seed: of the classes of words.
         """
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
@@ -152,20 +138,20 @@ class Codec:
         if not self.unlisted:
             return self
         listed = list_likely(self.model, self.utterances, count=self.unlisted, report=report)
-        return Codec(self.model, self.weigh, self.utterances, self.held_out, listed)
+        return replace(self, listed=listed, unlisted=0)
 
     def choose_size(self, size: int, *, joint: bool = False) -> int:
         """Return the size to use at a budget for which ``size`` is best: for broad text often the number of all sentences.
 
-        More than ``size`` say more, as several near to a record are likely then (``adept.mechanisms.description``), but beside a
-        ``joint`` label make it less certain; fewer do where no search reaches the numbers behind the sentences.
+        More than ``size`` say more, as several near to a record are likely then, but make a ``joint`` label less certain; fewer do
+        where no search reaches the numbers behind the sentences.
         """
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size
 
     @property
     def sentences(self) -> int:
-        """Number of sentences of broad text with a number, any of which several may describe a record; 0 for other text."""
+        """Number of sentences of broad text that have a number; 0 for other text."""
         return len(self.utterances) + len(self.listed) if self.lexicon else 0
 
     def describe(self, texts: Sequence[str], *, size: int) -> list[int]:
@@ -180,7 +166,7 @@ class Codec:
         return [sized.describe(record, place, distance) for record, (place, distance) in nearest]
 
     def describe_by_several(self, texts: Sequence[str], *, size: int, count: int) -> list[list[int]]:
-        """Return ``count`` different descriptions of each text below ``size``, those of the sentences nearest to it, nearest first.
+        """Return ``count`` different descriptions of each text, those of the sentences nearest to it, nearest first.
 
         Raises:
             DataError: ``texts`` is not a list of strings.
@@ -218,10 +204,7 @@ class Codec:
 
 
 class _Sized:
-    """A codec at one K: how many numbers are whole texts, the arithmetic code of the others, and the index of candidates.
-
-    All of it is made before the first record is read, and no record changes it.
-    """
+    """A codec at one K: made before the first record is read, and no record changes it."""
 
     def __init__(self, codec: Codec, size: int) -> None:
         utterances, broad = codec.utterances[:size], codec.lexicon is not None
@@ -295,7 +278,7 @@ class _Sized:
         return self.numbers[place]
 
     def _near(self, record: Words, distance: int) -> Iterator[Words]:
-        """Look for texts nearer to a record than ``distance`` that K may pay for, nearest first, once one is asked for."""
+        """Look for texts nearer to a record than ``distance`` that K may pay for, nearest first."""
         found = self.search.near(record, bits=self.code.bits, within=distance)
         yield from islice(self.index.nearer(record, ((text.words, text.seams) for text in found), distance), MAX_TRIES)
 

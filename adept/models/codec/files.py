@@ -1,16 +1,15 @@
 """A codec's files in a model directory: words and utterances as JSON, n-grams and list as tables of whole numbers.
 
-They are read as if a stranger had made them (``adept.models.untrusted_files``): every list, number and word is checked before the
-codec is put together, so that afterwards no record can make it fail.
+They are read as if a stranger had made them: all is checked before the codec is put together, so that no record can make it fail.
 """
 
 import hashlib
 import json
-import unicodedata
 from collections import Counter
+from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,7 +25,7 @@ from adept.models.language_model.model import CLASS_ORDER, LETTER_ORDER, WORD_OR
 from adept.models.language_model.ngrams import MAX_NGRAMS, Ngrams
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
 from adept.models.lexicon import Lexicon
-from adept.models.tokenizer import MAX_TOKEN_LENGTH, UNWRITABLE
+from adept.models.tokenizer import is_writable
 from adept.models.untrusted_files import corrupt, read_json, read_tables
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
@@ -49,7 +48,7 @@ def save_codec(codec: Codec, directory: Path) -> None:
 
 def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return everything that a codec is made of: what its two files hold."""
-    model, vocabulary = codec.model, codec.model.vocabulary
+    model, vocabulary, listed = codec.model, codec.model.vocabulary, codec.listed
     description = {
         "format_version": FORMAT_VERSION,
         "words": vocabulary.words,
@@ -60,24 +59,20 @@ def codec_content(codec: Codec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "holders": dict(codec.weigh.holders),
         "utterances": [" ".join(words) for words in codec.utterances],
     }
-    if len(codec.listed):
-        description["likely"] = len(codec.listed.flat)
-        if codec.listed.words != vocabulary.words:  # listed texts came from another model
-            description["listed_words"] = list(codec.listed.words)
-    if codec.lexicon:
-        description["lexicon"] = codec.lexicon.sha256
-    if codec.unlisted:
-        description["unlisted"] = codec.unlisted
-    if codec.held_out:
-        description["held_out"] = [" ".join(words) for words in codec.held_out]
     parts = {"words": model.words, "classes": model.classes, "letters": model.spelling.letters}
     tables: dict[str, NDArray[Any]] = {
         name: np.ascontiguousarray(np.column_stack([ngrams.rows, ngrams.counts])) for name, ngrams in parts.items()
     }
-    if len(codec.listed):
-        tables[LIKELY] = codec.listed.flat
+    if len(listed):
+        description[LIKELY], tables[LIKELY] = len(listed.flat), listed.flat
+        if listed.words != vocabulary.words:  # listed texts came from another model
+            description["listed_words"] = list(listed.words)
     if codec.lexicon:
-        tables[GROUPS] = codec.listed.groups
+        description["lexicon"], tables[GROUPS] = codec.lexicon.sha256, listed.groups
+    if codec.unlisted:
+        description["unlisted"] = codec.unlisted
+    if codec.held_out:
+        description["held_out"] = [" ".join(words) for words in codec.held_out]
     return description, tables
 
 
@@ -105,7 +100,7 @@ def load_list(codec: Codec, path: Path) -> Codec:
     words, flat = codec.model.vocabulary.words, read_tables(path, {}, {LIKELY: (None,)})[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
         raise corrupt(path, f"the table {LIKELY} holds other numbers than texts have")
-    return Codec(codec.model, codec.weigh, codec.utterances, codec.held_out, ListedTexts(words, flat))
+    return replace(codec, listed=ListedTexts(words, flat), unlisted=0)
 
 
 def load_codec(directory: Path) -> Codec:
@@ -118,61 +113,45 @@ def load_codec(directory: Path) -> Codec:
     _, stored = read_json(path)
     if reason := _wrong(stored):
         raise corrupt(path, reason)
+    lexicon = Lexicon.load() if "lexicon" in stored else None
+    if lexicon and stored["lexicon"] != lexicon.sha256:
+        raise ModelError(f"{path} was made with another lexicon than this version's: train the model again")
     vocabulary = Vocabulary(stored["words"], stored["classes"], stored["counts"])
-    tables = _checked_tables(directory / TABLES, stored, vocabulary)
-    utterances, held_out = (
-        [tuple(text.split(" ")) for text in stored.get(name, [])] for name in ("utterances", "held_out")
-    )
-    codec = Codec(
-        _language_model(stored, vocabulary, tables),
+    sizes = {
+        "words": len(vocabulary.words),
+        "classes": vocabulary.classes[-1] + 1,
+        "letters": len(stored["alphabet"]) + 1,
+    }
+    tables = _read_tables(directory / TABLES, stored, sizes)
+    words, classes, letters = (Ngrams(tables[name][:, :-1], tables[name][:, -1], size) for name, size in sizes.items())
+    return Codec(
+        LanguageModel(vocabulary, words, classes, UnknownWords(letters, stored["alphabet"], vocabulary.words)),
         WordWeights(Counter(stored["holders"]), stored["texts"]),
-        utterances,
-        held_out,
+        [tuple(text.split(" ")) for text in stored["utterances"]],
+        [tuple(text.split(" ")) for text in stored.get("held_out", [])],
         ListedTexts(stored.get("listed_words", vocabulary.words), tables.get(LIKELY), tables.get(GROUPS)),
         stored.get("unlisted", 0),
-        _lexicon(stored["lexicon"], path) if "lexicon" in stored else None,
+        lexicon,
+        directory,
     )
-    codec.directory = directory
-    return codec
 
 
-def _lexicon(digest: object, path: Path) -> Lexicon:
-    """Return the lexicon that comes with the package, if it is the one that the codec was made with."""
-    lexicon = Lexicon.load()
-    if digest != lexicon.sha256:
-        raise ModelError(f"{path} was made with another lexicon than this version's: train the model again")
-    return lexicon
-
-
-def _checked_tables(path: Path, stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
-    """Return the tables of a description, once it is certain that their numbers are those of n-grams, texts and utterances."""
+def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> dict[str, NDArray[Any]]:
+    """Return the tables of a description, once their numbers are those of texts and n-grams."""
     arrays: dict[str, tuple[int | None, ...]] = {LIKELY: (stored[LIKELY],)} if LIKELY in stored else {}
     if "lexicon" in stored:
         arrays[GROUPS] = (None,)
     columns = {name: order + 1 for name, order in ORDERS.items()}
     tables = {name: table.numpy() for name, table in read_tables(path, columns, arrays).items()}
-    right = {name: _is_counted(tables[name], size=size) for name, size in _sizes(stored, vocabulary).items()}
+    right = {name: _are_ngrams(tables[name], size=size) for name, size in sizes.items()}
     if LIKELY in tables:
-        right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", vocabulary.words)))
+        right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", stored["words"])))
     if GROUPS in tables:
         texts, groups = int((tables.get(LIKELY, np.ones(1)) == 0).sum()), tables[GROUPS]
         right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < MAX_GROUPS)).all())
     if wrong := [name for name, is_right in right.items() if not is_right]:
         raise corrupt(path, f"the table {wrong[0]} holds other numbers than a codec's")
     return tables
-
-
-def _sizes(stored: dict[str, Any], vocabulary: Vocabulary) -> dict[str, int]:
-    """Return the number of symbols of each kind of n-grams."""
-    letters = len(stored["alphabet"]) + 1
-    return {"words": len(vocabulary.words), "classes": vocabulary.classes[-1] + 1, "letters": letters}
-
-
-def _language_model(stored: dict[str, Any], vocabulary: Vocabulary, tables: dict[str, NDArray[Any]]) -> LanguageModel:
-    words, classes, letters = (
-        Ngrams(tables[name][:, :-1], tables[name][:, -1], size) for name, size in _sizes(stored, vocabulary).items()
-    )
-    return LanguageModel(vocabulary, words, classes, UnknownWords(letters, stored["alphabet"], vocabulary.words))
 
 
 def _wrong(stored: dict[str, Any]) -> str:
@@ -206,22 +185,14 @@ def _wrong(stored: dict[str, Any]) -> str:
 
 def _are_vocabulary(words: object) -> bool:
     """Return True for different words, behind the end and the mark for unknown ones."""
-    return _is_words(words) and words[:2] == [END, UNKNOWN] and all(map(_is_word, words[2:]))
-
-
-def _is_words(words: object) -> TypeGuard[list[str]]:
-    if not isinstance(words, list) or len(words) > MAX_VOCABULARY:
+    if not isinstance(words, list) or len(words) > MAX_VOCABULARY or words[:2] != [END, UNKNOWN]:
         return False
-    return all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
+    return all(map(_is_word, words[2:])) and len(set(words)) == len(words)
 
 
 def _is_word(word: object) -> bool:
     """Return True for one word that may be written: no space, no control character, not endless."""
-    if not isinstance(word, str) or len(word) > MAX_TOKEN_LENGTH or word.split() != [word]:
-        return False
-    if word.isascii():
-        return word.isprintable()
-    return not {unicodedata.category(letter) for letter in word} & UNWRITABLE
+    return isinstance(word, str) and is_writable(word) and word.split() == [word]
 
 
 def _are_utterances(texts: object) -> bool:
@@ -236,18 +207,14 @@ def _is_counts(values: object) -> bool:
 
 
 def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
-    """Return True for texts of words of the vocabulary, none of them empty or too long, each closed by its end."""
+    """Return True for texts of known words, none of them empty or too long, each closed by its end."""
     inside = bool(((flat >= 0) & (flat < size) & (flat != 1)).all()) and bool(flat[-1:].any() == 0 < len(flat))
     lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
     return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())
 
 
-def _is_counted(table: NDArray[np.int32], *, size: int) -> bool:
-    """Return True for n-grams of numbers up to ``size``, the last one below it, their counts at least 1, and not too many."""
-    if not 0 < len(table) <= MAX_NGRAMS:
-        return not len(table)
-    contexts, following, counts = table[:, :-2], table[:, -2], table[:, -1]
-    inside = bool(
-        (contexts >= 0).all() and (contexts <= size).all() and (following >= 0).all() and (following < size).all()
-    )
-    return inside and bool((counts >= 1).all() and (counts <= MAX_COUNT).all())
+def _are_ngrams(table: NDArray[np.int32], *, size: int) -> bool:
+    """Return True for n-grams of numbers up to ``size``, the last one below it, and their counts."""
+    most = np.array([*[size] * (table.shape[1] - 2), size - 1, MAX_COUNT])
+    inside = bool(((table >= 0) & (table <= most)).all() and (table[:, -1] >= 1).all())
+    return inside and len(table) <= MAX_NGRAMS

@@ -1,18 +1,16 @@
 """Listed texts: those behind a codec's utterances that have a number each, mostly the likeliest ones of its language model.
 
-A code that hashes numbers to texts (``adept.models.codec.arithmetic_code``) spends several numbers on the likeliest texts and
-none on some others: of K = 2^19 numbers it loses about two bits. Up to such a K the texts can be listed instead. The likeliest K
-texts cost at most some number of bits, and they are found from the empty text by appending every word that leaves enough bits for
-the rest. How few bits the rest of a text takes is estimated from the texts that the model was learned from, after the same two
-words. A text whose rest is estimated too dear is missed, and its place goes to one that is slightly less likely.
+A code that hashes numbers to texts (``adept.models.codec.arithmetic_code``) spends several numbers on the likeliest texts. Up to
+K = 2^19 the texts can be listed instead. They are found from the empty text by appending every word that leaves enough bits for
+the rest, as the texts that the model was learned from went on after the same two words. A text whose rest is estimated too dear
+is missed, and its place goes to one that is slightly less likely.
 
-The list is made once, when a codec is learned, in floating point and for many prefixes at a time. It is saved: its order is what
-counts.
+The list is made once, in floating point and for many prefixes at a time. It is saved: its order is what counts.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,11 +38,12 @@ TABLE_ENTRIES = 1 << 19  # of a table of prefixes and words that is made at once
 MAX_LISTED_WORDS = 1 << 15  # of a vocabulary whose texts are kept as numbers
 
 Words = tuple[str, ...]
+Prefixes = tuple[Tensor, Tensor]
 Followers = tuple[NDArray[np.integer[Any]], NDArray[np.floating[Any]], float]
 
 
 class ListedTexts:
-    """Texts as numbers of a vocabulary's words, each closed by 0, its end: M of them in one array, and quick to load.
+    """Texts as numbers of a vocabulary's words, each closed by 0, its end, all in one array.
 
     Args:
         words: the vocabulary's words by number.
@@ -66,58 +65,45 @@ class ListedTexts:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def __getitem__(self, place: int) -> tuple[str, ...]:
+    def __getitem__(self, place: int) -> Words:
         start = self.ends[place - 1] + 1 if place else 0
         return tuple(self.words[number] for number in self.flat[start : self.ends[place]].tolist())
 
     def first(self, count: int) -> "ListedTexts":
         """Return the first ``count`` texts."""
-        return ListedTexts(
-            self.words, self.flat[: self.ends[count - 1] + 1 if count > 0 else 0], self.groups[: max(0, count)]
-        )
-
-
-class Prefixes(NamedTuple):
-    """Texts that are not ended: their words (B, L), and what these cost (B,)."""
-
-    words: Tensor
-    bits: Tensor
-
-    @classmethod
-    def join(cls, parts: Sequence["Prefixes"]) -> "Prefixes":
-        return cls(*map(torch.cat, zip(*parts, strict=True)))
+        return ListedTexts(self.words, self.flat[: self.ends[count - 1] + 1 if count else 0], self.groups[:count])
 
 
 def list_likely(
     model: LanguageModel, utterances: Sequence[Words], *, count: int, report: Callable[[float], None]
-) -> ListedTexts | None:
+) -> ListedTexts:
     """Return the model's likeliest texts that are no utterances, so many that all of them are ``count``."""
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
-        return None
+        return ListedTexts()
     texts = [model.vocabulary.encode(words) for words in utterances]
     said = {tuple(text[:-1]) for text in texts}
-    found = (row.tolist() for row in likeliest(model, texts, count=count, report=report))
+    found = (row.tolist() for row in find_likeliest(model, texts, count=count, report=report))
     kept = [row for row in found if tuple(row) not in said][: count - len(utterances)]
     numbers = [number for row in kept for number in (*row, 0)]
     return ListedTexts(model.vocabulary.words, np.array(numbers, dtype=np.int16))
 
 
 @torch.inference_mode()
-def likeliest(
+def find_likeliest(
     model: LanguageModel,
     texts: Sequence[Sequence[int]],
     *,
     count: int,
     report: Callable[[float], None] = lambda share: None,
 ) -> list[NDArray[np.int16]]:
-    """Return up to ``count`` of the model's likeliest texts as numbers of its words without the end, the likeliest first.
+    """Return up to ``count`` of a model's likeliest texts as numbers of its words, the likeliest first, without their ends.
 
-    Texts with words outside the vocabulary are left out, and so is the empty one.
+    Neither the empty text nor one with words outside the vocabulary is among them.
 
     Args:
         model: what is likely; at most 2^15 words.
         texts: what it was learned from, as numbers closed by the end.
-        count: how many are wanted; fewer are found where there are no more, or too many prefixes would have to be read.
+        count: how many are wanted; fewer are found where too many prefixes would have to be read.
         report: gets the share that was found.
     """
     search = _Search(model, texts)
@@ -138,77 +124,71 @@ def likeliest(
 
 
 class _Search:
-    """The search for texts by what they cost."""
+    """The search for texts by what they cost.
+
+    Prefixes, texts that are not ended, are held in parts of one length: their words (B, L), and what these cost (B,).
+    """
 
     def __init__(self, model: LanguageModel, texts: Sequence[Sequence[int]]) -> None:
         self.next, self.size = NextWords(model), len(model.vocabulary.words)
-        self.chunk, self.unread = max(64, TABLE_ENTRIES // self.size), MAX_PREFIXES
-        self.after_word, self.pairs, self.after_pair = self._rests(texts)
+        self.batch, self.unread = max(64, TABLE_ENTRIES // self.size), MAX_PREFIXES
+        self.after_word, self.pairs, self.after_pair = self._learn_rests(texts)
 
     def within(self, bits: float) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int16]]]:
         """Yield texts (M, L) that cost at most ``bits``, and what they cost (M,): deep ones first, to hold few."""
-        waiting = {0: [Prefixes(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
+        waiting: dict[int, list[Prefixes]] = {0: [(torch.zeros((1, 0), dtype=torch.int64), torch.zeros(1))]}
         while waiting and self.unread > 0:
-            full = [length for length, parts in waiting.items() if sum(len(part.bits) for part in parts) >= self.chunk]
+            full = [length for length, parts in waiting.items() if sum(len(part[1]) for part in parts) >= self.batch]
             length = max(full) if full else min(waiting)
-            taken = self._take(waiting[length])
-            if not waiting[length]:
-                del waiting[length]
-            self.unread -= len(taken.bits)
-            shares = self.next.shares(taken.words)
-            costs = taken.bits - shares[:, END_NUMBER].log2()
+            words, spent = self._take(waiting[length])
+            self.unread -= len(spent)
+            shares = self.next.shares(words)
+            costs = spent - shares[:, END_NUMBER].log2()
             ended = costs <= bits
             if length and bool(ended.any()):
-                yield costs[ended].numpy(), taken.words[ended].numpy().astype(np.int16)
+                yield costs[ended].numpy(), words[ended].numpy().astype(np.int16)
             if length + 1 < MAX_WORDS:
-                longer = self._longer(taken, shares, bits)
-                waiting.setdefault(length + 1, []).extend(longer)
-                if not waiting[length + 1]:
-                    del waiting[length + 1]
+                waiting.setdefault(length + 1, []).extend(self._append(words, spent, shares, bits))
+            waiting = {length: parts for length, parts in waiting.items() if parts}
 
     def _take(self, waiting: list[Prefixes]) -> Prefixes:
-        """Take the prefixes that came last, up to a chunk of them."""
+        """Take the prefixes that came last, up to a batch of them."""
         parts, count = [waiting.pop()], 0
-        while waiting and (count := count + len(parts[-1].bits)) + len(waiting[-1].bits) <= self.chunk:
+        while waiting and (count := count + len(parts[-1][1])) + len(waiting[-1][1]) <= self.batch:
             parts.append(waiting.pop())
-        return Prefixes.join(parts)
+        words, bits = zip(*parts, strict=True)
+        return torch.cat(words), torch.cat(bits)
 
-    def _longer(self, prefixes: Prefixes, shares: Tensor, bits: float) -> Iterator[Prefixes]:
-        """Yield the prefixes with one more word, of shares (B, V), that leave bits for the rest."""
-        left = bits - prefixes.bits
+    def _append(self, prefixes: Tensor, spent: Tensor, shares: Tensor, bits: float) -> Iterator[Prefixes]:
+        """Yield prefixes with one more word, of shares (B, V), that leave bits for the rest."""
         shares[:, [END_NUMBER, UNKNOWN_NUMBER]] = 0.0
-        rows, words = (shares * torch.exp2(-self.after_word) >= torch.exp2(-left)[:, None]).nonzero(as_tuple=True)
-        before = prefixes.words[rows, -1] if prefixes.words.shape[1] else torch.full_like(rows, self.size)
-        costs = prefixes.bits[rows] - shares[rows, words].log2()
-        enough = costs + self._after(before, words) <= bits
-        for row, word, cost in zip(
-            *(torch.split(part[enough], self.chunk) for part in (rows, words, costs)), strict=True
-        ):
-            yield Prefixes(torch.cat([prefixes.words[row], word[:, None]], dim=1), cost)
+        enough = shares * torch.exp2(-self.after_word) >= torch.exp2(spent - bits)[:, None]
+        rows, words = enough.nonzero(as_tuple=True)
+        before = prefixes[rows, -1] if prefixes.shape[1] else torch.full_like(rows, self.size)
+        costs = spent[rows] - shares[rows, words].log2()
+        kept = costs + self._cost_after(before, words) <= bits
+        parts = (torch.split(part[kept], self.batch) for part in (rows, words, costs))
+        for row, word, cost in zip(*parts, strict=True):
+            yield torch.cat([prefixes[row], word[:, None]], dim=1), cost
 
-    def _after(self, before: Tensor, words: Tensor) -> Tensor:
+    def _cost_after(self, before: Tensor, words: Tensor) -> Tensor:
         """Return what the rest costs after pairs of words, or after the last one where no text has the pair."""
         keys = before * self.size + words
         places = torch.searchsorted(self.pairs, keys).clamp_max(len(self.pairs) - 1)
         return torch.where(self.pairs[places] == keys, self.after_pair[places], self.after_word[words])
 
-    def _rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the least that the rest of a text costs after each word (V,), and after pairs of words: their keys and costs."""
-        seen = [self._rest(part) for part in self._of_one_length(texts)]
-        before, words, rests = (torch.cat(parts) for parts in zip(*seen, strict=True))
+    def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the least cost of a rest after each word (V,), and after pairs of words: their keys and costs."""
+        by_length: dict[int, list[Sequence[int]]] = {}
+        for text in dict.fromkeys(map(tuple, texts)):
+            by_length.setdefault(len(text), []).append(text)
+        parts = (part for rows in by_length.values() for part in torch.split(torch.tensor(rows), self.batch))
+        before, words, rests = (torch.cat(part) for part in zip(*map(self._weigh_rests, parts), strict=True))
         after_word = torch.zeros(self.size).scatter_reduce(0, words, rests, "amin", include_self=False)
         pairs, index = torch.unique(before * self.size + words, return_inverse=True)
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
-    def _of_one_length(self, texts: Sequence[Sequence[int]]) -> Iterator[Tensor]:
-        """Yield different texts (B, L) of one length at a time."""
-        by_length: dict[int, list[Sequence[int]]] = {}
-        for text in dict.fromkeys(map(tuple, texts)):
-            by_length.setdefault(len(text), []).append(text)
-        for rows in by_length.values():
-            yield from torch.split(torch.tensor(rows), self.chunk)
-
-    def _rest(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return of texts (B, L) the word before each, each word, and what comes after it costs."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
@@ -261,15 +241,11 @@ class _DenseNgrams:
 
     def _ends(self, context: NDArray[np.int64]) -> list[int]:
         """Return the numbers of a context's known ends, the shortest first."""
-        from adept.models.language_model.next_word import (  # machine code, slow to import
-            COLUMNS,
-            CONTEXT,
-            find_contexts,
-        )
+        from adept.models.language_model import next_word  # machine code, slow to import
 
-        known = np.zeros((self.order, COLUMNS), np.int64)
-        find_contexts(self.tables, context, known)
-        numbers: list[int] = known[: known[-1, CONTEXT], CONTEXT].tolist()
+        known = np.zeros((self.order, next_word.COLUMNS), np.int64)
+        next_word.find_contexts(self.tables, context, known)
+        numbers: list[int] = known[: known[-1, next_word.CONTEXT], next_word.CONTEXT].tolist()
         return numbers
 
     def _followers(self, context: int) -> Followers:

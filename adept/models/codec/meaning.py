@@ -1,15 +1,14 @@
 """Meanings of texts in whole numbers, and the search for those nearest to a record's.
 
-A text's meaning is the sum of its words' vectors, each times how rare the word is in public text, at length MEANING_LENGTH and
-rounded to whole numbers. The vectors are those of a lexicon (``adept.models.lexicon``). The product of two meanings is
-MEANING_LENGTH^2 times their cosine: a sum of whole numbers below 2^24, which floating point holds exactly in whatever order it
-adds. Of equally near texts the first counts. So the nearest is the nearest everywhere and in every batch.
+A text's meaning is the sum of its words' vectors (``adept.models.lexicon``), each times how rare the word is in public text, at
+length MEANING_LENGTH and rounded to whole numbers. The product of two meanings is MEANING_LENGTH^2 times their cosine: a sum of
+whole numbers below 2^24, which floating point holds exactly in whatever order it adds. Of equally near texts the first counts. So
+the nearest is the nearest everywhere and in every batch.
 
-An *inverted file* holds meanings in groups of like ones, so that the nearest is looked for in a few groups, not among all. A few
-hundred thousand meanings are divided among MAX_GROUPS centres, each the mean of its own (k-means for directions: Dhillon and
-Modha 2001, "Concept decompositions for large sparse text data using clustering"). A record is compared with the centres, then with
-the texts of the PROBED_GROUPS nearest ones alone (Jegou, Douze and Schmid 2011, "Product quantization for nearest neighbor search",
-Section IV): a sixteenth of the products.
+An *inverted file* holds meanings in groups of like ones, around centres that are each the mean of its own (k-means for directions:
+Dhillon and Modha 2001, "Concept decompositions for large sparse text data using clustering"). A record is compared with the
+centres, then with the texts of the PROBED_GROUPS nearest ones alone (Jegou, Douze and Schmid 2011, "Product quantization for
+nearest neighbor search", Section IV).
 """
 
 import math
@@ -49,23 +48,15 @@ Groups = NDArray[np.int16]
 
 @dataclass(frozen=True, eq=False)
 class WordWeights(Learned):
-    """The weights of words, by how many of the public texts hold them.
+    """The weights of words: the square root of the logarithm of their inverse document frequency in public text."""
 
-    A word weighs the square root of its inverse document frequency's logarithm: rare words weigh more, function words little.
-
-    Attributes:
-        holders: how many texts hold each word.
-        texts: how many there are.
-        times: words that weigh so many times as much as that.
-    """
-
-    holders: Counter[str]
+    holders: Counter[str]  # how many texts hold each word
     texts: int
-    times: Mapping[str, int] = field(default_factory=dict)
+    times: Mapping[str, int] = field(default_factory=dict)  # words that weigh so many times as much
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]]) -> "WordWeights":
-        """Count in how many texts each word stands; a word of one text weighs what an unknown one does, and is forgotten."""
+        """Count in how many texts each word stands; words of one text are forgotten."""
         holders = Counter(word for text in texts for word in dict.fromkeys(text))
         return cls(Counter({word: count for word, count in holders.items() if count > 1}), len(texts))
 
@@ -92,7 +83,7 @@ class WordWeights(Learned):
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
 ) -> tuple[dict[str, int], sparse.csr_array]:
-    """Return the columns of words, and a table of int8 ones: which texts, and listed ones behind them, hold which words."""
+    """Return the columns of words, and a table of ones: which texts, and listed ones behind them, hold which."""
     more = more or ListedTexts()
     words: dict[str, int] = {}
     for word in chain(*texts, more.words):
@@ -126,7 +117,7 @@ class Meanings:
         self._rarity = rarity.astype(np.float32)
 
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
-        """Return the meanings (N, d) of texts, given as words, and of listed ones; zeros where the lexicon has no word of them."""
+        """Return the meanings (N, d) of texts, given as words, and of listed ones; zeros without a known word."""
         return self.of_table(*tabulate(list(texts), more))
 
     def of_table(self, words: Iterable[str], table: sparse.csr_array) -> Codes:
@@ -142,7 +133,7 @@ class Meanings:
 
 
 def _at_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return sums of vectors (N, d) as meanings: at MEANING_LENGTH, and whole. Sums of squares are exact, being below 2^53."""
+    """Return sums of vectors (N, d) at MEANING_LENGTH, and whole. Sums of squares are exact, being below 2^53."""
     wide = sums.astype(np.float64)
     lengths = np.sqrt(np.einsum("nd,nd->n", wide, wide))
     factors = (MEANING_LENGTH / np.maximum(lengths, 1)).astype(np.float32)
@@ -156,7 +147,7 @@ def multiply_all(asked: Codes, meanings: Codes) -> NDArray[np.float32]:
 
 
 def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
-    """Divide meanings (N, d) among groups of at most GROUP_TEXTS: return the number of each one's group (N,), from 0 on."""
+    """Divide meanings (N, d) among groups of at most GROUP_TEXTS; return each one's group (N,), from 0 on."""
     table = torch.from_numpy(meanings)
     count = min(MAX_GROUPS, math.ceil(len(table) / TEXTS_PER_GROUP))
     start = torch.randperm(len(table), generator=torch.Generator().manual_seed(seed))[:count]
@@ -177,7 +168,7 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the groups of meanings (N, d) of which the last have these groups: the first ones join the nearest centre.
+    """Return the groups of meanings (N, d) of which the last have groups; the first ones join the nearest centre.
 
     Up to MAX_UNGROUPED meanings are one group: all products take less time than to choose some.
     """
@@ -214,7 +205,7 @@ class InvertedFile:
         self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the texts (B, S) whose products with meanings (B, d) are largest, and these, in order; S is ``count`` or less.
+        """Return the ``count`` texts (B, S) whose products with meanings (B, d) are largest, and these, in order.
 
         A record that finds fewer texts has its nearest one in the places of the others.
         """
@@ -228,7 +219,7 @@ class InvertedFile:
         return (PLACE_UNIT - 1 - (found - products * PLACE_UNIT)).long().numpy(), products.long().numpy()
 
     def _compare(self, asked: Tensor, probed: Tensor) -> Tensor:
-        """Return the keys of the texts that each meaning (B, d) is compared with, by the groups (B, P) that it probes."""
+        """Return the keys of the texts in the groups (B, P) that each meaning (B, d) probes."""
         keys = torch.full((*probed.shape, int(self.sizes.max())), -math.inf, dtype=torch.float64)
         probes = probed.flatten().argsort(stable=True)
         rows, slots = probes // probed.shape[1], probes % probed.shape[1]

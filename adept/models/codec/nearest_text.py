@@ -1,13 +1,12 @@
 """Nearest texts: which of many texts is nearest to a record, by words alone or by meaning too.
 
-By words, the distance of a text y from a record x is the weights of x's words that y lacks, and a part of those of y's words that
-x lacks: to leave a word out is worse than to add one. All numbers are whole, so that the nearest is the nearest everywhere.
+By words, the distance of a text from a record is the weights of the words that it lacks, and a part of those that it adds. All
+numbers are whole, so that the nearest is the nearest everywhere.
 
-By meaning too, a multiple of the weight of all of x's words is added for what the cosine of both meanings lacks to one
-(``adept.models.codec.meaning``), and less of it among MANY_TEXTS texts: some of them share x's words. By words alone the nearest
-text is, where none holds the record's rare words, the one that says least; by meaning alone it is one that shares no word. The
-SHORTLIST_TEXTS nearest in meaning are compared in both. Words that negate are common, and by rarity alone they would be left out
-first: "don't shuffle" would become "shuffle". So they weigh NEGATION_FACTOR times as much.
+By meaning too, a multiple of the weight of all of the record's words is added for what the cosine of both meanings lacks to one
+(``adept.models.codec.meaning``), and less of it among MANY_TEXTS texts: some of them share its words. By words alone the nearest
+text may be the one that says least; by meaning alone it is one that shares no word. Words that negate are common, and by rarity
+alone "don't shuffle" would become "shuffle". So they weigh NEGATION_FACTOR times as much.
 """
 
 import random
@@ -40,7 +39,7 @@ MANY_TEXTS = 1 << 15
 MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
 SHORTLIST_TEXTS = 128  # texts that are compared by their words
 SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
-SCRAP_WORDS = 3  # a text with fewer different words than this, and than half of its record, is not taken for a sentence
+SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
 BATCH_RECORDS = 256  # records whose products are computed together
 NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
 AUXILIARIES = {"do", "does", "did", "is", "are", "was", "were", "has", "have", "had"}
@@ -86,21 +85,21 @@ class NearestTextIndex(TextTable):
         self._holders, self._starts = by_word.indices, by_word.indptr
 
     def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield the number of each record's nearest text, and its distance: of equals the one most in the record's order."""
+        """Yield each record's nearest text, and its distance: of equals the one most in the record's order."""
         for record in records:
             distance, equal = self._nearest(set(record))
             pairs = Counter(pairwise(("", *record, "")))
             yield max(equal, key=lambda place: (Counter(pairwise(("", *self[place], ""))) & pairs).total()), distance
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Yield those of some texts that are nearer to a record than ``distance``, in their order, about that of distance."""
+        """Yield those of some texts that are nearer to a record than ``distance``, in their order."""
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
         """Return the least distance of any text from a record of these words, and the first texts that are so near.
 
-        A text that lacks the heaviest words is as far away as they weigh. So those that hold the heaviest word are compared, then
-        those that hold the next one, until the nearest is nearer than that; where they are too many, all texts are.
+        A text that lacks the heaviest words is as far away as they weigh. So texts are compared that hold the heaviest word, then
+        the next one, until the nearest is nearer than that; where they are too many, all are.
         """
         gains, weight = self._gains(wanted), self._weigh_all(wanted)
         lacked, looked, least = 0, 0, weight + 1
@@ -119,7 +118,7 @@ class NearestTextIndex(TextTable):
         return least, equal[:MAX_EQUALS].tolist()
 
     def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
-        """Return by how much each word of a text takes it away from a record of these words."""
+        """Return how far each word of a text takes it away from a record of these words."""
         gains = ADDED_COST * self._weights
         own = [self._columns[word] for word in wanted if word in self._columns]
         gains[own] -= (ADDED_COST + MISSING_COST) * self._weights[own]
@@ -132,8 +131,8 @@ class NearestTextIndex(TextTable):
     def order(self, *, seed: int) -> list[int]:
         """Return the texts' numbers in an order whose first k are near to all texts, whatever k is.
 
-        Greedy: each place goes to the text that brings the others nearest to what is chosen already, among a few random candidates
-        (Mirzasoleiman et al. 2015, "Lazier than lazy greedy"); after ORDERED_TEXTS places the rest follows as it comes.
+        Each place goes to the best of a few random candidates (Mirzasoleiman et al. 2015, "Lazier than lazy greedy"); after
+        ORDERED_TEXTS places the rest follows as it comes.
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))
@@ -178,17 +177,16 @@ class MeaningIndex(TextTable):
         self._lengths = self._table @ np.array(
             [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
         )
-        # of each text's words, as if a record lacked them all
         self._of_words = self._table @ (ADDED_COST * self._weights)
 
     def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield the number of each record's nearest text, the first of equals, and its distance; scraps are moved away."""
+        """Yield each record's nearest text, the first of equals, and its distance; scraps are moved away."""
         for row, places in self._compare(records, SHORTLIST_TEXTS):
             least = row.min()
             yield int(places[row == least].min()), int(least)
 
     def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
-        """Yield the numbers of ``count`` different texts for each record: the nearest ones, the first of equals before the others.
+        """Yield the ``count`` different texts nearest to each record, the first of equals before the others.
 
         Where fewer are compared, the first texts that are not among them make up the number.
         """
@@ -199,7 +197,7 @@ class MeaningIndex(TextTable):
     def _compare(
         self, records: Sequence[Sequence[str]], shortlist: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield the distances of the texts that each record is compared with, and their numbers, maybe one of them repeated."""
+        """Yield the distances of the texts that each record is compared with, and their numbers."""
         for begin in range(0, len(records), BATCH_RECORDS):
             some = records[begin : begin + BATCH_RECORDS]
             wanted = [set(record) for record in some]
@@ -211,9 +209,9 @@ class MeaningIndex(TextTable):
             yield from zip(distances, numbers, strict=True)
 
     def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Yield those of the SHORTLIST_TEXTS first texts that are nearer to a record than ``distance``, the nearest first.
+        """Yield those of the first texts that are nearer to a record than ``distance``, the nearest first, without scraps.
 
-        Scraps are left out. To each text belongs what its seams add (``adept.models.codec.beam_search``).
+        To each text belongs what its seams add (``adept.models.codec.beam_search``).
         """
         least = _least_words(record)
         pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
@@ -224,11 +222,11 @@ class MeaningIndex(TextTable):
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _apart(self, weights: NDArray[np.int64], products: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how far meanings with these products are apart, for records whose words weigh so much."""
+        """Return how far meanings with these products are apart."""
         return self._halves * weights * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return by how much the words of each text (B, S) take it away from or towards its record, whose words are given."""
+        """Return how far the words of each text (B, S) take it away from its record."""
         shared = np.zeros((len(wanted), len(self._weights)), dtype=np.int64)
         for row, words in zip(shared, wanted, strict=True):
             own = [self._columns[word] for word in words if word in self._columns]

@@ -1,13 +1,13 @@
 """Learns a codec from the training text, and what it lacks at its first use.
 
 Descriptions of up to 2^19 numbers use a list of likely texts, which takes minutes to make, so training puts it off. The list lies
-in a file beside the model or, where that directory cannot be written, in the user's cache; its name is the digest of the codec
-that it completes. The first process that finishes writes it and all others read it: another machine may order a few texts
-otherwise, and texts must be read with the codec that described them.
+in a file beside the model or else in the user's cache; its name is the digest of the codec that it completes. The first process
+that finishes writes it and all others read it: another machine may order a few texts otherwise.
 
 All of this comes before any record is read, and depends on public text alone.
 """
 
+import os
 import random
 import sys
 import tempfile
@@ -68,19 +68,12 @@ def complete(codec: Codec) -> Codec:
         return codec
     name = f"codec-{codec_sha256(codec)[:32]}.safetensors"
     paths = [place / name for place in (codec.directory, cache_directory()) if place]
-    if kept := next((path for path in paths if _exists(path)), None):
+    if kept := next(filter(os.path.exists, paths), None):
         return _load(codec, kept)
     with _bar() as report:
         listed = codec.with_list(report)
     kept = next((path for path in paths if _keep(listed, path)), None)
     return _load(codec, kept) if kept else listed
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a directory that may not be searched
-        return False
 
 
 def _load(codec: Codec, path: Path) -> Codec:
@@ -99,7 +92,7 @@ def _keep(listed: Codec, path: Path) -> bool:
             save_list(listed, partial)
             publish(partial, path)
     except (OSError, DataError, SafetensorError):
-        return _exists(path)
+        return os.path.exists(path)  # noqa: PTH110 - False in a directory that may not be searched
     return True
 
 

@@ -3,14 +3,13 @@
 An interval is (low, width, depth): of the line [0, 1) it begins at low 2^-(WIDTH + depth) and is width 2^-(WIDTH + depth) wide,
 where 2^(WIDTH - 1) < width <= 2^WIDTH. So a share of it is found by products of machine words, however narrow it is.
 
-A *band* holds the texts whose probability lies between two limits and that end as sentences do. If the line were divided as the
-model divides it, few points would write a text of a given band. So in a band it is divided in two steps: first whether the text
-ends, then by which other word it goes on. An end has no share where the text would not be of the band. Where it would, its share
-is the model's among all ways to a text of the band: if the text may grow by b more bits, other ways have a probability of about
-b / GROWTH together. So texts of a band are about as likely as the model says.
+A *band* holds the texts whose probability lies between two limits and that end as sentences do. In a band the line is divided in
+two steps: first whether the text ends, then by which other word it goes on. An end has no share where the text would not be of the
+band, so that many points write a text of it. Where it would, its share is the model's among all ways to a text of the band: if the
+text may grow by b more bits, other ways have a probability of about b / GROWTH together.
 
-A point is known by its bits. While a text is read, a decoder keeps how far the point lies from the beginning of the interval that
-is known to hold it, in units of that interval: bits are taken in as the interval narrows. Both directions find the same shares.
+A point is known by its bits. A decoder keeps how far it lies from the beginning of the interval that is known to hold it, in units
+of that interval: bits are taken in as the interval narrows.
 """
 
 from typing import NamedTuple
@@ -37,12 +36,12 @@ from adept.models.language_model.ngrams import BITS, ONE, NgramTables, Whole
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 
 WIDTH = 32  # bits of an interval's width: more than BITS, so that no share of it is empty
-GROWTH = 64  # a text of 20 to 40 bits costs between b and b + 1 bits with a probability of about 1 / GROWTH, whatever b
+GROWTH = 64  # a text of 20 to 40 bits costs b to b + 1 of them with a probability of about 1 / GROWTH
 WORD_END = 0  # the number of a letter, as of a word
 NO_BAND = -1
 
 WidthAndDepth = NDArray[np.int64]
-# of a band: the width and depth of its narrowest interval and of the narrowest one too wide, and an end's least share
+# Width and depth of a band's narrowest interval, and of the narrowest one too wide; an end's least share.
 Limits = NDArray[np.int64]
 
 
@@ -113,7 +112,7 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 
 @without_reference_counts
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
-    """Return the share of an end in a band, out of ONE, after words of this probability; by the model it is ``own``."""
+    """Return the share of an end in a band, out of ONE, after a text; by the model it is ``own``."""
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
         return 0
@@ -123,13 +122,13 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
 
 @without_reference_counts
 def edge_among_others(own: int, edge: int) -> int:
-    """Return F(word) among the words but the end, out of ONE: strictly increasing, as F(word), an ``edge`` from ``own`` on, is."""
+    """Return F(word) among the words but the end: strictly increasing, as the ``edge`` F(word) is."""
     return (edge - own << BITS) // (ONE - own)
 
 
 @without_reference_counts
 def edge_below(own: int, place: int) -> int:
-    """Return the largest number out of ONE that ``edge_among_others`` does not take beyond a place: the inverse."""
+    """Return the largest edge that ``edge_among_others`` does not take beyond a place."""
     return own + (((place + 1) * (ONE - own) - 1) >> BITS)
 
 
@@ -139,8 +138,8 @@ def encode(
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
     """Return a text's band, the steps (M, 2) to its interval in it, the width and depth of that, and those of its probability.
 
-    A step is where a share begins in its interval, and by how many bits that is refined then. The band is NO_BAND where the text is
-    of no band, or its interval is too narrow.
+    A step is where a share begins in its interval, and by how many bits that is refined then. The band is NO_BAND where there is
+    none, or the interval is deeper than ``narrowest``.
 
     Args:
         tables: the model.
@@ -162,7 +161,7 @@ def encode(
 
 @compiled
 def _foresee(tables: ModelTables, words: Whole, spelled: Spelled, band: Limits, foreseen: Foreseen) -> WidthAndDepth:
-    """Write down what is foreseen; return the width and depth of a text's probability, or of a beginning too narrow for a band."""
+    """Write down what is foreseen; return the width and depth of a text, or of a beginning too narrow for a band."""
     after, text, unknown = start(tables), whole_line(), 0
     for place, word in enumerate(words):
         low, high = span(tables, after, word)
@@ -224,20 +223,12 @@ def decode(
     narrowest: int,
     most: int,
 ) -> tuple[int, Whole, Whole]:
-    """Find the first of some points whose text is of a band: its words, and how unknown ones are spelled.
+    """Find the first of P points (P, bytes), by their bits, whose text is of a band.
 
     A text ends at an end, after ``most`` words, or where it is too narrow for the band.
 
-    Args:
-        tables: the model.
-        spelling: of words that its vocabulary lacks.
-        points: their bits, the highest first (P, bytes).
-        band: its limits (5,).
-        narrowest: the depth of an interval that is too narrow to be divided.
-        most: words of a text.
-
     Returns:
-        The point's number, P if there is none; the last text's words (L,) and how unknown ones are spelled (L, MAX_LETTERS).
+        The point's number, P for none; the words of the last text (L,), and how unknown ones are spelled (L, MAX_LETTERS).
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_LETTERS), np.int64)
     found, length = 0, 0
@@ -286,7 +277,7 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 
 @compiled
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
-    """Read a word that the vocabulary lacks: -1 - r for the r-th listed one, or its letters, up to the end or to MAX_LETTERS."""
+    """Read a word that the vocabulary lacks: -1 - r for the r-th listed one, or its letters up to an end."""
     letters[0] = WORD_END
     if len(spelling.edges) > 1:
         if _place(point) < LISTED_SHARE:
@@ -357,7 +348,7 @@ def _letter_edge(tables: NgramTables, contexts: Whole, letter: int) -> int:
 
 @without_reference_counts
 def _place(point: Decoder) -> int:
-    """Return the point's place in the interval, out of ONE: F(symbol) <= place < F(symbol + 1) says whose share it is."""
+    """Return the point's place in the interval, out of ONE."""
     return (((point.offset[0] + 1) << BITS) - 1) // point.interval[0]
 
 
@@ -375,12 +366,12 @@ def _narrow_to(point: Decoder, low: int, high: int) -> None:
 
 @without_reference_counts
 def _spell_to(point: Decoder, low: int, high: int) -> None:
-    """Go on to the share of a part of a word's spelling, which is the same in every band."""
+    """Go on to a share that is the same in every band."""
     _narrow_to(point, low, high)
     narrow(point.text, low, high)
 
 
 @without_reference_counts
 def _has_ended(point: Decoder) -> bool:
-    """Return True if no text of the band begins with what was read, or the interval is too narrow to be divided."""
+    """Return True if no text of the band begins so, or the interval is too narrow to be divided."""
     return _is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest

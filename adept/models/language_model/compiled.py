@@ -1,4 +1,4 @@
-"""Machine code for the loops over single words: describing a record takes thousands of steps of some nanoseconds each."""
+"""Machine code for the loops over single words: a record takes thousands of steps of some nanoseconds each."""
 
 import hashlib
 import sys
@@ -25,8 +25,8 @@ Function = TypeVar("Function", bound=Callable[..., object])
 def compiled(function: Function, *, counts: bool = True) -> Function:
     """Return a function of numbers and arrays as machine code: made at the first call and kept in the user's cache.
 
-    Where it cannot be kept every process makes its own. Without reference ``counts`` a function of microseconds takes a third to a
-    tenth of the time; it must neither make nor return arrays, nor call one that does.
+    Where it cannot be kept every process makes its own. Without reference ``counts`` it is several times as fast; it must neither
+    make nor return arrays, nor call a function that does.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": counts}
     settings, directory = vars(config), _directory()

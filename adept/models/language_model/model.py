@@ -1,12 +1,11 @@
 """The language model: how likely each next word is, as a mixture of n-grams over words and n-grams over word classes.
 
-A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling. Classes hold
-words with the same neighbours: a city that never followed "to" is likely there, as cities are. Words are numbered class by class,
-so that a mixture of distribution functions is one itself.
+A text is its words and an end. A word of the vocabulary is one symbol, any other one is UNKNOWN and then its spelling. Words are
+numbered class by class, so that a mixture of distribution functions is one itself.
 
 An unknown word is said as one of the commonest words of English, or letter by letter. The lexicon's r-th word is about 1/(r + 20)
-as likely (Zipf), which costs 15 bits, where letters cost 22 to 25. Names, and words that public text holds once, are likelier as
-letters. A word has both intervals, and the wider one is used. The lexicon counts only if the vocabulary is English.
+as likely (Zipf). Names, and words that public text holds once, are likelier as letters. A word has both intervals, and the wider
+one is used. The lexicon counts only if the vocabulary is English.
 
 Everything is integers. A share is an interval [low, high) inside [0, ONE), never empty.
 """
@@ -38,30 +37,19 @@ Span = tuple[int, int]  # a share of an interval, from the first to the second n
 
 
 class SpellingTables(NamedTuple):
-    """The spelling of unknown words in arrays.
-
-    Attributes:
-        letters: n-grams.
-        edges: F of each listed word and of their end (M + 1, 1); one number where none is listed.
-    """
+    """The spelling of unknown words in arrays."""
 
     letters: NgramTables
-    edges: Whole
+    edges: Whole  # F of each listed word and of their end (M + 1, 1); one number where none is listed
 
 
 @dataclass(frozen=True, eq=False)
 class UnknownWords(Learned):
-    """Unknown words as symbols.
+    """Unknown words as symbols."""
 
-    Attributes:
-        letters: n-grams of the letters' numbers, 0 being a word's end.
-        alphabet: the letters by number, from 1 on.
-        known: the vocabulary, whose words need no spelling.
-    """
-
-    letters: Ngrams
-    alphabet: str
-    known: Sequence[str]
+    letters: Ngrams  # of the letters' numbers, 0 being a word's end
+    alphabet: str  # the letters by number, from 1 on
+    known: Sequence[str]  # the vocabulary, whose words need no spelling
 
     @classmethod
     def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
@@ -78,7 +66,7 @@ class UnknownWords(Learned):
 
     @cached_property
     def _listed(self) -> dict[str, int]:
-        """The places of the lexicon's words that the vocabulary lacks, the commonest first; none if it is another language's."""
+        """The places of the lexicon's words that the vocabulary lacks; none if it is another language's."""
         lexicon, known = Lexicon.load(), set(self.known)
         if len(known & lexicon.places.keys()) < MIN_KNOWN_SHARE * len(known):
             return {}
@@ -100,7 +88,7 @@ class UnknownWords(Learned):
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 
     def word(self, letters: Sequence[int]) -> str:
-        """Return the word that ``adept.models.language_model.coder`` read: a listed one, or its letters up to an end."""
+        """Return the word that a decoder read: a listed one, or its letters up to an end."""
         if letters[0] < 0:
             return self._listed_words[-1 - letters[0]]
         return "".join(self.alphabet[letter - 1] for letter in takewhile(bool, letters))
@@ -125,45 +113,29 @@ class UnknownWords(Learned):
 
 
 class ModelTables(NamedTuple):
-    """A model of V words in C classes as arrays.
-
-    Attributes:
-        words: n-grams of words.
-        classes: n-grams of classes.
-        class_of: the class of each word, and C for what is before a text (V + 1,).
-        first: the first word of each class, and V (C + 1,).
-        in_class: how often the words of its class before each word were said, out of ONE (V,).
-        spells: True if texts may have words outside the vocabulary.
-    """
+    """A model of V words in C classes as arrays."""
 
     words: NgramTables
     classes: NgramTables
-    class_of: Whole
-    first: Whole
-    in_class: Whole
-    spells: bool
+    class_of: Whole  # the class of each word, and C for what is before a text (V + 1,)
+    first: Whole  # the first word of each class, and V (C + 1,)
+    in_class: Whole  # how often the words of its class before each word were said, out of ONE (V,)
+    spells: bool  # True if texts may have words outside the vocabulary
 
 
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Learned):
-    """The probability of each next word, in whole numbers.
-
-    Attributes:
-        words: n-grams of the vocabulary's numbers.
-        classes: n-grams of their classes.
-        spelling: of other words.
-        spells: True if texts may have words outside the vocabulary; if not, the others share their probability.
-    """
+    """The probability of each next word, in whole numbers: by n-grams of words, and of their classes."""
 
     vocabulary: Vocabulary
     words: Ngrams
     classes: Ngrams
     spelling: UnknownWords
-    spells: bool = True
+    spells: bool = True  # if texts have no words outside the vocabulary, the others share their probability
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int = 0, least: int = 1) -> "LanguageModel":
-        """Learn from texts, given as words; words, spellings and sequences in fewer than ``least`` different ones are left out."""
+        """Learn from texts, given as words, what at least ``least`` different ones hold."""
         vocabulary = Vocabulary.of(texts, seed=seed, least=least)
         rows = [vocabulary.encode(text) for text in texts]
         classes = [[vocabulary.classes[number] for number in row] for row in rows]
@@ -192,10 +164,10 @@ class LanguageModel(Learned):
         sums = np.cumsum(counts) - counts
         totals = np.repeat(np.add.reduceat(counts, first[:-1]), np.diff(first))
         return ModelTables(
-            words=self.words.tables,
-            classes=self.classes.tables,
-            class_of=np.array([*vocabulary.classes, self.classes.size]),
-            first=first,
-            in_class=ONE * (sums - sums[begins]) // totals,
-            spells=self.spells,
+            self.words.tables,
+            self.classes.tables,
+            np.array([*vocabulary.classes, self.classes.size]),
+            first,
+            ONE * (sums - sums[begins]) // totals,
+            self.spells,
         )

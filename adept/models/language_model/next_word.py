@@ -1,10 +1,9 @@
 """The next word's distribution after some words, in machine code: one distribution function F in whole numbers.
 
-F(w) is the share, out of ONE, of all words before w (``adept.models.language_model.model``). A word's share is [F(w), F(w + 1)),
-never empty. What is known of a context is written into an array of numbers, so that it is looked for once for all symbols.
+F(w) is the share, out of ONE, of all words before w. A word's share is [F(w), F(w + 1)), never empty. What is known of a context
+is written into an array of numbers, so that it is looked for once for all symbols.
 
-A distribution depends on the last words alone, and nothing is remembered from one text to the next: the time of a record does not
-depend on other records.
+Nothing is remembered from one text to the next: the time of a record does not depend on other records.
 """
 
 from typing import NamedTuple
@@ -25,18 +24,13 @@ COLUMNS = 7
 class NextWord(NamedTuple):
     """The distribution after some words, in arrays that change when one more is read.
 
-    Attributes:
-        window: the last words, V before a text's first one (CONTEXT_WORDS,).
-        classes: their classes (CONTEXT_WORDS,).
-        contexts: as words and as classes, the known ends of the window, the shortest first, and then how many there are
-            (2, CONTEXT_WORDS + 1, COLUMNS).
-        unknown: F of UNKNOWN and of the word after it, where the model does not spell (2,).
+    Of words and of classes ``contexts`` holds the known ends of the window, the shortest first, and then how many there are.
     """
 
-    window: Whole
-    classes: Whole
-    contexts: Whole
-    unknown: Whole
+    window: Whole  # the last words, V before a text's first one (CONTEXT_WORDS,)
+    classes: Whole  # their classes (CONTEXT_WORDS,)
+    contexts: Whole  # (2, CONTEXT_WORDS + 1, COLUMNS)
+    unknown: Whole  # F of UNKNOWN and of the word after it, where the model does not spell (2,)
 
 
 @compiled
@@ -127,10 +121,7 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F at a word of a class, or at the first word behind it, strictly increasing.
-
-    The class lies in [low, high) by n-grams of classes; ``by_words`` is F by n-grams of words.
-    """
+    """Return F at a word of a class in [low, high), or at the first word behind it: strictly increasing."""
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -167,7 +158,7 @@ def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
 
 @without_reference_counts
 def below(tables: NgramTables, contexts: Whole, symbol: int) -> int:
-    """Return F of a symbol: the recursion from what is seen after anything to the longest known context."""
+    """Return F of a symbol, from what is seen after anything to the longest known context."""
     value: int = tables.alone[symbol]
     for end in contexts[: contexts[-1, CONTEXT]]:
         end[FOUND] = first_at_least(tables.followers, end[BEGINS], end[ENDS], symbol)

@@ -6,8 +6,7 @@ language modeling", Section 3) estimates
     p_k(w | h) = (c(h w) - D(c(h w))) / c(h) + rest(h) p_(k-1)(w | h without its oldest symbol),    p_0 uniform.
 
 The discounts are whole thousandths, and what is kept is not p but its distribution function F(j) = ONE * P(w < j), rounded down
-at every level of the recursion. That makes F(0) = 0, F(V) = ONE, and F non-decreasing: rounding down a non-decreasing function
-leaves it non-decreasing, and the weights of one level sum to one exactly.
+at every level of the recursion. So F(0) = 0, F(V) = ONE, and F is non-decreasing.
 """
 
 from collections import Counter
@@ -26,7 +25,6 @@ ONE = 1 << BITS  # the whole of a distribution
 THOUSAND = 1000  # discounts are in thousandths
 MAX_NGRAMS = 150_000  # that are kept of one kind, the most frequent ones: what a table of a file may hold
 DISCOUNT_RANGES = ((0, 0), (100, 950), (200, 1900), (300, 2900))  # smallest and largest of counts 0, 1, 2 and from 3 on
-SORT_KEY_BITS = 63  # of columns that are sorted as one
 MAX_SUM_BITS = 32  # of a sum of counts: ONE times it is a number of 62 bits
 
 KEY, START, REST, LIKELIEST, LONGER = range(5)  # columns of contexts
@@ -50,36 +48,29 @@ class NgramTables(NamedTuple):
 
     Columns of a follower: SYMBOL, in increasing order, and SUM, the discounted counts before it, summed up.
 
-    Attributes:
-        alone: F of each symbol where nothing is known of the context (V + 1,).
-        levels: the first context of each length, and C (n,).
-        contexts: one row a context, then the end of all with the likeliest symbol after anything (C + 1, 5).
-        followers: one row for each symbol seen after a context (M + 1, 2).
+    The last context is the end of all, and has the likeliest symbol after anything.
     """
 
-    alone: Whole
-    levels: Whole
-    contexts: Whole
-    followers: Whole
+    alone: Whole  # F of each symbol where nothing is known of the context (V + 1,)
+    levels: Whole  # the first context of each length, and C (n,)
+    contexts: Whole  # (C + 1, 5)
+    followers: Whole  # of each context (M + 1, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Ngrams(Learned):
     """Distribution functions of the next symbol out of 0..V-1, given the symbols before it.
 
-    Attributes:
-        rows: different n-grams (M, n), the symbol that follows last; in contexts V stands for what is before the start.
-        counts: how often each was seen (M).
-        size: the number of symbols V.
+    In contexts V stands for what is before the start.
     """
 
-    rows: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    size: int
+    rows: NDArray[np.int32]  # different n-grams (M, n), the symbol that follows last
+    counts: NDArray[np.int32]  # how often each was seen (M,)
+    size: int  # V
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[int]], *, order: int, size: int, least: int = 1) -> "Ngrams":
-        """Count the n-grams of sequences, each closed by its end; what fewer than ``least`` different ones hold is left out."""
+        """Count the n-grams of sequences, each closed by its end, that ``least`` different ones hold."""
         seen: Counter[Context] = Counter()
         holders: Counter[Context] = Counter()
         for sequence, times in Counter(map(tuple, sequences)).items():
@@ -139,7 +130,7 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return the symbol above UNKNOWN's that was seen most often after each context, the first of equals; V for none."""
+        """Return the LIKELIEST symbol after each context, the first of equals."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
@@ -164,18 +155,18 @@ _NO_LEVEL = _Level(*(np.zeros(0, dtype=np.int64) for _ in _Level._fields))
 
 
 def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) -> list[_Level]:
-    """Return the levels from the unigrams up: below the longest one, a symbol counts once for each context that it was seen in.
+    """Return the levels from the unigrams up: below the longest, a symbol counts once for each context that it was seen in.
 
     A context that begins with the start has nothing before it: its raw counts go down with it.
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
-    order = np.lexsort(_pack(columns, size=size))  # a file's rows may be equal, and keep their order then
+    order = np.lexsort(columns)  # a file's rows may be equal, and keep their order then
     columns, seen = columns[:, order], counts.astype(np.int64)[order]
     levels = [_level(columns, seen, size=size)]
     while len(columns) > 1:
         once = np.where(columns[2] == size, seen, 1) if len(columns) > 2 else np.ones_like(seen)
-        columns, seen = _add_up(np.delete(columns, 1, axis=0), once, size=size)
+        columns, seen = _add_up(np.delete(columns, 1, axis=0), once)
         levels.append(_level(columns, seen, size=size))
     return levels[::-1]
 
@@ -191,21 +182,12 @@ def _level(columns: Whole, counts: Whole, *, size: int) -> _Level:
     return _Level(below * (size + 1) + oldest, lengths, columns[0], THOUSAND * counts - off, off)
 
 
-def _add_up(columns: Whole, counts: Whole, *, size: int) -> tuple[Whole, Whole]:
+def _add_up(columns: Whole, counts: Whole) -> tuple[Whole, Whole]:
     """Return the different n-grams (n, M), ordered as those of a level, and the sums of their counts."""
-    keys = _pack(columns, size=size)
-    order = np.argsort(keys[0]) if len(keys) == 1 else np.lexsort(keys)
+    order = np.lexsort(columns)
     columns, counts = columns[:, order], counts[order]
     starts = np.flatnonzero(_begins(columns))
     return columns[:, starts], np.add.reduceat(counts, starts) if len(starts) else counts
-
-
-def _pack(columns: Whole, *, size: int) -> list[Whole]:
-    """Pack columns (n, M) of numbers up to ``size`` into fewer ones that order rows alike, by the last first: quick to sort."""
-    bits = size.bit_length()
-    together = max(1, SORT_KEY_BITS // bits)
-    parts = (columns[begin : begin + together] for begin in range(0, len(columns), together))
-    return [np.asarray(sum(column << bits * place for place, column in enumerate(part))) for part in parts]
 
 
 def _begins(columns: Whole) -> NDArray[np.bool_]:
@@ -218,7 +200,7 @@ def _begins(columns: Whole) -> NDArray[np.bool_]:
 
 
 def in_few_bits(numbers: Whole, much: int) -> Whole:
-    """Divide numbers of which all together are ``much`` by the power of two that leaves MAX_SUM_BITS of it."""
+    """Divide numbers, ``much`` in all, by the power of two that leaves MAX_SUM_BITS of it."""
     return numbers >> max(0, int(much).bit_length() - MAX_SUM_BITS)
 
 

@@ -1,7 +1,7 @@
 """The vocabulary of a language model, numbered class by class: words with the same neighbours share a class.
 
-So a city that was never seen after "to" is likely there. Each word is the unit vector of its positive pointwise mutual information
-with its left and right neighbours, reduced to a few dimensions; classes are found by k-means.
+So a city that was never seen after "to" is likely there, as cities are. Classes are found by k-means among vectors of positive
+pointwise mutual information with left and right neighbours.
 """
 
 from collections import Counter
@@ -31,21 +31,15 @@ class Learned:
 
 @dataclass(frozen=True)
 class Vocabulary(Learned):
-    """The words with a number of their own, class by class; END and UNKNOWN are among them, each a class of its own.
+    """The words with a number of their own, class by class; END and UNKNOWN are a class each."""
 
-    Attributes:
-        words: by number.
-        classes: the class of each word, non-decreasing.
-        counts: how often each was seen.
-    """
-
-    words: list[str]
-    classes: list[int]
-    counts: list[int]
+    words: list[str]  # by number
+    classes: list[int]  # of each word, non-decreasing
+    counts: list[int]  # how often each was seen
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
-        """Number the words of texts that occur at least twice, and in ``least`` different texts, and find their classes."""
+        """Number the words that occur at least twice, and in ``least`` different texts, by their classes."""
         seen = Counter(word for text in texts for word in text)
         common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
         known = sorted(common, key=lambda word: (-seen[word], word))
@@ -74,13 +68,13 @@ class Vocabulary(Learned):
 
 
 def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
-    """Return the words in at least so many different texts; a text that occurs often counts once."""
+    """Return the words in at least so many different texts."""
     holders = Counter(word for text in dict.fromkeys(map(tuple, texts)) for word in set(text))
     return [word for word, count in holders.items() if count >= least]
 
 
 def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int], *, seed: int) -> dict[str, int]:
-    """Return the class of each known word: one of a class for every few words, by its neighbours in the texts."""
+    """Return the class of each known word, by its neighbours in the texts."""
     count = min(MAX_CLASSES, len(known) // WORDS_PER_CLASS)
     if count < 2:
         return dict.fromkeys(known, 0)
@@ -94,9 +88,9 @@ def _classes(texts: Sequence[Sequence[str]], known: list[str], counts: list[int]
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Return each word's class, one of at most ``count``, by the texts ``rows``, all of whose words are in the vocabulary.
+    """Return each word's class, one of at most ``count``, by texts of words of the vocabulary, the commonest first.
 
-    The vocabulary holds the commonest words first; ``weights`` says how much each of them counts.
+    The ``weights`` say how much each word counts.
     """
     from sklearn.cluster import KMeans  # slow to import
 

@@ -21,7 +21,7 @@ from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, text_of, words_of
 from adept.models.codec.files import DESCRIPTION, TABLES, load_codec, save_codec
-from adept.models.codec.listed_texts import NextWords, likeliest
+from adept.models.codec.listed_texts import NextWords, find_likeliest
 from adept.models.codec.training import learn_codec
 from adept.models.config import CodecConfig
 from adept.models.language_model.model import LanguageModel
@@ -204,6 +204,6 @@ def test_learning_asks_for_as_many_as_it_is_told(texts: list[str]) -> None:
 
 
 def test_the_likeliest_texts_are_rows_of_word_numbers_without_an_end_or_unknown_words(codec: Codec) -> None:
-    rows: list[NDArray[np.int16]] = likeliest(codec.model, [[2, 0], [2, 3, 0]], count=50)
+    rows: list[NDArray[np.int16]] = find_likeliest(codec.model, [[2, 0], [2, 3, 0]], count=50)
     assert len(rows) == 50
     assert all(0 < len(row) <= 40 and row.min() > 1 for row in rows)

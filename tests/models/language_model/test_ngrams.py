@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adept.models.language_model import ngrams as rooms
 from adept.models.language_model.next_word import COLUMNS, CONTEXT, below, find_contexts
 from adept.models.language_model.ngrams import LIKELIEST, MAX_SUM_BITS, ONE, REST, SUM, Ngrams
 
@@ -63,12 +62,7 @@ def test_a_unigram_model_without_text_is_uniform() -> None:
     assert shares(Ngrams.of([], order=2, size=4), (4,)) == [ONE // 4] * 4
 
 
-@pytest.mark.parametrize("bits", [1, 3, 6, 9])
-def test_tables_do_not_depend_on_how_many_columns_are_sorted_as_one(
-    ngrams: Ngrams, bits: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As many symbols as fit: of large alphabets fewer do."""
-    monkeypatch.setattr(rooms, "SORT_KEY_BITS", bits)
+def test_tables_do_not_depend_on_the_order_of_rows(ngrams: Ngrams) -> None:
     again = Ngrams(ngrams.rows[::-1], ngrams.counts[::-1], size=ngrams.size)
     for one, other in zip(ngrams.tables, again.tables, strict=True):
         assert np.array_equal(one, other)
