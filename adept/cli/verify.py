@@ -16,15 +16,15 @@ def main(config: VerifyConfig) -> None:
 def run(config: VerifyConfig) -> list[str]:
     """Return what was shown, in sentences; raises AdeptError where something is wrong."""
     try:
-        return check(config.statement, config.output, _model(config.model_dir), restate=_restated)
+        return check(config.statement, config.output, _model(config.model_dir), restate=_restate)
     except Refused as error:
         raise DataError(f"refused: {error}") from None
 
 
-def _restated(said: Json) -> Json | None:
-    from adept.release.restatement import restated  # seconds to import, and in vain where the numbers are wrong
+def _restate(said: Json) -> Json | None:
+    from adept.release.statement import restate  # seconds to import, and in vain where the numbers are wrong
 
-    return restated(said)
+    return restate(said)
 
 
 def _model(name: str | None) -> str | None:

@@ -6,7 +6,7 @@ drawn, beside the columns that are copied. So a journal that holds every draw ca
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +85,8 @@ class PlainBatches:
 class ShuffledBatches:
     """Batches that are all released before any text is written; then texts are written from the permuted releases alone.
 
-    The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then each record's release stays in
-    memory, with the label that is copied or was randomised beside it; equal releases are kept once. A run that resumes draws
-    another permutation of the same releases.
+    The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then each release stays in memory with
+    its copied or randomised label; equal releases are kept once. A resumed run draws another permutation of them.
     """
 
     def __init__(self, batches: PlainBatches) -> None:
@@ -161,17 +160,7 @@ def _repeat(values: Sequence[Any], times: int) -> list[Any]:
     return [value for value in values for _ in range(times)]
 
 
-def draw_all(plan: "LocalPlan", run: "Run[PrivacyStatement]", records: Iterable[Record]) -> str:
-    """Draw for every record, and write all rows under the temporary name; return the digest of the output.
-
-    Every record of an input that can be read twice is checked and claimed before anything is drawn.
-    """
-    drawing = _Drawing(plan, run)
-    drawing.claim_all()
-    return drawing.write(iter(records))
-
-
-class _Drawing:
+class Drawing:
     """The draws of one run: claimed, drawn, journalled, and only then written."""
 
     def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
@@ -187,20 +176,17 @@ class _Drawing:
         return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
 
     def claim_all(self) -> None:
-        """Check every record of an input that can be read twice, and claim it."""
-        plan = self._plan
+        """Check and claim every record of an input that can be read twice, before anything is drawn."""
+        plan, count = self._plan, 0
         if ledger := self._ledger:
             spending = Spending.of_local(plan.statement(), persons=plan.options.person_column is not None)
             ledger.begin(self._run.journal.run, spending, plan.publication.target)
-        if not plan.inputs.repeatable:
-            return
-        count = 0
-        for batch in self._parts(iter(plan.check(plan.records()))):
+        for batch in self._parts(iter(plan.check(plan.records()))) if plan.inputs.repeatable else ():
             if ledger := self._ledger:
                 ledger.collect(self._subjects(batch, count))
                 self._collected[count] = self._fingerprint(batch)
             count += len(batch)
-        if ledger := self._ledger:
+        if count and (ledger := self._ledger):
             ledger.claim()
 
     def write(self, records: Iterator[Record]) -> str:
@@ -224,8 +210,7 @@ class _Drawing:
         journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
         for entry in journal.entries():
             batch = list(islice(records, entry["records"]))
-            for digest in self._digests(batch):
-                prefix.update(digest)
+            prefix.update(self._digest(batch))
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
                 raise DataError(
                     "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
@@ -234,9 +219,8 @@ class _Drawing:
             self._claim(batch, read)  # the run that drew them may have had no ledger
             read += len(batch)
             yield batch, entry
-        for (batch, digests), draws in self._draw_parts(batches, self._claim_parts(records, read)):
-            for digest in digests:
-                prefix.update(digest)
+        for (batch, digest), draws in self._draw_parts(batches, self._claim_parts(records, read)):
+            prefix.update(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
             journal.append(entry, durable=self._plan.publication.streaming)
             if self._plan.publication.streaming:
@@ -244,19 +228,19 @@ class _Drawing:
             yield batch, entry
 
     def _draw_parts(
-        self, batches: Batches, parts: Iterator[tuple[list[Record], list[bytes]]]
-    ) -> Iterator[tuple[tuple[list[Record], list[bytes]], Entry]]:
+        self, batches: Batches, parts: Iterator[tuple[list[Record], bytes]]
+    ) -> Iterator[tuple[tuple[list[Record], bytes], Entry]]:
         """Draw for every part, which begins with its batch of records, here or on a cluster."""
         if self._plan.options.engine == "ray":
             return cluster.draw_on_cluster(batches, parts, workers=self._plan.options.workers)
         return ((part, batches.draw(part[0])) for part in parts)
 
-    def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], list[bytes]]]:
-        """Yield claimed batches of records with their digests; ``read`` records precede them."""
+    def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
+        """Yield claimed batches of records with the digests of their rows; ``read`` records precede them."""
         for batch in self._parts(records):
             self._claim(batch, read)  # the input may have grown since its records were claimed
             read += len(batch)
-            yield batch, self._digests(batch)
+            yield batch, self._digest(batch)
 
     def _claim(self, batch: Sequence[Record], before: int) -> None:
         """Claim a batch, unless this run already claimed it before it drew anything."""
@@ -279,5 +263,5 @@ class _Drawing:
     def _parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
         return iter(lambda: list(islice(records, self._plan.batch_size)), [])
 
-    def _digests(self, batch: Sequence[Record]) -> list[bytes]:
-        return [row_digest(self._run.key, record) for record in batch]
+    def _digest(self, batch: Sequence[Record]) -> bytes:
+        return b"".join(row_digest(self._run.key, record) for record in batch)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,19 +35,12 @@ from adept.release.inputs import Inputs
 from adept.release.journal import Entry
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
-from adept.release.plan import Plan
 from adept.release.publication import Publication, open_output
-from adept.release.run import Progress, find_files, preview, release, tell_nobody
+from adept.release.run import Plan, Progress, Run, find_files, preview, release, tell_nobody
 from adept.release.statement import CentralStatement
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import Tally
 
-if TYPE_CHECKING:
-    from adept.release.run import Run
-
-SAME_FIELDS = (
-    "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256", "model_sha256",
-)  # fmt: skip
 BATCH_ROWS = 4096  # records that are read, and rows that are written, together
 
 
@@ -69,10 +62,8 @@ def synthesize_file(
         source: a file, a pattern of files, or ``-``.
         target: a file, or ``-``.
         options: how the source is read, and how many records are written.
-        resume: continue an interrupted release, or begin one. Counts that were drawn are written without reading the input.
         ledger: the ledger in which the release is noted; if it lists other releases, it needs ``again``.
-        progress: called with the number of records read; its ``last_step`` is as for ``release_file``.
-        tell: called with notes for the curator, which are exact numbers and no part of the release.
+        resume, progress, tell: as for ``release``; counts that were drawn are written without reading the input.
 
     Raises:
         DataError: a file cannot be read or written, an output exists, or a run was interrupted.
@@ -92,19 +83,14 @@ def preview_central(
     options: CentralOptions,
     tell: Callable[["TallyNotes"], None] = tell_nobody,
 ) -> CentralStatement:
-    """Return the statement of a release that is not made: options are checked, records counted, and nothing is drawn or written."""
+    """Check options, count records, and return the statement of a release that is not made."""
     inputs, publication = find_files(source, target, options)
     return preview(publication, partial(plan_central, synthesizer, inputs, publication, options), tell)
 
 
 @dataclass(frozen=True)
 class TallyNotes:
-    """Notes on the rows for the curator alone.
-
-    Attributes:
-        tally: the counts without noise, and notes on rows without a vote.
-        mismatches: sentences on files whose first bytes do not fit the format in which they are read.
-    """
+    """Notes on the rows for the curator alone, with sentences on files that do not look like their format."""
 
     tally: Tally
     mismatches: tuple[str, ...] = ()
@@ -147,23 +133,18 @@ class Voting:
 
 @dataclass(frozen=True, kw_only=True)
 class CentralPlan(Plan[CentralStatement]):
-    """A central release before its first record.
+    """A central release before its first record, on a day."""
 
-    Attributes:
-        date: the day.
-    """
-
+    same = (
+        "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "size", "codebook_sha256",
+        "model_sha256", "records",
+    )  # fmt: skip
     released = ("records", "output_sha256", "stands_out", "date")
-    verb = "drew"
+    done = ("drew", "the noisy counts")
 
     writer: Synthesizer
     options: CentralOptions
     date: str
-
-    @property
-    def same(self) -> tuple[str, ...]:
-        """Fields that two statements of the same release have in common."""
-        return SAME_FIELDS if self.options.rows is None else (*SAME_FIELDS, "records")
 
     @property
     def columns(self) -> list[str]:
@@ -218,9 +199,7 @@ class CentralPlan(Plan[CentralStatement]):
 
     def preview(self) -> tuple[CentralStatement, TallyNotes]:
         """Count all records."""
-        return self.expected_statement(), TallyNotes(
-            self.count(self.records()), mismatches=tuple(self.inputs.mismatches)
-        )
+        return self.expected_statement(), TallyNotes(self.count(self.records()), tuple(self.inputs.mismatches))
 
     def count(self, records: Iterator[Record]) -> Tally:
         """Count the votes of all records."""
@@ -230,11 +209,7 @@ class CentralPlan(Plan[CentralStatement]):
             tally.add(votes, [record.get(person) for record in part] if person else None)
         return tally
 
-    def drawn_so_far(self, records: int) -> str:
-        """Return in words what a run has drawn."""
-        return "the noisy counts"
-
-    def draw(self, run: "Run[CentralStatement]") -> tuple[CentralStatement, None]:
+    def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
         """Count and release, unless that was done, and write all rows under the temporary name."""
         release = _draw_counts(self, run)
         rows, written = self.writer.write(release, rows=self.options.rows), 0
@@ -243,13 +218,11 @@ class CentralPlan(Plan[CentralStatement]):
                 output.write([dict(zip(self.columns, pair, strict=False)) for pair in part])
                 output.flush()
                 written += len(part)
-        stands_out = self.writer.stands_out(release)
-        return replace(
-            self.expected_statement(), records=written, output_sha256=output.sha256(), stands_out=stands_out
-        ), None
+        found: dict[str, Any] = {"output_sha256": output.sha256(), "stands_out": self.writer.stands_out(release)}
+        return replace(self.expected_statement(), records=written, **found), None
 
 
-def _draw_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Counts:
+def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> Counts:
     """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
     drawn = list(run.journal.entries())
     records = iter(()) if drawn else plan.records()
@@ -268,17 +241,17 @@ def _draw_counts(plan: CentralPlan, run: "Run[CentralStatement]") -> Counts:
     return release
 
 
-def _claim(plan: CentralPlan, run: "Run[CentralStatement]") -> None:
+def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
     """Note the release in the ledger before any record is read; the ledger learns nothing about records."""
     if run.ledger:
-        options, named = plan.options, plan.options.person_column is not None
-        run.ledger.identity(text_column=options.text_column, person_column=options.person_column)
-        spending = Spending.of_votes(plan.writer.votes, persons=named, model_sha256=plan.model_sha256)
+        text, person = plan.options.text_column, plan.options.person_column
+        run.ledger.identity(text_column=text, person_column=person)
+        spending = Spending.of_votes(plan.writer.votes, persons=person is not None, model_sha256=plan.model_sha256)
         run.ledger.begin(run.journal.run, spending, plan.publication.target)
         run.ledger.claim()
 
 
-def _watch(records: Iterator[Record], run: "Run[CentralStatement]") -> Iterator[Record]:
+def _watch(records: Iterator[Record], run: Run[CentralStatement]) -> Iterator[Record]:
     """Pass records on, and tell how many were read."""
     for count, record in enumerate(records, start=1):
         if count % BATCH_ROWS == 0:

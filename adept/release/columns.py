@@ -24,11 +24,7 @@ RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments 
 
 @dataclass(kw_only=True)
 class ReleaseOptions(FileOptions):
-    """Options of a local release, with the mechanism of its labels.
-
-    Attributes:
-        label_response: the mechanism for labels=randomized_response; that of labels=joint_response comes with the rewriter.
-    """
+    """Options of a local release, with the mechanism of its labels; that of labels=joint_response comes with the rewriter."""
 
     label_response: RandomizedResponse | JointResponse | None = None
 
@@ -114,9 +110,7 @@ class CheckedRecords:
     same records passes on the same ones.
 
     Args:
-        records: the records as they are read.
         label_column: the label's column in the output.
-        options: the options of the release.
         labels: the public labels that a record may have; None: any.
 
     Attributes:
@@ -179,19 +173,12 @@ class CheckedRecords:
         return min(self._groups.values(), default=0)
 
     @property
-    def left_out(self) -> int:
-        """Number of records that were left out because they exceed their person's bound."""
-        return self._persons.left_out if self._persons else 0
-
-    @property
     def lines(self) -> list[str]:
         """Lines for the curator alone: a number of records that were left out."""
-        if not self._persons or not self.left_out:
+        if not self._persons or not (left_out := self._persons.left_out):
             return []
-        persons = len(self._persons.exceeded)
-        return [
-            f"{self.left_out} records of {persons} persons were left out, as they are beyond max_records_per_person"
-        ]
+        exceed = "were left out, as they are beyond max_records_per_person"
+        return [f"{left_out.total()} records of {len(left_out)} persons {exceed}"]
 
 
 class _Persons:
@@ -200,8 +187,7 @@ class _Persons:
     def __init__(self, options: ReleaseOptions) -> None:
         self._column, self._most = options.person_column or "", options.max_records_per_person or 0
         self._drops = options.excess == "drop"
-        self._counts: Counter[bytes] = Counter()
-        self.left_out, self.exceeded = 0, set[bytes]()
+        self._counts, self.left_out = Counter[bytes](), Counter[bytes]()
 
     def admits(self, record: Record, number: int) -> bool:
         """Count a record of its person, named by ``person_name``; return False if it is left out.
@@ -226,6 +212,5 @@ class _Persons:
                 f"record {number} exceeds max_records_per_person={self._most} of its person: add excess=drop, which keeps each "
                 "person's first records, or raise the bound, which costs budget"
             )
-        self.left_out += 1
-        self.exceeded.add(digest)
+        self.left_out[digest] += 1
         return False

@@ -4,7 +4,6 @@ import hashlib
 import importlib.metadata
 import platform
 import re
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -13,12 +12,10 @@ from safetensors.torch import save
 
 from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.certificate import Part
-from adept.mechanisms.codebook import Block
 from adept.mechanisms.guarantee import json_number
 from adept.models.autoencoder import WEIGHTS, Autoencoder
 from adept.models.codec.codec import Codec
 from adept.models.codec.files import codec_sha256
-from adept.models.config import TrainingData
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import PACKAGED, packaged_directory
 
@@ -50,27 +47,22 @@ def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
 
 
 def codebook_facts(mechanism: LocalRandomizer, dim: int, codec: Codec | None = None) -> dict[str, Any]:
-    """Return the size of a realised codebook: codewords k and heavy codewords t of each draw, and the digest of all codewords.
+    """Return the size k of a realised codebook, its number t of heavy codewords, and the digest of all codewords.
 
-    Where there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row. Of
-    descriptions there are k, t of them heavy, and the digest is that of the codec, which says what each of them means.
+    If there are several draws, ``size`` and ``top`` are lists; the digest is of little-endian float32 values, row by row. Of
+    descriptions there are k, t of them heavy, and the digest is that of the codec.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
     sizes, tops = ([symbol[place] for symbol in symbols] for place in (0, 1))
-    return {
-        "size": sizes[0] if len(sizes) == 1 else sizes,
-        "top": tops[0] if len(tops) == 1 else tops,
-        "codebook_sha256": codewords_sha256(mechanism.layout(dim))
-        if isinstance(mechanism, Codebook)
-        else codec and codec_sha256(codec),
-    }
+    several = len(symbols) > 1
+    sha256 = _codewords_sha256(mechanism, dim) if isinstance(mechanism, Codebook) else codec and codec_sha256(codec)
+    return {"size": sizes if several else sizes[0], "top": tops if several else tops[0], "codebook_sha256": sha256}
 
 
-def codewords_sha256(blocks: Sequence[Block]) -> str:
-    """Return the digest of all codewords."""
+def _codewords_sha256(mechanism: Codebook, dim: int) -> str:
     digest = hashlib.sha256()
-    for block in blocks:
+    for block in mechanism.layout(dim):
         digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
     return digest.hexdigest()
 
@@ -105,13 +97,20 @@ def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> 
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def origin(training_data: TrainingData) -> dict[str, Any]:
-    """Return a model's origin as its directory declares it: a stranger's words, so that only a plain name is let through."""
+def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
+    """Return the fields about the model, as its directory declares its origin, and about the programs."""
+    data = model.training_data
     return {
-        "name": plain_name(training_data.name),
-        "public": training_data.public is True,
-        "records": training_data.records,
-        "examples": training_data.examples,
+        "training_data": {
+            "name": plain_name(data.name),
+            "public": data.public is True,
+            "records": data.records,
+            "examples": data.examples,
+            "packaged": is_packaged(model, sha256),
+        },
+        "model_sha256": sha256,
+        "model_files": model.files or None,
+        "versions": versions(),
     }
 
 

@@ -39,7 +39,6 @@ class Inputs:
 
     Attributes:
         locations: files, or standard input alone.
-        options: the options for reading them.
         sizes: sizes of the files in bytes when they were found; None if one of them is no file and can be read only once.
         also: columns that identify a record in the ledger, which are read besides those that are used.
     """
@@ -70,11 +69,6 @@ class Inputs:
         return cls(found, reading, _sizes(found))
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """Locations but standard input."""
-        return tuple(name for name in self.locations if name != STANDARD_STREAM)
-
-    @property
     def repeatable(self) -> bool:
         """True if the records can be read more than once: not from standard input, nor from a pipe with a name."""
         return self.sizes is not None
@@ -86,10 +80,7 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Yield the records of all files, one after the other.
-
-        Args:
-            tolerant, columns, required: as in ``read_records``.
+        """Yield the records of all files, one after the other; arguments are as for ``read_records``.
 
         Raises:
             DataError: a file cannot be read, or has become shorter; it may grow.
@@ -140,21 +131,18 @@ class Inputs:
         """
         for location in self.locations if self.repeatable else ():
             if (names := declared_columns(location, self.options)) is not None:
-                required.check(location, names, header=self.options.columns is None and _is_csv(location, self.options))
+                header = self.options.columns is None and file_format(location, self.options.format) == "csv"
+                required.check(location, names, header=header)
 
     @property
     def mismatches(self) -> list[str]:
-        """Return sentences about files whose first bytes do not fit the format in which they are read."""
+        """Sentences about files whose first bytes do not fit the format in which they are read."""
         found = [mismatch(location, self.options) for location in self.locations if self.repeatable]
         return [sentence for sentence in found if sentence]
 
     def estimate(self) -> int | None:
         """Return about how many records there are, by counting lines; None for a stream, parquet and compressed files."""
         return sum(counts) if None not in (counts := [_count(name, self.options) for name in self.locations]) else None  # type: ignore[arg-type]
-
-
-def _is_csv(location: str, options: ReadingOptions) -> bool:
-    return file_format(location, options.format) == "csv"
 
 
 def _find(pattern: str) -> list[str]:

@@ -1,42 +1,34 @@
 """The local release of a file: every record is randomised by itself and written as private text.
 
-What of a record may reach the output is the rewritten text, the label as ``labels=`` says, and the columns that the user asked to
-keep (``adept.release.columns``). Everything else is dropped. What is drawn goes into a journal before it is visible, so that a
-run that is killed is continued and not repeated (``adept.release.journal``).
+Of a record the output holds the rewritten text, the label as ``labels=`` says, and the columns that the user asked to keep
+(``adept.release.columns``). What is drawn goes into a journal before it is visible (``adept.release.journal``).
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adept.data.formats import Record, written_format
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.release import facts
-from adept.release.batches import Batches, PlainBatches, ShuffledBatches, draw_all
+from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches
 from adept.release.columns import RANDOMISED_TREATMENTS, CheckedRecords, ReleaseOptions, find_label, output_columns
 from adept.release.inputs import Inputs
 from adept.release.kept import KeptColumns, decide_kept, find_label_type
 from adept.release.ledger import Ledger
-from adept.release.plan import Plan
 from adept.release.publication import Publication
-from adept.release.run import Progress, find_files, preview, release, tell_nobody
+from adept.release.run import Plan, Progress, Run, find_files, preview, release, tell_nobody
 from adept.release.shuffling import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
-if TYPE_CHECKING:
-    from adept.release.run import Run
-
 # An interrupted release may be continued with other values of these options: nothing that was drawn depends on them.
 FREE_OPTIONS = (
     "label_response", "statement", "flush_every", "card", "engine", "workers", "shuffled_records", "central_delta",
-)  # fmt: skip
-SAME_FIELDS = (
-    "records", "samples", "labels", "kept_columns", "mechanism", "mechanism_options", "label_set", "epsilon", "label_epsilon",
-    "delta", "max_records_per_person", "model_sha256", "codebook_sha256",
 )  # fmt: skip
 
 
@@ -61,12 +53,8 @@ def release_file(
         source: a file, a pattern of files, or ``-``.
         target: a file, or ``-``.
         options: what of a record reaches the output, and how.
-        resume: continue an interrupted release, or begin one.
         key: the key of the digests by which a resumed run knows its input; without one nothing can be resumed.
-        ledger: the ledger of released records; None keeps none.
-        progress: called with the number of records that are written; its ``last_step``, if it has one, is a context of the step
-            after which the release is public: it keeps interrupts away, since the answer is then "done" whatever comes.
-        tell: called with notes for the curator, which are exact numbers and no part of the release.
+        resume, ledger, progress, tell: as for ``release``.
 
     Raises:
         DataError: the input cannot be read as asked, a person has too many records, an output exists, or a run was interrupted.
@@ -88,10 +76,7 @@ def preview_file(
     options: ReleaseOptions,
     tell: Callable[[CheckedRecords], None] = tell_nobody,
 ) -> PrivacyStatement:
-    """Return the statement of a release that is not made: options and all records are checked, and nothing is released or written.
-
-    The ledger is not asked: only a release learns if it knows records.
-    """
+    """Check options and all records, and return the statement of a release that is not made; the ledger is not asked."""
     inputs, publication = _find_files(source, target, options, None)
     return preview(publication, partial(plan_local, rewriter, inputs, publication, options), tell)
 
@@ -111,13 +96,16 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     Attributes:
         label_column: the label's column in the output; None without labels.
-        kept: the kept columns.
         label_type: the type of whole numbers that labels are written as; None: text.
         begun: the records, of which the first was read already.
     """
 
+    same = (
+        "records", "samples", "labels", "kept_columns", "mechanism", "mechanism_options", "label_set", "epsilon",
+        "label_epsilon", "delta", "max_records_per_person", "model_sha256", "codebook_sha256",
+    )  # fmt: skip
     released = ("output_sha256", "date")
-    verb = "released"
+    done = ("released", "{} records")
 
     writer: Rewriter
     options: ReleaseOptions
@@ -125,11 +113,6 @@ class LocalPlan(Plan[PrivacyStatement]):
     kept: KeptColumns = field(default_factory=KeptColumns)
     label_type: Any = None
     begun: Iterator[Record] = field(default_factory=lambda: iter(()))
-
-    @property
-    def same(self) -> tuple[str, ...]:
-        """Fields that two statements of the same release have in common."""
-        return SAME_FIELDS
 
     @property
     def columns(self) -> list[str]:
@@ -177,14 +160,11 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def own_terms(self) -> dict[str, Any]:
         """Return the terms of a local release."""
-        options, response = self.options, self.options.response
-        plain = {
-            name: value for name, value in asdict(options).items() if name not in FREE_OPTIONS and value is not None
-        }
+        given, response = asdict(self.options).items(), self.options.response
         return {
             "input_bytes": self.inputs.sizes,
             "label_written": self.label_column,
-            **plain,
+            **{name: value for name, value in given if name not in FREE_OPTIONS and value is not None},
             **facts.label_facts(response),
             "label_epsilon": response.epsilon if response else None,
             "mechanism": self.writer.mechanism.name,
@@ -223,24 +203,18 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def preview(self) -> tuple[PrivacyStatement, CheckedRecords]:
         """Check and count all records."""
-        checked = self.check(self.begun)
-        for _ in checked:
-            pass
+        deque(checked := self.check(self.begun), maxlen=0)
         return self.statement(checked), checked
 
     def expected_statement(self) -> PrivacyStatement:
         """Return the statement of the release that is asked for, all of whose records are counted."""
         return self.preview()[0]
 
-    def drawn_so_far(self, records: int) -> str:
-        """Return in words what a run has drawn."""
-        return f"{records} records"
-
-    def draw(self, run: "Run[PrivacyStatement]") -> tuple[PrivacyStatement, CheckedRecords]:
+    def draw(self, run: Run[PrivacyStatement]) -> tuple[PrivacyStatement, CheckedRecords]:
         """Release every record, and write all rows under the temporary name."""
-        checked = self.check(self.begun)
-        sha256 = draw_all(self, run, checked)
-        return self.statement(checked, output_sha256=sha256), checked
+        checked, drawing = self.check(self.begun), Drawing(self, run)
+        drawing.claim_all()
+        return self.statement(checked, output_sha256=drawing.write(iter(checked))), checked
 
 
 def _public_labels(rewriter: Rewriter, options: ReleaseOptions) -> tuple[str, ...]:

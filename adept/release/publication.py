@@ -50,13 +50,7 @@ STDOUT = 1
 
 @dataclass(frozen=True)
 class Publication:
-    """The files of a release.
-
-    Attributes:
-        target: the data; ``-`` is standard output, which has no name to hold back.
-        statement: the statement.
-        card: the dataset card; None for none.
-    """
+    """The files of a release: the data (``-`` is standard output, which has no name to hold back), statement and card."""
 
     target: str
     statement: str
@@ -64,13 +58,7 @@ class Publication:
 
     @classmethod
     def of(cls, target: str, statement: str | None, *, card: bool, others: tuple[str, ...] = ()) -> "Publication":
-        """Name the files of a release.
-
-        Args:
-            target: the data.
-            statement: the statement; None: beside the data.
-            card: is there a dataset card.
-            others: what else the run reads or writes, which none of its own files may take the place of.
+        """Name the files of a release; ``others`` are the other files that the run reads or writes.
 
         Raises:
             DataError: two files would be one.
@@ -129,7 +117,7 @@ class Publication:
         self.check_leftovers()
 
     def check_names(self, *, begun: bool = False) -> None:
-        """Refuse to overwrite; everything that stands in the way is named at once. What was begun goes on under its own name."""
+        """Refuse to overwrite, and name everything that stands in the way."""
         if taken := [name for name in self.names if os.path.lexists(name)]:
             advice = "move it away, and continue with resume=true" if begun else "remove it or choose another name"
             raise DataError(f"{', '.join(taken)} exists and is not overwritten: {advice}")
@@ -146,21 +134,14 @@ class Publication:
         self._synchronise()  # or a final name could outlive the temporary one that tells whose it is
 
     def check_leftovers(self) -> None:
-        """Refuse to begin beside temporary files that no journal explains; all of them are named at once."""
+        """Refuse to begin beside temporary files that no journal explains."""
         if self.leftovers:
             raise DataError(
                 f"a run that was killed left {self._list_leftovers()}: remove them if no other run is writing them"
             )
 
     def refuse_to_restart(self, done: str) -> None:
-        """Refuse to begin again what was begun.
-
-        Args:
-            done: what the run did, as a verb and its object.
-
-        Raises:
-            DataError: naming what was left, and what a second run would be.
-        """
+        """Refuse to begin again what was begun; ``done`` is a verb and its object."""
         raise DataError(
             f"an interrupted run {done} and left {self._list_leftovers()}: resume=true continues it; removing them and "
             "running again is a second release of those records, and budgets add up"
@@ -205,10 +186,7 @@ class Publication:
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """Statement of a file that is published, card and all: the digest in it is that of the data beside it.
-
-        None if something is missing or not the other's, and for standard output, of which nothing is left to be looked at.
-        """
+        """Statement of a file that is published, card and all, with the digest of the data beside it; None for any other."""
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
         try:
@@ -253,13 +231,7 @@ def _ours(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Output:
-    """An open output.
-
-    Attributes:
-        write: appends rows.
-        flush: makes them visible, on standard output; a file becomes visible when it is published.
-        sha256: the digest of everything that was written, once the output is closed.
-    """
+    """An open output; ``flush`` shows rows on standard output, and ``sha256`` digests all of them once the output is closed."""
 
     write: Callable[[Sequence[Record]], None]
     flush: Callable[[], None]

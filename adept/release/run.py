@@ -1,32 +1,109 @@
 """One flow for every release: plan it, or continue one that was interrupted, draw, publish, and tidy up.
 
-The order of what happens is the proof of ``adept.release.journal`` and ``adept.release.publication``: claimed, drawn, journalled,
-and only then visible. The two kinds of release differ in their plans (``adept.release.local``, ``adept.release.central``).
+The order is the proof of ``adept.release.journal`` and ``adept.release.publication``: claimed, drawn, journalled, and only then
+visible. The two kinds of release differ in their plans (``adept.release.local``, ``adept.release.central``).
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic, TypeVar
 
+from adept.data.formats import STANDARD_STREAM
 from adept.errors import AdeptError, DataError, Interrupted
+from adept.release import facts
 from adept.release.config import PersonOptions
 from adept.release.identity import throwaway_key
 from adept.release.inputs import Inputs
 from adept.release.journal import LEDGER, Journal
 from adept.release.ledger import Ledger
-from adept.release.plan import Notes, Plan, Stated
 from adept.release.publication import PARTIAL, Publication
+from adept.release.statement import Statement
 from adept.release.wording import card
+from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.synthesizer import Synthesizer
 
 Progress = Callable[[int], None]
-Tell = Callable[[Any], None]  # takes the notes of the plan
+Tell = Callable[[Any], None]  # takes notes on the records that were read: exact numbers, and no part of the release
+Stated = TypeVar("Stated", bound=Statement)
 
 
-def tell_nobody(notes: Notes) -> None:
+def tell_nobody(notes: Any) -> None:
     """Drop the notes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC, Generic[Stated]):
+    """A release before its first record: its writer, sources, files and options, and the output's format."""
+
+    same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
+    released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
+    done: ClassVar[tuple[str, str]]  # verb and object: what an interrupted run with so many records did
+
+    writer: Rewriter | Synthesizer
+    inputs: Inputs
+    publication: Publication
+    options: PersonOptions
+    format: str
+
+    @cached_property
+    def model_sha256(self) -> str:
+        """Digest of the weights."""
+        return facts.model_sha256(self.writer.model)
+
+    @cached_property
+    def model_facts(self) -> dict[str, Any]:
+        """Fields of the statement about the model and the programs."""
+        return facts.model_facts(self.writer.model, self.model_sha256)
+
+    def terms(self) -> dict[str, Any]:
+        """Return public values that must be the same for an interrupted release to be continued."""
+        return {
+            "output": Path(self.publication.target).name,  # without a directory: a run can be resumed from another one
+            "format_written": self.format,
+            **self.own_terms(),
+            "model": facts.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),
+            "versions": facts.drawing_versions(),
+        }
+
+    @abstractmethod
+    def own_terms(self) -> dict[str, Any]:
+        """Return the terms of this kind of release."""
+
+    @abstractmethod
+    def preview(self) -> tuple[Stated, Any]:
+        """Check and count all records; return the statement of a release that is not made, and notes for the curator."""
+
+    @abstractmethod
+    def expected_statement(self) -> Stated:
+        """Return the statement of the release that is asked for, to compare it with one that is complete."""
+
+    @abstractmethod
+    def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
+        """Draw, journal, and write all rows under the temporary name; return the statement, and notes for the curator or None."""
+
+    def complete(self, described: dict[str, Any]) -> Stated:
+        """Return the statement of a release that is complete already.
+
+        Raises:
+            DataError: another release is complete; the message names the first difference.
+        """
+        stated = self.expected_statement()
+        fields = json.loads(json.dumps(stated.to_json()))
+        for name in self.same:
+            unknown = (
+                name == "records" and stated.records is None
+            )  # of a central release that writes as many as counts say
+            if not unknown and fields.get(name) != described.get(name):
+                raise DataError(
+                    f"{self.publication.target} is another release, complete, and is not overwritten ({name} was "
+                    f"{described.get(name)!r}, and is {fields.get(name)!r}): choose another name"
+                )
+        return replace(stated, **{name: described[name] for name in self.released})
 
 
 def find_files(
@@ -34,7 +111,8 @@ def find_files(
 ) -> tuple[Inputs, Publication]:
     """Find the input, and name the outputs, none of which takes the place of a file that the run reads."""
     inputs = Inputs.of(source, options)
-    others = (*inputs.files, *([ledger.path] if ledger else []))
+    read = [name for name in inputs.locations if name != STANDARD_STREAM]
+    others = (*read, *([ledger.path] if ledger else []))
     return inputs, Publication.of(target, options.statement, card=card, others=others)
 
 
@@ -55,9 +133,9 @@ def release(
         plan: plans the release; it is called once nothing stands in its way.
         resume: continue an interrupted release, or begin one.
         key: the key of the digests by which a resumed run knows its input.
-        ledger: the ledger in which records are claimed.
-        progress: called with a number of records; its ``last_step``, if it has one, is a context that keeps interrupts away from
-            the publication and from all that comes after it.
+        ledger: the ledger in which records are claimed; None keeps none.
+        progress: called with the number of records that are done; its ``last_step``, if it has one, is a context that keeps
+            interrupts away from the publication and from all that comes after it.
         tell: called with notes for the curator.
     """
     complete = publication.complete if resume else None
@@ -79,7 +157,7 @@ def release(
 
 
 def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell) -> Stated:
-    """Return the statement of a release that is not made: options and records are checked, and nothing is drawn or written."""
+    """Return the statement of a release that is not made: nothing is drawn or written."""
     publication.check_names()
     statement, notes = plan().preview()
     tell(notes)
@@ -88,14 +166,7 @@ def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Te
 
 @dataclass(frozen=True)
 class Run(Generic[Stated]):
-    """One run of a release, from its first record or from where another run was interrupted.
-
-    Attributes:
-        plan: the release.
-        journal: the draws; open.
-        key: the key of digests.
-        ledger, progress, tell: as in ``release``.
-    """
+    """One run of a release, from its first record or from where another run was interrupted; arguments are as for ``release``."""
 
     plan: Plan[Stated]
     journal: Journal
@@ -117,7 +188,7 @@ class Run(Generic[Stated]):
         """
         journal, ledger = self.journal, self.ledger
         if journal.begun and not resume:
-            self.publication.refuse_to_restart(f"{self.plan.verb} {self.plan.drawn_so_far(journal.records)}")
+            self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
         if ledger:
             _check_newest(journal, ledger)
         required = ledger is not None and ledger.required
@@ -201,8 +272,8 @@ class Run(Generic[Stated]):
             ) from None
         if _is_interrupt(error) and self.journal.begun:
             raise Interrupted(
-                f"{self.plan.drawn_so_far(self.journal.records)} are drawn, and {self.journal.path} keeps them: the same command "
-                "with resume=true goes on"
+                f"{self.plan.done[1].format(self.journal.records)} are drawn, and {self.journal.path} keeps them: the same "
+                "command with resume=true goes on"
             ) from None
 
     def _give_up(self) -> None:

@@ -5,7 +5,6 @@
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from adept.data.labels import label_set_of
@@ -13,7 +12,8 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.choice import MechanismChoice
 from adept.mechanisms.guarantee import share
-from adept.release.columns import ReleaseOptions
+from adept.models.tokenizer import Tokenizer
+from adept.release.columns import RANDOMISED_TREATMENTS, ReleaseOptions
 from adept.release.config import FileOptions, ReleaseRequest
 from adept.release.local import preview_file, release_file
 from adept.rewriting.loading import best_exact, load_model
@@ -34,18 +34,17 @@ def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
     choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=_share(request, request.epsilon)))
     choice = replace(choice, epsilon=_share(request, choice.budget(request.epsilon)))
     text = choice.build(clip_norm=model.config.clip_norm)
-    labels = request.label_set or tokenizer.labels
+    response = _label_response(request, text, tokenizer)
     rewriter = Rewriter(
         model,
         tokenizer,
-        mechanism=_join_labels(request, text, labels) if request.labels == "joint_response" else text,
+        mechanism=response if isinstance(response, JointResponse) else text,
         decoding=request.decoding,
         batch_size=request.batch_size,
         accept_broken_claim=request.accept_broken_claim,
         accept_inexact=request.accept_inexact,
         accept_private_model=request.accept_private_model,
     )
-    response = _randomise_labels(request, labels) if request.labels == "randomized_response" else None
     given = {option.name: getattr(request, option.name) for option in fields(FileOptions)}
     return rewriter, ReleaseOptions(**given, label_response=response)
 
@@ -57,30 +56,25 @@ def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
     return share(epsilon, request.max_records_per_person or 1)
 
 
-def _join_labels(request: ReleaseRequest, text: LocalRandomizer, labels: Sequence[str]) -> JointResponse:
-    """Return the mechanism that releases text and label as one symbol."""
-    if request.label_epsilon is not None:
+def _label_response(
+    request: ReleaseRequest, text: LocalRandomizer, tokenizer: Tokenizer
+) -> RandomizedResponse | JointResponse | None:
+    """Return the mechanism that randomises labels over a public label set, with the text or by a budget of their own."""
+    if request.labels not in RANDOMISED_TREATMENTS:
+        return None
+    labels, epsilon = request.label_set or tokenizer.labels, _share(request, request.label_epsilon)
+    if request.labels == "joint_response" and epsilon is not None:
         raise ConfigurationError(
             "label_epsilon must be left out for labels=joint_response, whose epsilon is that of text and label together, "
             f"got {request.label_epsilon}"
         )
-    return JointResponse.of(text, _public_labels(labels))
-
-
-def _randomise_labels(request: ReleaseRequest, labels: Sequence[str]) -> RandomizedResponse:
-    """Return the mechanism that randomises labels over a public label set, with a record's share of their budget."""
-    epsilon = _share(request, request.label_epsilon)
-    if epsilon is None:
+    if request.labels == "randomized_response" and epsilon is None:
         raise ConfigurationError(
             "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2"
         )
-    return RandomizedResponse(epsilon=epsilon, labels=_public_labels(labels))
-
-
-def _public_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return a public label set as texts."""
     if not labels:
         raise ConfigurationError(
             "label_set must name the public labels, got none: a set read off private data would leak"
         )
-    return label_set_of(labels)
+    public = label_set_of(labels)
+    return JointResponse.of(text, public) if epsilon is None else RandomizedResponse(epsilon=epsilon, labels=public)

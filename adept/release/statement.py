@@ -1,16 +1,22 @@
-"""Statements: every field of ``OUTPUT.privacy.json``, local and central, and how it follows from the release."""
+"""Statements: every field of ``OUTPUT.privacy.json``, local and central, and how it follows from the release.
 
+``restate`` writes a statement again from its own facts, so that its sentences can be compared with those that ``adept`` writes.
+"""
+
+import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from importlib.metadata import version
 from typing import Any, ClassVar
 
-from adept.mechanisms import JointResponse, RandomizedResponse
+from adept.errors import AdeptError
+from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.certificate import Part, laplace_part
 from adept.mechanisms.guarantee import Guarantee, json_number, total
 from adept.mechanisms.votes import COUNTS_MOVED, Votes
 from adept.release import wording
-from adept.release.checker import STATEMENT_VERSION, statement_sha256
+from adept.release.checker import DAMAGED, SENTENCES, STATEMENT_VERSION, Json, Refused, is_ours, statement_sha256
 from adept.release.facts import label_facts
 from adept.release.shuffling import Shuffled
 
@@ -25,6 +31,14 @@ FIELDS = (
 )  # fmt: skip
 """Fields of statements; one that does not apply is null."""
 
+SHARED = (
+    "records", "text_column", "label_column", "training_data", "versions", "model_sha256", "model_files", "output_sha256", "date",
+)  # fmt: skip
+LOCAL = (
+    "mechanism", "mechanism_options", "dim", "clip", "clip_norm", "samples", "labels", "kept_columns", "max_records_per_person",
+)  # fmt: skip
+"""Fields that a statement, and a local one, hold as they are given."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Statement(ABC):
@@ -32,14 +46,9 @@ class Statement(ABC):
 
     Attributes:
         records: number of records, in a central release of synthetic ones; None before they are written.
-        training_data: origin of the model's text.
-        versions: versions of the programs that drew and wrote the release.
-        model_sha256: digest of the weights.
-        model_files: digests of the model directory's files; None for a model without files.
         output_sha256: digest of the output; None before anything is released.
         date: the time (UTC) at which a local release ended, or the day on which a central one began.
-        text_column: the text's column in the output.
-        label_column: the label's column in the output; None without labels.
+        text_column, label_column: columns of the output.
     """
 
     lacks: ClassVar[str]  # the field that only the other kind of statement has
@@ -91,19 +100,13 @@ class PrivacyStatement(Statement):
     records with the same label, because two records with different labels can be told apart for certain.
 
     Attributes:
-        mechanism: name of the mechanism.
         mechanism_options: every field of the mechanism, which gives its distribution.
         guarantee: guarantee of the released latent, and so of the text; of text and label if they are one symbol.
         dim, clip, clip_norm: the released latent; None for a description.
-        samples: number of rewrites of each record.
         labels: treatment of labels; None if the input has none.
         label_response: the mechanism of randomised labels, beside the text or with it.
-        kept_columns: names of the copied columns.
         codebook: ``size``, ``top`` and ``codebook_sha256`` of the realised codebook.
-        max_records_per_person: the bound that was checked; None without a person column.
-        excess: treatment of a person's further records.
         certificate: public numbers that imply the guarantee; None if no proof covers it.
-        shuffled: what a new order hides further; None if records keep theirs.
         simulated: True for seeded noise, which guarantees nothing.
     """
 
@@ -173,10 +176,9 @@ class PrivacyStatement(Statement):
 
     @property
     def neighbours(self) -> str:
-        """Pairs of records that the guarantee compares: those that agree in everything that is copied.
+        """Pairs of records that the guarantee compares: they agree in all that is copied.
 
-        If a person's further records are left out, it depends on the person's other records if a record is in the output. So
-        only records of one person are compared.
+        With excess=drop a person's other records decide if a record is in the output, so only records of one person are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
         whose = "any two records of the same person" if self.excess == "drop" else "any two records"
@@ -221,8 +223,7 @@ class CentralStatement(Statement):
         votes: the mechanism that released the counts.
         label_set: public labels; None if labels were left out.
         persons: True if a column names each record's person.
-        cells: number K of codewords.
-        cells_sha256: digest of the codewords.
+        cells, cells_sha256: number K of codewords, and their digest.
         stands_out: True if any released count exceeds what noise alone would give.
     """
 
@@ -301,3 +302,67 @@ class CentralStatement(Statement):
             "simulated": False,
             "parts": self.certificate,
         }
+
+
+def restate(said: Json) -> Json | None:
+    """Return the sentences and numbers of a release with the mechanism, options and declared facts of a statement.
+
+    Return None if another version of adept wrote the statement, whose sentences may differ.
+
+    Raises:
+        Refused: no release has such facts.
+    """
+    if not is_ours(said) or said["versions"].get("adept-dp") != version("adept-dp"):
+        return None
+    try:
+        again = (_restate_central if said["trust"] == "central" else _restate_local)(said).to_json()
+    except (AdeptError, *DAMAGED):
+        raise Refused("no release has the mechanism, options and facts of this statement") from None
+    compared = (*SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
+    return {name: again[name] for name in compared}
+
+
+def _restate_central(said: Json) -> CentralStatement:
+    labels = said["label_set"]
+    return CentralStatement(
+        votes=Votes(**said["mechanism_options"]),
+        label_set=tuple(labels) if labels else None,
+        persons=said["unit"] == "person",
+        cells=said["size"] // len(labels or (None,)),
+        cells_sha256=said["codebook_sha256"],
+        stands_out=said["stands_out"],
+        **_pick(said, SHARED),
+    )
+
+
+def _restate_local(said: Json) -> PrivacyStatement:
+    options = {name: math.inf if value == "inf" else value for name, value in said["mechanism_options"].items()}
+    mechanism: LocalRandomizer = BY_NAME[said["mechanism"]](**options)
+    response, joint = _restate_response(said), None
+    if response and said["labels"] == "joint_response":
+        joint = JointResponse.of(mechanism, response.labels)
+    return PrivacyStatement(
+        guarantee=(joint or mechanism).guarantee(said["dim"]),
+        label_response=joint or response,
+        codebook=said,
+        excess=said["excess"] or "refuse",
+        shuffled=_restate_shuffled(said) if said["trust"] == "shuffled" else None,
+        **_pick(said, (*SHARED, *LOCAL)),
+    )
+
+
+def _restate_response(said: Json) -> RandomizedResponse | None:
+    """Return the mechanism of randomised labels, which depends on the stated epsilon and label set alone."""
+    if said["label_set"] is None:
+        return None
+    return RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))
+
+
+def _restate_shuffled(said: Json) -> Shuffled:
+    here = _pick(said, ("shuffled_here", "shuffled_records", "shuffled_smallest"))
+    central = _pick(said, ("central_epsilon", "central_delta"))
+    return Shuffled(**{name.partition("_")[2]: value for name, value in (here | central).items()})
+
+
+def _pick(said: Json, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: said[name] for name in names}

@@ -61,7 +61,7 @@ def local_text(statement: "PrivacyStatement") -> str:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
         parts.append(_describe_shuffling(statement.shuffled, statement.neighbours))
-    parts.append(f"Not hidden: {list_facts(statement.not_hidden)}.")
+    parts.append(f"Not hidden: {_list_facts(statement.not_hidden)}.")
     parts.append(origin(statement.training_data))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
@@ -112,7 +112,7 @@ def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
     )
 
 
-def list_facts(facts: list[str]) -> str:
+def _list_facts(facts: list[str]) -> str:
     """Return facts as a list in a sentence."""
     return f"{', '.join(facts[:-1])}, and {facts[-1]}"
 
@@ -194,7 +194,7 @@ def central_text(statement: "CentralStatement") -> str:
             "how often and with what label follows from the released counts alone.",
             *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
             central_composition(statement),
-            f"The guarantee asks to trust whoever held the file. Not hidden: {list_facts(list(CENTRAL_NOT_HIDDEN))}.",
+            f"The guarantee asks to trust whoever held the file. Not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",
             origin(statement.training_data),
         ]
     )
