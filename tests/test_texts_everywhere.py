@@ -119,7 +119,6 @@ WITHOUT = {
     "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
-    "release.batches.output_rows": "reads what was drawn",
     "release.tables.Table.__init__": "made by table_of",
     "rewriting.coding.Coding.encode": "called by Rewriter with checked texts",
     "rewriting.descriptions.DescriptionCoding.encode": "called by Rewriter with checked texts",

@@ -41,7 +41,10 @@ class PlainBatches:
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
     ) -> None:
-        self.rewriter, self.label_column, self.options, self.copied = rewriter, label_column, options, copied
+        self.rewriter, self.label_column, self._copied = rewriter, label_column, copied
+        self._text_column, self._keep, self._samples = options.text_column, options.keep_columns, options.samples
+        self._response, self._joint = options.response, options.labels in JOINT_TREATMENTS
+        self.copies_labels = options.labels == "copy"
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records, and write ``samples`` texts a record from it."""
@@ -49,37 +52,50 @@ class PlainBatches:
 
     def release(self, batch: Sequence[Record]) -> Tensor:
         """Release the texts of a batch, with their labels where those are part of the release."""
-        texts = [record[self.options.text_column] for record in batch]
-        return self.rewriter.release(texts, self._labels(batch) if self.options.labels in JOINT_TREATMENTS else None)
+        texts = [record[self._text_column] for record in batch]
+        return self.rewriter.release(texts, self._labels(batch) if self._joint else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
         """Release the labels of a batch where they have a budget of their own."""
-        labels, response = self._labels(batch), self.options.response
+        labels, response = self._labels(batch), self._response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
     def write(self, released: Tensor, labels: Sequence[Any] | None) -> Entry:
         """Write texts from releases, and labels where they are part of them; other labels stand beside each text."""
-        pairs = self.rewriter.write(released, samples=self.options.samples)
+        pairs = self.rewriter.write(released, samples=self._samples)
         entry: Entry = {"texts": [text for text, _ in pairs]}
-        if self.options.labels in JOINT_TREATMENTS:
+        if self._joint:
             entry["labels"] = [label for _, label in pairs]
         elif labels is not None:
-            entry["labels"] = _repeat(labels, self.options.samples)
+            entry["labels"] = _repeat(labels, self._samples)
         return entry
 
-    def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        return [record.get(self.label_column) for record in batch] if self.label_column else None
-
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Yield the output rows of a batch, from what was drawn for it."""
+        """Yield the output rows of a batch, from what was drawn for it; only its kept columns and copied labels are read."""
         labels = entry.get("labels")
-        if labels is None and self.label_column:
-            labels = _repeat([record[self.label_column] for record in batch], self.options.samples)
-        return output_rows(entry["texts"], labels, batch, self.label_column, self.options, copied=self.copied)
+        if labels is None:
+            labels = _repeat(self._labels(batch) or [], self._samples)
+        for place, text in enumerate(entry["texts"]):
+            number, sample = divmod(place, self._samples)
+            row: Record = {self._text_column: "", **(self._kept(batch[number]) if self._keep else {})}
+            if self.label_column:
+                row[self.label_column] = labels[place]
+            if self._samples > 1:
+                row["sample"] = sample
+            row[self._text_column] = text  # last, so that nothing can stand in its place
+            yield row
 
     def last_rows(self) -> Iterator[list[Record]]:
         """Yield the rows that are written when every record is released: none."""
         return iter(())
+
+    def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
+        return [record.get(self.label_column) for record in batch] if self.label_column else None
+
+    def _kept(self, record: Record) -> Record:
+        if self._copied and isinstance(record, PlacedRecord):
+            return {name: record.cell(name) for name in self._keep}
+        return {name: record[name] for name in self._keep}
 
 
 class ShuffledBatches:
@@ -108,7 +124,7 @@ class ShuffledBatches:
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
         """Keep what was drawn for the end, and yield nothing yet."""
-        column = self._batches.label_column if self._batches.options.labels == "copy" else None
+        column = self._batches.label_column if self._batches.copies_labels else None
         labels = entry.get("labels") or [record[column] if column else None for record in batch]
         rows, self._kind = base64.b64decode(entry["releases"]), entry["kind"]
         width = len(rows) // len(batch)
@@ -122,38 +138,10 @@ class ShuffledBatches:
         batches, size = self._batches, self._batches.rewriter.batch_size
         for part in (self._kept[start : start + size] for start in range(0, len(self._kept), size)):
             released = torch.frombuffer(bytearray(b"".join(row for row, _ in part)), dtype=RELEASE_TYPES[self._kind])
-            entry = batches.write(released.reshape(len(part), -1), [label for _, label in part])
-            labels = entry["labels"] if batches.label_column else None
-            yield list(output_rows(entry["texts"], labels, (), batches.label_column, batches.options))
+            yield list(batches.rows((), batches.write(released.reshape(len(part), -1), [label for _, label in part])))
 
 
 Batches = PlainBatches | ShuffledBatches
-
-
-def output_rows(
-    texts: Sequence[str],
-    labels: Sequence[Any] | None,
-    records: Sequence[Record],
-    label_column: str | None,
-    options: ReleaseOptions,
-    *,
-    copied: bool = False,
-) -> Iterator[Record]:
-    """Yield the output rows of texts and labels, ``samples`` for each record; only its kept columns are read."""
-    for i, text in enumerate(texts):
-        number, sample = divmod(i, options.samples)
-        record = records[number] if options.keep_columns else {}
-        kept = {
-            name: record.cell(name) if copied and isinstance(record, PlacedRecord) else record[name]
-            for name in options.keep_columns
-        }
-        row: Record = {options.text_column: "", **kept}
-        if label_column and labels is not None:
-            row[label_column] = labels[i]
-        if options.samples > 1:
-            row["sample"] = sample
-        row[options.text_column] = text  # last, so that nothing can stand in its place
-        yield row
 
 
 def _repeat(values: Sequence[Any], times: int) -> list[Any]:

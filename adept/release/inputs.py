@@ -142,7 +142,9 @@ class Inputs:
 
     def estimate(self) -> int | None:
         """Return about how many records there are, by counting lines; None for a stream, parquet and compressed files."""
-        return sum(counts) if None not in (counts := [_count(name, self.options) for name in self.locations]) else None  # type: ignore[arg-type]
+        if not self.repeatable or "parquet" in self.formats or any(map(is_gzip_name, self.locations)):
+            return None
+        return sum(map(_count_lines, self.locations))
 
 
 def _find(pattern: str) -> list[str]:
@@ -174,10 +176,6 @@ def _check_different(locations: Sequence[str]) -> None:
             raise DataError(f"{first} and {location} are one file, which would be released twice: leave one out")
 
 
-def _count(location: str, options: ReadingOptions) -> int | None:
-    if location == STANDARD_STREAM or is_gzip_name(location) or not Path(location).is_file():
-        return None
-    if file_format(location, options.format) == "parquet":
-        return None
+def _count_lines(location: str) -> int:
     with Path(location).open("rb") as stream:
         return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(CHUNK_BYTES), b"")) or 1

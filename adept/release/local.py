@@ -6,7 +6,7 @@ Of a record the output holds the rewritten text, the label as ``labels=`` says, 
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import chain
@@ -63,8 +63,7 @@ def release_file(
     """
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
-    inputs, publication = _find_files(source, target, options, ledger)
-    plan = partial(plan_local, rewriter, inputs, publication, options)
+    publication, plan = _prepare(rewriter, source, target, options, ledger)
     return release(publication, plan, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
 
 
@@ -77,17 +76,18 @@ def preview_file(
     tell: Callable[[CheckedRecords], None] = tell_nobody,
 ) -> PrivacyStatement:
     """Check options and all records, and return the statement of a release that is not made; the ledger is not asked."""
-    inputs, publication = _find_files(source, target, options, None)
-    return preview(publication, partial(plan_local, rewriter, inputs, publication, options), tell)
+    return preview(*_prepare(rewriter, source, target, options, None), tell)
 
 
-def _find_files(source: str, target: str, options: ReleaseOptions, ledger: Ledger | None) -> tuple[Inputs, Publication]:
+def _prepare(
+    rewriter: Rewriter, source: str, target: str, options: ReleaseOptions, ledger: Ledger | None
+) -> tuple[Publication, Callable[[], "LocalPlan"]]:
     """Find the input, of which a ledger needs the columns that identify a record, and name the outputs."""
     inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
         inputs = replace(inputs, also=tuple(column for _, column in identity.columns))
-    return inputs, publication
+    return publication, partial(plan_local, rewriter, inputs, publication, options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +96,8 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     Attributes:
         label_column: the label's column in the output; None without labels.
+        labels: the labels that may be written in place of a record's own.
+        columns: the columns of the output.
         label_type: the type of whole numbers that labels are written as; None: text.
         begun: the records, of which the first was read already.
     """
@@ -109,15 +111,12 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     writer: Rewriter
     options: ReleaseOptions
-    label_column: str | None = None
-    kept: KeptColumns = field(default_factory=KeptColumns)
-    label_type: Any = None
-    begun: Iterator[Record] = field(default_factory=lambda: iter(()))
-
-    @property
-    def columns(self) -> list[str]:
-        """Columns of the output."""
-        return output_columns(self.label_column, self.options)
+    label_column: str | None
+    labels: tuple[str, ...]
+    columns: list[str]
+    kept: KeptColumns
+    label_type: Any
+    begun: Iterator[Record]
 
     @property
     def types(self) -> dict[str, Any]:
@@ -151,8 +150,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def check(self, records: Iterator[Record]) -> CheckedRecords:
         """Return records that are checked one by one as they are read."""
-        labels = _public_labels(self.writer, self.options) or None
-        return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=labels)
+        return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
 
     def records(self) -> Iterator[Record]:
         """Return the records from the beginning, if the input can be read again."""
@@ -217,13 +215,6 @@ class LocalPlan(Plan[PrivacyStatement]):
         return self.statement(checked, output_sha256=drawing.write(iter(checked))), checked
 
 
-def _public_labels(rewriter: Rewriter, options: ReleaseOptions) -> tuple[str, ...]:
-    """Return the labels that may be written in place of a record's own."""
-    if options.labels == "joint":
-        return tuple(rewriter.tokenizer.labels)
-    return options.response.labels if options.response else ()
-
-
 def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
     """Decide everything about a release by a look at the first record.
 
@@ -243,7 +234,8 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
         raise ConfigurationError(
             f"labels={options.labels} needs labels in the input and the output, got none: name label_column="
         )
-    output_columns(label_column, options)  # refuses names that stand twice
+    drawn = options.response.labels if options.response else ()
+    labels = tuple(rewriter.tokenizer.labels) if options.labels == "joint" else drawn
     return LocalPlan(
         writer=rewriter,
         inputs=inputs,
@@ -251,8 +243,10 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
         options=options,
         format=written,
         label_column=label_column,
+        labels=labels,
+        columns=output_columns(label_column, options),
         kept=decide_kept(inputs, options, written, first),
-        label_type=find_label_type(inputs, label_column, _public_labels(rewriter, options), first),
+        label_type=find_label_type(inputs, label_column, labels, first),
         begun=chain([first], records),
     )
 

@@ -5,7 +5,7 @@ import io
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -57,17 +57,18 @@ COLUMNS = {
 
 def copied(source: Path, target: Path, *, samples: int = 1, batch: int = 64, **options: Any) -> list[str]:
     """Write the column ``c`` of a file as a release does; return the rows' texts."""
-    from adept.release.batches import output_rows
+    from adept.release.batches import PlainBatches
 
     asked = ReleaseOptions(keep_columns=["c"], samples=samples, **options)
     inputs = Inputs.of(str(source), ReadingOptions())
     kept = decide_kept(inputs, asked, "parquet", next(inputs.records(columns=asked.used_columns)))
     records = list(kept.check(inputs.records(columns=asked.used_columns)))
+    batches = PlainBatches(cast(Any, None), None, asked, copied=kept.copied)
     with record_writer(str(target), format="parquet", columns=["text", "c"], types=kept.types) as write:
         for start in range(0, len(records), batch):
             part = records[start : start + batch]
             texts = [f"text {start + number // samples}" for number in range(len(part) * samples)]
-            write(list(output_rows(texts, None, part, None, asked, copied=kept.copied)))
+            write(list(batches.rows(part, {"texts": texts})))
     return [str(record["text"]) for record in records]
 
 
