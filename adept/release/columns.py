@@ -131,11 +131,12 @@ class CheckedRecords:
         labels: Collection[str] | None = None,
     ) -> None:
         self.count, self.first_texts = 0, list[str]()
-        self._records, self._label_column, self._options = records, label_column, options
-        self._allowed = None if labels is None else frozenset(labels)
+        self._records, self._text_column, self._label_column = records, options.text_column, label_column
+        self._keep, self._allowed = options.keep_columns, None if labels is None else frozenset(labels)
         # A model that writes labels does with or without them, record by record, unless their column was named.
         self._optional = options.labels == "joint" and options.label_column is None
-        self._persons = _Persons(options) if options.person_column else None
+        most, drops = options.max_records_per_person or 0, options.excess == "drop"
+        self._persons = _Persons(options.person_column, most, drops=drops) if options.person_column else None
         self._grouped = label_column if options.labels == "copy" else None
         self._groups: Counter[object] = Counter()
 
@@ -148,10 +149,10 @@ class CheckedRecords:
                 yield checked
 
     def _check(self, record: Record, number: int) -> Record:
-        text = text_of(record, self._options.text_column, number=number)
+        text = text_of(record, self._text_column, number=number)
         if len(self.first_texts) < FIRST_TEXTS:
             self.first_texts.append(text)
-        if missing := [column for column in self._options.keep_columns if column not in record]:
+        if missing := [column for column in self._keep if column not in record]:
             raise missing_column(list(record), missing[0], "keep_columns", number=number)
         if self._label_column is None:
             return record
@@ -184,9 +185,8 @@ class CheckedRecords:
 class _Persons:
     """Counts of each person's records by a digest of the name, which is short for any name."""
 
-    def __init__(self, options: ReleaseOptions) -> None:
-        self._column, self._most = options.person_column or "", options.max_records_per_person or 0
-        self._drops = options.excess == "drop"
+    def __init__(self, column: str, most: int, *, drops: bool) -> None:
+        self._column, self._most, self._drops = column, most, drops
         self._counts, self.left_out = Counter[bytes](), Counter[bytes]()
 
     def admits(self, record: Record, number: int) -> bool:

@@ -40,6 +40,10 @@ CENTRAL_NOT_HIDDEN = (
     "a value that damages the whole file: a quote in a csv file that is never closed hides the rows after it, and a damaged page "
     "of a parquet file, a damaged compressed file or a value too large for the memory ends the run",
 )
+PRIVATE_MODEL = (
+    ", and the model can write sentences of it; its codec holds sequences of up to four words that stand in two different "
+    "texts of it"
+)
 NOTHING_STANDS_OUT = (
     "No count stands out of what noise alone makes: at this budget next to nothing can be said about such a file, and what is "
     "written says little more than the public texts do."
@@ -48,7 +52,7 @@ NOTHING_STANDS_OUT = (
 
 def local_text(statement: "PrivacyStatement") -> str:
     """Return what is guaranteed, to whom, and what is not."""
-    parts = [statement.guarantee.text, *_labels(statement), local_composition(statement)]
+    parts = [statement.guarantee.text, _labels(statement), local_composition(statement)]
     if not statement.guarantee.exact:
         parts.append(
             "The release is floating-point arithmetic: the proof covers the formula, not every rounding error."
@@ -65,7 +69,7 @@ def local_text(statement: "PrivacyStatement") -> str:
     parts.append(origin(statement.training_data))
     if statement.simulated:
         parts.append("This is a simulation with seeded noise: it guarantees nothing.")
-    return " ".join(parts)
+    return " ".join(filter(None, parts))
 
 
 def local_composition(statement: "PrivacyStatement") -> str:
@@ -86,7 +90,6 @@ def local_composition(statement: "PrivacyStatement") -> str:
 
 
 def _describe_bound(statement: "PrivacyStatement") -> str:
-    """Return how the bound of a person was kept, and which records are then compared."""
     people = statement.max_records_per_person
     if statement.excess == "drop":
         return (
@@ -97,14 +100,10 @@ def _describe_bound(statement: "PrivacyStatement") -> str:
 
 
 def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
-    """Return what shuffling adds, and on what conditions."""
-    who = (
-        "This run shuffled the records"
-        if shuffled.here
-        else "The user declares that a trusted party shuffles the records"
-    )
+    declared = "The user declares that a trusted party shuffles the records"
     return (
-        f"{who}. For readers who never see the old order, the file is ({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for "
+        f"{'This run shuffled the records' if shuffled.here else declared}. For readers who never see the old order, the file is "
+        f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for "
         f"replacing one record by another ({neighbours}), as each record is hidden among {shuffled.smallest}; on condition "
         "that nobody contributed more than one record, that the number of records is public, and that no other release of "
         "them, no time and no place in another file tells their order. Whoever sees the old order is bound by the local "
@@ -113,23 +112,16 @@ def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
 
 
 def _list_facts(facts: list[str]) -> str:
-    """Return facts as a list in a sentence."""
     return f"{', '.join(facts[:-1])}, and {facts[-1]}"
 
 
 def _kind(dim: int | None) -> str:
-    """Return the name of what is released: a description has no latent, and so no dimensions."""
     return "description" if dim is None else "latent"
 
 
 def origin(data: dict[str, Any]) -> str:
     """Return where a model comes from, and what that means."""
     name, public = plain_name(data.get("name")), data.get("public") is True
-    private = (
-        ", and the model can write sentences of it; its codec holds sequences of up to four words that stand in two "
-        "different texts of it"
-    )
-    declared, warning = ("public", "") if public else ("PRIVATE", private)
     packaged = "The model is the one that comes with adept. " if data.get("packaged") else ""
     adapted = (
         f"; {data['examples']} of its texts are examples, declared public by whoever adapted the model, which may be written "
@@ -138,48 +130,43 @@ def origin(data: dict[str, Any]) -> str:
         else ""
     )
     return (
-        f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared {declared} by whoever '
-        f"trained it{adapted}; this guarantee does not cover the text they were trained on{warning}."
+        f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared '
+        f"{'public' if public else 'PRIVATE'} by whoever trained it{adapted}; this guarantee does not cover the text they were "
+        f"trained on{'' if public else PRIVATE_MODEL}."
     )
 
 
-def _labels(statement: "PrivacyStatement") -> list[str]:
+def _labels(statement: "PrivacyStatement") -> str:
+    pair = f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP"
     match statement.labels:
         case "copy":
-            return [
-                "The labels are copied: they are not private, and the guarantee compares records with the same label only."
-            ]
+            return "The labels are copied: they are not private, and the guarantee compares records with the same label only."
         case "joint":
-            return [
-                "The label is written from the same released latent as the text, so the guarantee is for the pair of both."
-            ]
+            return "The label is written from the same released latent as the text, so the guarantee is for the pair of both."
         case "joint_response":
-            return [
+            return (
                 "Label and text were drawn as one symbol: a label that is not the record's own stands beside a text that says "
                 f"nothing of the record either. The text alone is {words(statement.text_epsilon)}-LDP, the label alone "
-                f"{words(statement.label_epsilon or 0.0)}-LDP; these do not add up, and the pair is "
-                f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP."
-            ]
+                f"{words(statement.label_epsilon or 0.0)}-LDP; these do not add up, and the pair is {pair}."
+            )
         case "randomized_response":
-            return [
+            return (
                 "The label is randomised over its public label set with its own epsilon of "
-                f"{words(statement.label_budget)}; the pair of text and label is "
-                f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP."
-            ]
+                f"{words(statement.label_budget)}; the pair of text and label is {pair}."
+            )
         case "drop":
-            return ["The labels are left out."]
+            return "The labels are left out."
         case _:
-            return []
+            return ""
 
 
 def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
     """Return the facts that nobody promises to hide."""
-    labels = ["each record's label"] if statement.labels == "copy" else []
+    copied = [*(["label"] if statement.labels == "copy" else []), *statement.kept_columns]
     order = [] if statement.shuffled and statement.shuffled.here else [ORDER_NOT_HIDDEN]
     most, drops = statement.max_records_per_person, statement.excess == "drop"
     rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
-    kept = [f"each record's {column}" for column in statement.kept_columns]
-    return [*NOT_HIDDEN, *rows, *order, *labels, *kept, TIME_NOT_HIDDEN]
+    return [*NOT_HIDDEN, *rows, *order, *(f"each record's {column}" for column in copied), TIME_NOT_HIDDEN]
 
 
 def central_text(statement: "CentralStatement") -> str:
@@ -202,8 +189,7 @@ def central_text(statement: "CentralStatement") -> str:
 
 def _who(statement: "CentralStatement") -> str:
     """Return whom the guarantee protects, and how many records of a person were counted."""
-    votes = statement.votes
-    most = votes.votes_per_person
+    votes, most = statement.votes, statement.votes.votes_per_person
     if not statement.persons:
         return "The guarantee is for one record: if a person contributed m records, their epsilon is m times as large."
     return (
@@ -217,11 +203,11 @@ def _who(statement: "CentralStatement") -> str:
 
 def central_composition(statement: "CentralStatement") -> str:
     """Return the total budget of several releases of the same records."""
-    both = (
-        "Together with a local release of the same records at epsilon e, the budget is e + "
-        f"{words(statement.times_counted * statement.epsilon)} for replacing one record, if the number of records is public"
+    return (
+        "Budgets of central releases of the same records add up, for the same neighbours. Together with a local release of the "
+        f"same records at epsilon e, the budget is e + {words(statement.times_counted * statement.epsilon)} for replacing one "
+        "record, if the number of records is public."
     )
-    return f"Budgets of central releases of the same records add up, for the same neighbours. {both}."
 
 
 def card(statement: "Statement", title: str) -> str:
