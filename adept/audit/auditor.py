@@ -1,10 +1,11 @@
-"""The audit: every question, put to one target, and the one place where an `AuditResult` is made of the answers.
+"""The audit: every question, put to one target.
 
-All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the questions
-(`adept.audit.questions`), so a violation of a sound mechanism is reported with probability at most alpha (union bound).
+All statistical verdicts hold together with probability ``confidence``: alpha = 1 - confidence is split over the
+questions (`adept.audit.questions`), so a violation of a sound mechanism is reported with probability at most alpha
+(union bound).
 
-A mechanism that takes latents of any dimension makes its claim at every dimension. So it is tried at 1, 2 and 8 too, where a leak
-shows that 64 coordinates of noise would hide, and at 1,024, where one place of many says most; unless it has a ``dim``.
+A mechanism that takes latents of any dimension makes its claim at every dimension. So it is tried at 1, 2 and 8 too,
+where less noise hides a leak, and at 1,024, where one place of many says most; unless it has a ``dim``.
 """
 
 import math
@@ -38,13 +39,10 @@ from adept.audit.subject.vector import SOURCES, VectorTarget
 from adept.errors import ConfigurationError
 
 MAX_SMALL_DIM = 8
-SMALL_DIM_TRIALS, LARGE_DIM_NUMBERS = (
-    8,
-    8,
-)  # times the trials at a small dimension, times the numbers of an input at a large one
+OTHER_DIM_FACTOR = 8  # of the trials at a small dimension, of the numbers of an input at a large one
 LARGE_DIM_PAIRS = ("diagonal", "zero and random", "first and last axis")
-CERTIFYING_SHARE = 0.85  # of the trials, about: the others choose
-NAMED_FAILURE = 1e-3  # the probability of a total failure whose price is named
+CERTIFYING_SHARE = 0.85  # of the trials, about
+NAMED_FAILURE = 1e-3  # probability of a total failure
 
 
 def run(
@@ -121,7 +119,6 @@ def _copy_of(mechanism: Any) -> Any:
 
 
 def _value_pairs(mechanism: Any, pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    """Return the pairs of values to audit, or None if the mechanism is one on latents."""
     given, values = given_values(pairs), alphabet_of(mechanism)
     return [*(given or ()), *value_pairs(values)] if values else given
 
@@ -138,13 +135,13 @@ def _of_texts(rewriter: Any, trials: int, pairs: Sequence[tuple[Any, Any]] | Non
 
 
 def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarget] | None:
-    """Return the experiment at a dimension that is smaller, or that is large; None for a mechanism that knows one only."""
+    """Return the experiment at another dimension; None if the mechanism or the audit has no use for it."""
     target, is_large = experiment.target, dim > MAX_SMALL_DIM
     if not target.any_dimension or (target.dim >= dim if is_large else target.dim <= dim):
         return None
     if not is_large:
-        return Experiment(target.at(dim), every_pair, SMALL_DIM_TRIALS * experiment.trials)
-    trials = LARGE_DIM_NUMBERS * target.dim * experiment.trials // dim
+        return Experiment(target.at(dim), every_pair, OTHER_DIM_FACTOR * experiment.trials)
+    trials = OTHER_DIM_FACTOR * target.dim * experiment.trials // dim
     return Experiment(target.at(dim), _large_dim_pairs, trials)
 
 
@@ -197,12 +194,11 @@ def _answer(
 
 
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
-    """Return in sentences what an audit cannot have seen: by its size, by its nature, and by what could not be judged.
+    """Return in sentences what an audit of ``claimed`` epsilon cannot have seen.
 
     Args:
         checks: those that were made.
         trials: releases of each input.
-        claimed: the epsilon that was to be refuted.
         alpha: chance of error of the event.
     """
     return (
@@ -218,11 +214,11 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 
 
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
-    """Return the number of trials that certify a total failure of some probability, choosing the event included.
+    """Return the number of trials that certify a total failure of some probability.
 
     Claim: of a rule that is right where the failure shows and never wrong, m right guesses refute the claim if
-    (1 + e^-epsilon)^-m is below its share of alpha (`stats.bounds.rounds_needed`), and one of 2 * CERTIFYING_SHARE * trials rounds
-    is right with that probability.
+    (1 + e^-epsilon)^-m is below its share of alpha (`stats.bounds.rounds_needed`), and one of
+    2 * CERTIFYING_SHARE * trials rounds is right with that probability.
     """
     needed = rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS)
     return needed / (2 * CERTIFYING_SHARE * probability)
@@ -243,7 +239,6 @@ def _name_rare_failures(trials: int, claimed: float, alpha: float) -> str:
 
 
 def _check_mechanism(mechanism: Any) -> None:
-    """Raise ConfigurationError unless this is a mechanism: it claims an ``epsilon``, and can ``privatize``."""
     for name, least in (("epsilon", 0.0), ("delta", 0.0), ("clip_norm", 5e-324)):
         value = getattr(mechanism, name, None if name == "epsilon" else least)
         if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= least:

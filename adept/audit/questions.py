@@ -1,7 +1,6 @@
-"""The questions of an audit, one a row: its name, its share of alpha, its check, and what that sees.
+"""The questions of an audit, one a row.
 
-A new check is a row more. The shares of a table add up to at most 1 (union bound); a share of 0 says that the check is arithmetic,
-which cannot err by chance.
+The shares of a table add up to at most 1 (union bound). A check with a share of 0 is arithmetic and cannot err by chance.
 """
 
 from collections.abc import Callable
@@ -22,37 +21,26 @@ from adept.audit.distinguisher.experiment import event, event_elsewhere
 from adept.audit.result import Finding
 from adept.audit.subject.value import response_of
 
-TEST_SHARE = 0.015  # the share of each test with a p-value in an audit of vectors: they have power to spare
+TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors
 
 
 @dataclass(frozen=True)
 class Question:
-    """One row: a question that an audit puts to a target.
-
-    Attributes:
-        share: of alpha, the chance that a violation is reported of a sound mechanism.
-        check: answers it, given an experiment and its own alpha.
-        dim: the dimension at which it is asked; None is that of the audit.
-        of_programs: it asks what a program can do wrong and a formula cannot, so simulations are not asked.
-        of_releases: an audit that could not answer it has not looked at the releases.
-        of_responses: it asks about k-ary response alone.
-    """
+    """A question that an audit puts to a target."""
 
     name: str
-    share: float
-    check: Callable[[Any, float], Finding]
-    dim: int | None = None
-    of_programs: bool = False
-    of_releases: bool = False
-    of_responses: bool = False
+    share: float  # of alpha
+    check: Callable[[Any, float], Finding]  # of an experiment, at its own alpha
+    dim: int | None = None  # None: that of the audit
+    of_programs: bool = False  # what a formula cannot do wrong: simulations are not asked
+    of_releases: bool = False  # an audit that could not answer it has not looked at the releases
+    of_responses: bool = False  # of k-ary response alone
 
     def concerns(self, target: Any) -> bool:
-        """Return True if the question can be asked of a target at all."""
         return not self.of_responses or response_of(target.mechanism) is not None
 
     @property
     def sees(self) -> str:
-        """The limits of the check: what it sees, and what it is blind to."""
         return str(vars(self.check)["sees"])
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
@@ -104,9 +92,9 @@ OF_VALUES = [
     Question("frequencies", 0.02, discrete_distribution.frequencies),
     Question("batch of one", 0.08, calls.one_value),
     Question("metadata", 0.02, metadata.of_values),
-    Question("shared noise", 0.02, independence.values_in_batch),
+    Question("shared noise", 0.02, independence.in_batch),
     Question("batch neighbours", 0.02, independence.of_neighbouring_values),
-    Question("seed", 0.02, independence.values_after_one_seed),
+    Question("seed", 0.02, independence.after_one_seed),
 ]
 
 OF_TEXTS = [

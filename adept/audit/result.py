@@ -1,4 +1,4 @@
-"""The result of an audit: one `Check` per question asked, and the verdict that follows from them."""
+"""The result of an audit: one `Check` per question, and the verdict that follows."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ CheckT = TypeVar("CheckT", bound=Callable[..., Any])
 
 
 class Verdict(StrEnum):
-    """The outcome of one check. ``FAILED`` always means: the claim, or a declaration that its proof rests on, is refuted."""
+    """The outcome of one check. ``FAILED``: the claim, or a declaration that its proof rests on, is refuted."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -21,7 +21,7 @@ class Verdict(StrEnum):
 
 
 class MechanismFailure(Exception):
-    """The mechanism raised, took too long, returned something that is no release, or does not declare what is asked."""
+    """A mechanism that raised, took too long, returned no release, or does not declare what is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +55,9 @@ class AuditResult:
     """Every check of one audit. All statistical statements hold together with probability ``confidence``.
 
     Attributes:
-        certified_epsilon: with probability ``confidence``, the mechanism is not (e, delta)-LDP for any e below this number. It
-            rests on counted releases alone, never on what the mechanism declares.
-        releases_judged: True if the mechanism's releases could be looked at; if not, passing the other checks means nothing.
+        certified_epsilon: with probability ``confidence``, the mechanism is not (e, delta)-LDP for any e below this
+            number. It rests on counted releases alone, never on what the mechanism declares.
+        releases_judged: True if the releases could be looked at; if not, passing the other checks means nothing.
     """
 
     mechanism: str
@@ -74,7 +74,7 @@ class AuditResult:
 
     @property
     def violated(self) -> bool:
-        """True if a check failed, so that the claim or a declaration it rests on is refuted."""
+        """True if a check failed."""
         return any(check.verdict is Verdict.FAILED for check in self.checks)
 
     @property
@@ -84,7 +84,7 @@ class AuditResult:
 
     @property
     def strongest(self) -> Check | None:
-        """The check that the verdict rests on: of those that failed, else of all, the one that certifies most."""
+        """The check that certifies most, of those that failed if any did."""
         failed = [check for check in self.checks if check.verdict is Verdict.FAILED]
         looked = [check for check in self.checks if check.verdict is not Verdict.UNJUDGED]
         return max(
@@ -130,22 +130,13 @@ class AuditResult:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it, with the same numbers as the table."""
         plain = {name: value for name, value in asdict(self).items() if name != "checks"}
-        verdicts = {
-            "violated": self.violated,
-            "judged": self.judged,
-            "outcome": self.outcome,
-            "certified_epsilon": self.certified_epsilon,
-        }
+        verdicts = {name: getattr(self, name) for name in ("violated", "judged", "outcome", "certified_epsilon")}
         checks = [{name: _json(value) for name, value in asdict(check).items()} for check in self.checks]
         return {name: _json(value) for name, value in {**verdicts, **plain}.items()} | {"checks": checks}
 
 
 class NotJudged(AdeptError):
-    """The third outcome of an audit: it found no violation and could not look, so nothing is said of the claim.
-
-    Attributes:
-        result: the checks, each with the reason why it could not be judged.
-    """
+    """The third outcome of an audit: it found no violation and could not look; ``result`` holds the reasons."""
 
     def __init__(self, result: AuditResult) -> None:
         self.result = result

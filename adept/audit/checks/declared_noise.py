@@ -1,9 +1,9 @@
 """Declared noise: it is as declared, and the declared set and noise together give the claim.
 
-The proof of a claim reads: "inputs are in this set, noise of this distribution and scale is added, therefore (epsilon, delta)".
-`norm` tests the first part, `scale`, `shape` and `coordinates` the second, `sensitivity` the third. Each p-value holds for
-any sample size, so each test errs with probability at most its share. Noise is the release minus the projected input,
-and each input of each pair is tested apart (with Bonferroni's factor), so noise that depends on the input is seen.
+The proof of a claim reads: "inputs are in this set, noise of this distribution and scale is added, therefore (epsilon,
+delta)". `norm` tests the first part, `scale`, `shape` and `coordinates` the second, `sensitivity` the third. Each p-value
+holds for any sample size. Noise is the release minus the projected input, and each input of each pair is tested apart
+(with Bonferroni's factor), so noise that depends on the input is seen.
 """
 
 from collections.abc import Iterator
@@ -125,13 +125,12 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
 
 @sees("Sees noise that looks Gaussian under a claim without delta, and reports no violation: so few trials cannot.")
 def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Look whether the noise under a pure claim may be Gaussian: it keeps none, and breaks it too seldom for any count to show.
+    """Look for Gaussian noise under a pure claim: it keeps none, and breaks it too seldom for any count to show.
 
-    Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is at least
-    f(d / s, epsilon) > 0 (Balle and Wang 2018). So it keeps no claim of delta = 0; but a mechanism that does keep it may differ
-    from it in no more than that mass, so a test that is to err in few sound mechanisms needs about 1 / delta releases. Hence this
-    never fails: where a Kolmogorov-Smirnov test rejects neither the coordinates nor the lengths of the noise as Gaussian, it says
-    that the claim could not be judged, and which delta is missing.
+    Claim: Gaussian noise of standard deviation s is (epsilon, delta)-LDP for inputs at distance d if and only if delta is
+    at least f(d / s, epsilon) > 0 (Balle and Wang 2018). A mechanism that does keep delta = 0 may differ from it in no
+    more than that mass, so a test needs about 1 / delta releases. Hence this never fails: where Kolmogorov-Smirnov tests
+    reject neither the coordinates nor the lengths of the noise as Gaussian, the claim could not be judged.
 
     Raises:
         MechanismFailure: the noise may be Gaussian, or there is too little of it.
@@ -161,10 +160,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> F
 
 
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
-    """Return finite latents (34, dim) of every size that a float64 can have: zeros, ties, subnormal and near overflow.
-
-    Ten of them lie just outside the ball, by a ten-thousandth to a factor of three: where a clip with a tolerance lets them be.
-    """
+    """Return finite latents (34, dim) of every size that a float64 can have; ten of them lie just outside the ball."""
     generator = torch.Generator().manual_seed(7)
     random = torch.randn(26, dim, dtype=torch.float64, generator=generator)
     sizes = torch.logspace(-3, 3, 16, dtype=torch.float64)[:, None]
@@ -176,7 +172,6 @@ def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tens
 
 
 def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
-    """Yield where coins agree: in a row and between rows, at several distances."""
     rows, dim = coin.shape
     for lag in sorted({1, 2, 3, dim // 4, dim // 2, dim - 1} & set(range(1, dim))):
         yield coin[:, lag:] == coin[:, :-lag]
@@ -205,8 +200,7 @@ def _sides(samples: list[PairSample]) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _noises(samples: list[PairSample]) -> Iterator[Floats]:
-    for releases, centre in _sides(samples):
-        yield releases - centre
+    return (releases - centre for releases, centre in _sides(samples))
 
 
 def _exact_norm(row: Floats, order: int) -> Fraction:

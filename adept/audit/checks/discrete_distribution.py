@@ -1,13 +1,12 @@
 """Discrete distribution: the stated distribution of outcomes keeps the claim, and the program has it.
 
-Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum over
-outcomes of max(0, P - e^epsilon P') is at most delta, which for delta = 0 says that no ratio exceeds e^epsilon. That is arithmetic.
-Whether the program has the distribution that it states, `frequencies` tests, outcome by outcome, against exact binomial tails.
+Claim of `stated`: a mechanism with finitely many outcomes is (epsilon, delta)-LDP for two values if and only if the sum
+over outcomes of max(0, P - e^epsilon P') is at most delta; for delta = 0, if no ratio exceeds e^epsilon. `frequencies`
+tests the program against the stated distribution, outcome by outcome, by exact binomial tails.
 
-k-ary randomised response on {0..K-1} (``adept.mechanisms.description``) needs no table, and K may be astronomical. Its claim is one
-sentence: each of a record's t own numbers, mostly one, comes out with probability A / W, every other one with B / W, and A <= e^eps
-B. The odds are compared with e^eps as rationals; how often an own number comes out is a binomial count, where the others fall a
-uniform one.
+k-ary randomised response on {0..K-1} (``adept.mechanisms.description``) needs no table. Its claim: each of a record's t own
+numbers, mostly one, comes out with probability A / W, every other one with B / W, and A <= e^eps B. The odds are compared
+with e^eps as rationals; own numbers are a binomial count, and where the others fall is uniform.
 """
 
 import math
@@ -54,7 +53,7 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
 
 @sees("Sees a program whose outcomes are not distributed as stated. Blind to differences of a few standard deviations.")
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Test that outcomes come as often as stated: exact binomial tails, with Bonferroni's factor over values and outcomes."""
+    """Test that outcomes come as often as stated (Bonferroni over values and outcomes)."""
     target = experiment.target
     rows = target.affordable(experiment.trials, seconds=CHECK_SECONDS)
     tests: list[tuple[float, str]] = []
@@ -149,7 +148,6 @@ def _response(target: ValueTarget) -> tuple[int, int]:
 
 
 def _answers(experiment: Experiment[ValueTarget]) -> list[Any]:
-    """Release the smallest own numbers and then the largest, in one call, as often each."""
     target, (size, top) = experiment.target, _response(experiment.target)
     rows = target.affordable(experiment.trials, seconds=CHECK_SECONDS)
     first, last = (list(range(start, start + top)) if top > 1 else start for start in (0, size - top))
@@ -160,7 +158,7 @@ def _answers(experiment: Experiment[ValueTarget]) -> list[Any]:
 
 
 def _ranks(experiment: Experiment[ValueTarget]) -> list[int]:
-    """Return for releases how far round the circle they lie from the first own number; own ones are below t."""
+    """Return how far round the circle releases lie from the first own number; own ones are below t."""
     (size, top), answers = _response(experiment.target), _answers(experiment)
     if not all(_is_below(out, size) for out in answers):
         raise MechanismFailure("the releases are no numbers below K")

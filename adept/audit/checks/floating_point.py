@@ -1,7 +1,7 @@
 """Floating point: the bits of noise that says it is exact, sums in float32, and NaN and Inf.
 
 A mechanism can be private on paper and leak through the low bits of its floats: which numbers x + noise can reach depends
-on x (Mironov 2012). These checks look at nothing else, and are kept apart from the event, which rounds such traces away.
+on x (Mironov 2012). The event rounds such traces away.
 """
 
 import math
@@ -54,9 +54,8 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Test that all releases are multiples of one step, small enough integers for a float64 to hold exactly.
 
     Claim: exact additive noise lives on a grid z = k * step, with every |k| <= 2^53 (else the floats could not hold the
-    integers). Floating-point noise keeps 53 bits at every magnitude, so its small outputs have bits below any such grid:
-    largest output over finest bit exceeds 2^53. That refutes the word ``exact``, and needs no statistics. A step that is no power
-    of two, such as .01, shows in no bit: there all outputs have to be whole multiples of one number, each integer one float.
+    integers). Floating-point noise keeps 53 bits at every magnitude, so largest output over finest bit exceeds 2^53. A step
+    that is no power of two, such as .01, shows in no bit: there all outputs have to be whole multiples of one number.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -102,11 +101,9 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Find
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Guess the input by which float32 sums with some noise can give the release.
 
-    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can reach depends on the low bits of
-    x (Mironov 2012). The rule says the input from which more numbers of a release can be reached, and nothing where both are equal.
-    It is a function of the release that was fixed before any was drawn, so its counts certify as those of every other game
-    (`stats.bounds.GameCounts`), whatever the mechanism is and declares. Sums in float64 leave the same trace 2^29 times as fine,
-    which is a matter of mechanisms that say they are exact (`grid`, `lowest_bit`).
+    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and which z some y can reach depends on the low
+    bits of x (Mironov 2012). The rule says the input from which more numbers of a release can be reached. It was fixed
+    before any release was drawn, so its counts certify as those of every other game (`stats.bounds.GameCounts`).
     """
     target = experiment.target
     first, second = _float32_records(target)
@@ -129,7 +126,7 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
 
 
 def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two records (2, n) of float32 numbers, well inside the set that the claim covers, so that no clip changes them."""
+    """Return two records (2, n) of float32 numbers, so far inside the set that no clip changes them."""
     records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
     lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
     inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
@@ -149,11 +146,11 @@ def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool
 def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Test that releases are odd multiples of their grid's step as often as exact noise is.
 
-    Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with probability
-    .4 to .6, whatever c. Let s be the finest step seen in the first half of the releases. If the noise lives on a grid, its true
-    step is at most s, and is s unless all of the first half are even multiples of it, which has probability at most .6^m.
-    So in the second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does: its lower tail is a p-value.
-    Floats have their finest bit in few numbers only: hardly any is odd, whatever their precision. Rounded floats pass.
+    Claim: integer noise with P(k) proportional to exp(-|k - c| / t) or exp(-(k - c)^2 / 2 t^2), t >= 4, is odd with
+    probability .4 to .6, whatever c. Let s be the finest step seen in the first half of the releases. If the noise lives on
+    a grid, its true step is at most s, and is s unless all of the first half are even multiples of it, which has
+    probability at most .6^m. So in the second half, fresh, the odd multiples of s count at least as a Binomial(m, .4) does:
+    its lower tail is a p-value. Floats have their finest bit in few numbers only. Rounded floats pass.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -171,18 +168,14 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     return combined([float(bdtr(odd, len(count), MIN_ODD_SHARE))], evidence, alpha=alpha, statistic=odd / len(count))
 
 
-def _releases(samples: list[PairSample]) -> list[Floats]:
-    """Return each sample of releases once."""
-    return list({id(side): side for sample in additive_samples(samples) for side in sample.releases}.values())
-
-
 def _values(samples: list[PairSample]) -> Floats:
     """Return all numbers of all releases, each once.
 
     Raises:
         MechanismFailure: all are zero.
     """
-    values = np.concatenate([releases.ravel() for releases in _releases(samples)])
+    each = {id(side): side for sample in additive_samples(samples) for side in sample.releases}
+    values = np.concatenate([releases.ravel() for releases in each.values()])
     if not values.any():
         raise MechanismFailure("all releases are zero")
     return values
@@ -191,9 +184,8 @@ def _values(samples: list[PairSample]) -> Floats:
 def coarse_step(values: Floats) -> float | None:
     """Return the step of which all values are multiples up to rounding, where it is no power of two; None if there is none.
 
-    Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it. It has to
-    be coarse, a millionth of the values at least: to finer ones all floats come near. And each multiple has to be one
-    float, or its rounding would show more than the integer.
+    Euclid's algorithm on a few values gives the step about, least squares sharpen it, and all values are held to it. It
+    is a millionth of the values at least: to finer ones all floats come near. Each multiple has to be one float.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
@@ -213,7 +205,7 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return e and f: every nonzero value is below 2^e in magnitude, and all are multiples of 2^f, e and f being tight."""
+    """Return e and f: all values are below 2^e in magnitude and multiples of 2^f, e and f being tight."""
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
     finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)

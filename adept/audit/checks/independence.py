@@ -1,14 +1,14 @@
 """Independence: of the other records of a batch, of their noise, of a seed, and of the noise of a forked process.
 
-Claim: if all releases of one record are independent, then pairs of releases have one distribution wherever the two come from, and
-so has every function of a pair: whether the two are equal, how they point, how their lengths differ. Pairs from two sources, no
-release in two of them, are compared by exact two-sample tests (`stats.exact_tests`), with Bonferroni's factor over functions,
-thresholds and distances in the batch. That is valid for continuous and for discrete outputs, and powerful where noise is shared, in
-whole or in part. Releases that are always equal are no evidence here: a constant says nothing of its record, and what a
-deterministic release says of it, the event finds.
+Claim: if all releases of one record are independent, then pairs of releases have one distribution wherever the two come
+from, and so has every function of a pair: whether the two are equal, how they point, how their lengths differ. Pairs
+from two sources, no release in two of them, are compared by exact two-sample tests (`stats.exact_tests`), with
+Bonferroni's factor over functions, thresholds and distances in the batch. That holds for continuous and for discrete
+outputs. Releases that are always equal are no evidence here: what a deterministic release says of its record, the event
+finds.
 
-A local guarantee is given record by record: the release of a record is a function of that record and of fresh coins. What else
-reaches it, reaches it from other records, whose own releases have already spent their budgets (`of_neighbours`).
+A local guarantee is given record by record: the release of a record is a function of that record and of fresh coins.
+What else reaches it, reaches it from other records, whose own releases have already spent their budgets.
 """
 
 import math
@@ -17,14 +17,13 @@ import random
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
@@ -45,9 +44,8 @@ MAX_BATCH_ROWS = 2**13
 CHECK_SECONDS = 1.5  # that the batches of a slow mechanism may take
 LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
 NEIGHBOUR_BATCHES, SMALL_BATCH_ROWS, SMALL_BATCHES = 16, 16, 1000
-VALUE_ROWS, VALUE_CALLS, SEEDED_VALUES, MAX_OUTCOMES = 4096, 16, 512, 20
-# A fork beside a thread that is just ending inherits its locks (OpenDP's too), and nobody opens them: let it end first.
-SETTLE_SECONDS = 0.05
+VALUE_ROWS, VALUE_CALLS, MAX_OUTCOMES = 4096, 16, 20
+SETTLE_SECONDS = 0.05  # before a fork, which would inherit the locks of a thread that is just ending
 FORK_SECONDS = 10.0  # without an answer, after which it is tried once more
 
 
@@ -56,41 +54,39 @@ class _ForkTimeout(MechanismFailure):
 
 
 @sees("Sees noise that records of one batch share, in whole or in part. Blind to correlations below a few percent.")
-def in_batch(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+def in_batch(experiment: Experiment[Any], alpha: float) -> Finding:
     """Compare pairs of releases within a batch with pairs of two batches.
 
-    Pairs within are rows (i, i + lag) of the first half of one call, each row in one pair, for several lags up to a quarter of the
-    call; pairs between are row i of the second half of either call. Half of the call is a lag too, with rows of the last quarter
-    between.
+    Pairs within are rows (i, i + lag) of the first half of a call, each row in one pair, for several lags; pairs between
+    are row i of the second half of either of two calls.
     """
-    target = experiment.target.without_memory()
-    rows = max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
-    first, second = (target.release(_repeat(experiment, rows)) for _ in range(2))
+    target, found = experiment.target.without_memory(), list[Difference]()
+    calls, rows = _batches(target)
+    released = [_repeat(experiment, rows) for _ in range(calls)]
     half = rows // 2
-    between = first[half:], second[half:]
-    found = []
+    between = _joined([(a[half:], b[half:]) for a, b in zip(released[::2], released[1::2], strict=True)])
     for lag in sorted({*(lag for lag in LAGS if lag < half // 2), half // 2}):
         start = np.arange(half - lag)
         start = start[start // lag % 2 == 0]
-        within = first[start], first[start + lag]
+        within = _joined([(call[start], call[start + lag]) for call in released])
         found += _compared(within, between, f"rows {lag} apart")
-    apart = slice(half // 2), slice(half, half + half // 2), slice(half + half // 2, None)
-    halves = (first[apart[0]], first[apart[1]]), (first[apart[2]], second[apart[2]])
-    found += _compared(*halves, f"rows {half} apart")
-    return least_probable(found, f"{rows} rows in each of two batches", alpha=alpha)
+    quarter = half // 2
+    apart = _joined([(call[:quarter], call[half : half + quarter]) for call in released])
+    last = _joined([(a[-quarter:], b[-quarter:]) for a, b in zip(released[::2], released[1::2], strict=True)])
+    found += _compared(apart, last, f"rows {half} apart")
+    return least_probable(found, f"{rows} rows in each of {calls} batches", alpha=alpha)
 
 
 @sees("Sees noise that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own.")
-def after_one_seed(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
+def after_one_seed(experiment: Experiment[Any], alpha: float) -> Finding:
     """Compare two calls after the same global seeds with pairs within a call."""
     target = experiment.target.without_memory()
-    latents = _repeat(experiment, CALL_ROWS)
-    target.release(latents)  # what a first call alone draws would shift the seeded numbers
-    first, second = seeded(lambda: target.release(latents))
+    rows = CALL_ROWS if isinstance(target, VectorTarget) else min(_value_rows(target), 2 * CALL_ROWS)
+    _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
+    first, second = seeded(lambda: _repeat(experiment, rows))
     found = _compared(_between(first, second), _within(first), "after the same seed")
-    return least_probable(
-        found, f"{SEEDED_PAIRS} pairs after the same seed, {SEEDED_PAIRS} within one call", alpha=alpha
-    )
+    pairs = f"{rows // 3} pairs after the same seed, {rows // 3} within one call"
+    return least_probable(found, pairs, alpha=alpha)
 
 
 @sees("Sees noise that forked workers share. Blind to processes started in other ways.")
@@ -99,52 +95,24 @@ def in_forks(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     target = experiment.target.without_memory()
     if "fork" not in multiprocessing.get_all_start_methods():
         raise MechanismFailure("this platform has no fork")
-    latents = _repeat(experiment, CALL_ROWS)
+    latents = _copies(experiment, CALL_ROWS)
     try:
         first, second = _forked_releases(target, latents)
     except _ForkTimeout:
         first, second = _forked_releases(target, latents)
     found = _compared(_between(first, second), _within(first), "in two forked workers")
-    return least_probable(found, f"{SEEDED_PAIRS} pairs of two forked workers, {SEEDED_PAIRS} within one", alpha=alpha)
-
-
-@sees("Sees randomness that values of one batch share. Blind to correlations below a few percent.")
-def values_in_batch(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Count equal outcomes among pairs within a call, and among pairs between calls.
-
-    The first half of each call is paired within it, for several lags, the second half with the next call's.
-    """
-    target, value = experiment.target.without_memory(), experiment.target.values[0]
-    calls = [target.codes([value] * (_value_rows(target) // VALUE_CALLS)) for _ in range(VALUE_CALLS)]
-    half, found = len(calls[0]) // 2, []
-    between = np.concatenate([a[half:] == b[half:] for a, b in zip(calls[::2], calls[1::2], strict=True)])
-    for lag in sorted({*(lag for lag in LAGS if lag < half // 2), half // 2}):
-        start = np.arange(half - lag)
-        start = start[start // lag % 2 == 0]
-        within = np.concatenate([call[start] == call[start + lag] for call in calls])
-        found.append(_equal(within, between, f"equal, {lag} apart"))
-    return least_probable(found, "pairs within batches and between batches", alpha=alpha)
-
-
-@sees("Sees randomness that torch, NumPy or random seeds repeat. Blind to a secret seed of the mechanism's own.")
-def values_after_one_seed(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
-    """Count equal outcomes of two calls after the same global seeds, and of pairs within a call."""
-    target, value = experiment.target.without_memory(), experiment.target.values[0]
-    rows = min(_value_rows(target), SEEDED_VALUES)
-    first, second = seeded(lambda: target.codes([value] * rows))
-    half = rows // 2
-    found = [_equal(first[half:] == second[half:], first[:half:2] == first[1:half:2], "equal")]
-    return least_probable(found, "pairs after the same seed and in a call", alpha=alpha)
+    pairs = f"{SEEDED_PAIRS} pairs of two forked workers, {SEEDED_PAIRS} within one"
+    return least_probable(found, pairs, alpha=alpha)
 
 
 @sees("Sees releases that depend on the other records of a batch. Blind to dependence below a few percent.")
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Compare the releases of one record beside different neighbours in its batch.
 
-    Every second record of a batch is always the same, those between are one record in some batches and another in others.
-    Claim: if rows are released independently, each from its own record, then the releases of the constant rows are independent
-    and of one distribution in all batches, so every function of them is; exact two-sample tests compare how far they lie along the
-    difference of the neighbours and along their own record, and how long they are (Bonferroni over functions, thresholds, records).
+    Every second record of a batch is the same in all batches, those between are not. Claim: if rows are released
+    independently, each from its own record, then the releases of the constant rows are independent and of one
+    distribution in all batches, and so is every function of them; exact two-sample tests compare several (Bonferroni over
+    functions, thresholds, records).
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     seconds = CHECK_SECONDS / (1 + len(cases := _cases(target.dim, target.clip_norm)))
@@ -173,7 +141,7 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
     """Compare the frequencies of a value's outcomes beside one value and beside another."""
     target, found = experiment.target.without_memory(), list[Difference]()
     constant, second, *_, last = [*target.values, target.values[-1]]
-    rows = max(256, target.affordable(VALUE_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
+    rows = _value_rows(target)
     for other in (second, last):
         sides = [target.codes([constant, neighbour] * (rows // 2))[::2] for neighbour in (constant, other)]
         for outcome, _ in Counter(np.concatenate(sides).tolist()).most_common(MAX_OUTCOMES):
@@ -182,25 +150,55 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
     return least_probable(found, "releases of one value among others", alpha=alpha)
 
 
-def _repeat(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
+def _copies(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
     record: Tensor = experiment.pairs[0].first
     return record.expand(rows, -1).clone()
 
 
+def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
+    """Release one record so often in one call: vectors (rows, m), or whole numbers (rows,) that stand for outcomes."""
+    target = experiment.target
+    if isinstance(target, VectorTarget):
+        return target.release(_copies(experiment, rows))
+    released: Floats = target.codes([target.values[0]] * rows)
+    return released
+
+
+def _batches(target: Any) -> tuple[int, int]:
+    """Return the number of calls and the rows of each: values are few, so more calls have to differ."""
+    if isinstance(target, VectorTarget):
+        return 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
+    return VALUE_CALLS, _value_rows(target) // VALUE_CALLS
+
+
+def _value_rows(target: ValueTarget) -> int:
+    return max(256, target.affordable(VALUE_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
+
+
+def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
+    first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    return first, second
+
+
 def _within(call: Floats) -> ReleasePairs:
     """Pair rows within one call, others than `_between` pairs, so that the two are independent."""
-    return call[: 2 * SEEDED_PAIRS : 2], call[1 : 2 * SEEDED_PAIRS : 2]
+    pairs = len(call) // 3
+    return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 
 
 def _between(first: Floats, second: Floats) -> ReleasePairs:
-    return first[2 * SEEDED_PAIRS :], second[2 * SEEDED_PAIRS :]
+    pairs = len(first) // 3
+    return first[2 * pairs :], second[2 * pairs :]
 
 
 def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> list[Difference]:
     """Compare functions of pairs from two sources: the share of equal numbers, the angle, the difference of lengths.
 
-    They are centred at the mean of all releases, which does not depend on how releases are paired off between the sources.
+    Vectors are centred at the mean of all releases, which does not depend on how they are paired off.
     """
+    if suspect[0].ndim == 1:
+        counts = [each for a, b in (suspect, reference) for each in (int((a == b).sum()), len(a))]
+        return [Difference(fisher(*counts), f"{where}, equal", *counts)]
     centre = np.concatenate([*suspect, *reference]).mean(axis=0)
     found: list[Difference] = []
     for name, function in (("equal numbers", _equality), ("angle", _angle), ("difference in length", _unevenness)):
@@ -290,15 +288,6 @@ def _received(receiver: Connection, seconds: float) -> Floats:
         raise MechanismFailure(f"in a forked worker, {answer}")
     result: Floats = answer
     return result
-
-
-def _value_rows(target: ValueTarget) -> int:
-    return max(256, target.affordable(VALUE_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
-
-
-def _equal(suspect: NDArray[np.bool_], reference: NDArray[np.bool_], what: str) -> Difference:
-    counts = int(suspect.sum()), len(suspect), int(reference.sum()), len(reference)
-    return Difference(fisher(*counts), what, *counts)
 
 
 def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor]]:

@@ -1,9 +1,9 @@
 """Metadata: what a release says beside its numbers, and whether there is one at all, distinguishes records.
 
-What a release says beside its numbers is its type, dtype, shape, layout and what is attached to it (`metadata_of`), and an
-error message is an answer too. Where two records differ in one of these, they are released again, in the order of a fair coin, and
-guessed by it: `stats.bounds.GameCounts` says what that certifies. So what varies by itself, such as noise left in a buffer, refutes
-no claim, and hides nothing else.
+What a release says beside its numbers is its type, dtype, shape, layout and what is attached to it (`metadata_of`); an
+error message is an answer too. Where two records differ in one of these, they are released again, in the order of a fair
+coin, and guessed by it: `stats.bounds.GameCounts` says what that certifies. So what varies by itself, such as noise left
+in a buffer, refutes no claim.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ Metadata = dict[str, str]
     "or refused within the set that the mechanism names. Blind to what a type says of two records of one dtype."
 )
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
-    """Ask for the records of all pairs, alone and beside a copy, and for those of the search either way, where there is time."""
+    """Ask for the records of all pairs, alone and beside a copy, and for those of the search either way."""
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
     records = {record.numpy().tobytes(): record for record in every if record.dtype == torch.float64}.values()
@@ -62,7 +62,7 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
 
 
 def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield a record (n,) alone and beside a copy; it has to be answered if it lies in the set that the mechanism itself names."""
+    """Yield a record (n,) alone and beside a copy; it has to be answered if the set that the mechanism names holds it."""
     must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
     for how, rows in (("", 1), ("beside a copy, ", 2)):
         yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)
@@ -75,19 +75,14 @@ def _inside(target: VectorTarget, record: Tensor) -> bool:
 
 @dataclass(frozen=True)
 class AskedRecord:
-    """A record as it is asked for, and what comes back; ``ask`` returns the release itself, or raises MechanismFailure.
-
-    Attributes:
-        must: True if the claim covers the record, so that refusing it is an answer like any other.
-        how: the batch in which it is asked for, which its metadata is named after.
-    """
+    """A record as it is asked for; ``ask`` returns the release, or raises MechanismFailure."""
 
     ask: Callable[[], Any]
-    must: bool = False
-    how: str = ""
+    must: bool = False  # the claim covers the record, so refusing it is an answer like any other
+    how: str = ""  # the batch in which it is asked for
 
     def metadata(self) -> Metadata:
-        """Ask once, and return what the answer says beside its numbers; nothing of a record that may be refused, and is."""
+        """Ask once, and return what the answer says beside its numbers."""
         try:
             released = self.ask()
         except MechanismFailure as failure:
@@ -98,7 +93,8 @@ class AskedRecord:
 def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Finding:
     """Test that no two records differ in the metadata of their releases more often than the claim allows.
 
-    The two records are the first that differ; the rule is fixed before the rounds that count, and alpha is split over what differs.
+    The two records are the first that differ; the rule is fixed before the rounds that count, and alpha is split over
+    what differs.
     """
     seen = [(one, found) for one in asked if (found := one.metadata())]
     if not any(len(found) > 1 for _, found in seen):
@@ -136,11 +132,7 @@ def _played(
 
 
 def metadata_of(value: Any) -> Metadata:
-    """Return everything that a release says beside its numbers, by name.
-
-    An object that leaves a program is more than its numbers: saving a tensor that is a view saves what lies behind the view, and
-    attributes are pickled.
-    """
+    """Return everything that a release says beside its numbers, by name: what saving it would save too."""
     kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
     found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
     if isinstance(value, Tensor):
@@ -157,7 +149,7 @@ def metadata_of(value: Any) -> Metadata:
 
 
 def _behind(value: Any) -> bytes | None:
-    """Return what is stored beside the numbers of a view, which saving it saves too; None where the view is all there is."""
+    """Return what is stored beside the numbers of a view, if anything."""
     if isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray) and value.base.nbytes > value.nbytes:
         return _unseen(value.base.view(), value)
     if not isinstance(value, Tensor) or value.layout != torch.strided:
@@ -172,7 +164,7 @@ def _behind(value: Any) -> bytes | None:
 
 
 def _unseen(whole: NDArray[Any], view: NDArray[Any]) -> bytes:
-    """Return the bytes of an array that are not those of a view of it: marked in a copy, through a view of the same shape."""
+    """Return the bytes of an array that are not those of a view of it."""
     start = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     marks = np.zeros(whole.nbytes, dtype=np.uint8)
     each = np.lib.stride_tricks.as_strided(marks[start:], (*view.shape, view.itemsize), (*view.strides, 1))
@@ -187,6 +179,5 @@ def _digest(content: bytes | None) -> str:
 
 
 def _plain(thing: Any) -> str:
-    """Return an attached thing in short: what it is, and a digest of what it holds."""
     content = thing.detach().cpu().numpy().tobytes() if isinstance(thing, Tensor) else repr(thing).encode()
     return f"{type(thing).__name__} {_digest(content)}"

@@ -1,17 +1,16 @@
 """Repeated outputs: releases that name their record, since they came before, or lie far nearer to it than to any other.
 
-Releases of many records are drawn, and a rule is made of them that names a record for some releases and for most none. *Seen* is
-the rule that a release which was drawn before, for one record alone, is that record's: a mechanism whose randomness is small
-repeats itself. *Near* is the rule that a release is the nearest record's if the second nearest lies so many times as far: noise
-that is small now and then. Then fresh releases of records drawn at random are named.
+Releases of many records are drawn, and a rule is made of them that names a record for some releases and for most none.
+*Seen*: a release that was drawn before, for one record alone, is that record's (small randomness repeats itself). *Near*: a
+release is the nearest record's if the second nearest lies so many times as far (noise that is small now and then). Then
+fresh releases of records drawn at random are named.
 
-Let D_i be the releases that a rule names i for, m the number of records, w the chance that a fresh release of a record drawn at
-random is named rightly, c that it is named wrongly. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP P_j[D_i] >= e^-eps P_i[D_i]
-for all i and j; summed over i and j != i, and divided by m, that is the claim. The sets are disjoint, so a fresh release is named
-rightly, wrongly or not at all; given that it is named, it is named rightly with probability at most 1 / (1 + (m - 1) e^-eps). So
-(m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that share, is a lower bound on e^eps, wrong with probability at most
-alpha. It is far stronger than a game of two records, since a few named rightly and none wrongly suffice, and for a sound mechanism,
-discrete or not, it is as true as any other. (For delta > 0 nothing is certified here.)
+Let D_i be the releases that a rule names i for, m the number of records, w the chance that a fresh release of a record
+drawn at random is named rightly, c that it is named wrongly. Claim: c >= (m - 1) e^-eps w. Proof: under eps-LDP
+P_j[D_i] >= e^-eps P_i[D_i] for all i and j; summed over i and j != i, and divided by m, that is the claim. The sets are
+disjoint, so a fresh release is named rightly, wrongly or not at all; given that it is named, it is named rightly with
+probability at most 1 / (1 + (m - 1) e^-eps). So (m - 1) (s / (1 - s)), s a lower Clopper-Pearson bound on that share, is a
+lower bound on e^eps, wrong with probability at most alpha. (For delta > 0 nothing is certified here.)
 """
 
 import math
@@ -34,10 +33,8 @@ Integers = NDArray[np.int64]
 
 RECORDS = 96
 NOBODY = -1
-MIN_RIGHT, CHOOSING_ALPHA = (
-    3,
-    1e-6,
-)  # rightly named releases that choose a rule; chance of error of the bound that chooses it
+MIN_RIGHT = 3  # rightly named releases that choose a rule
+CHOOSING_ALPHA = 1e-6  # chance of error of the bound that chooses it
 MIN_SQUARE = 1e-300
 CHECK_SECONDS = 4.0  # for either, where a mechanism is slow; up to twice that for calls, in an audit of many trials
 CHUNK_CALLS, CHUNK_ROWS = 500, 4096
@@ -93,7 +90,6 @@ def _bound(own: int, other: int, *, alpha: float) -> float:
 
 
 def _records(target: VectorTarget) -> Tensor:
-    """Return records (m, n) inside the ball, of many directions and lengths."""
     generator = torch.Generator().manual_seed(2023)
     directions = torch.randn(RECORDS, target.dim, dtype=torch.float64, generator=generator)
     sizes = torch.linspace(0.1, 1.0, RECORDS, dtype=torch.float64)[:, None] * target.clip_norm
@@ -104,9 +100,8 @@ def _records(target: VectorTarget) -> Tensor:
 def _named(target: VectorTarget, records: Tensor, most: int, seconds: float, *, alone: bool) -> tuple[_Counts, _Counts]:
     """Return what either rule names of fresh releases.
 
-    Half of the releases come first, and half of those are remembered. If none of the others comes back, a quarter of the hits that
-    would be counted was missed, and hardly a dozen, the fewest that refute a claim, can be expected of all; if they are not near
-    enough either, nothing more is drawn.
+    Half of the releases come first, and half of those are remembered. If none of the others comes back or is near enough,
+    nothing more is drawn.
     """
     seen, near = _Counts("came back as"), _Counts("lay nearest by far to")
     rows = target.affordable(most, seconds=seconds, alone=alone) // (2 * RECORDS)
@@ -138,7 +133,6 @@ def _named(target: VectorTarget, records: Tensor, most: int, seconds: float, *, 
 
 
 def _remember(owners: dict[bytes, int], keys: list[bytes], sides: list[int]) -> None:
-    """Note whose release each is; that of two records is nobody's."""
     for key, side in zip(keys, sides * (len(keys) // len(sides)), strict=True):
         owners[key] = side if owners.get(key, side) == side else NOBODY
 

@@ -22,10 +22,9 @@ Value = TypeVar("Value")
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     """Freeze a release and change the record: the decoded text must not change.
 
-    Claim: the guarantee covers what is computed from the released latent alone. The mechanism is replaced by one that
-    releases the same frozen latent for every record, so every record must be rewritten to the same text, in one batch, in
-    another order and alone. One difference is proof that something else of the record (or of its neighbours) reaches the
-    text. Decoding has to be greedy: if one text alone is rewritten differently twice, nothing can be judged.
+    Claim: the guarantee covers what is computed from the released latent alone. With a mechanism that releases one frozen
+    latent for every record, every record must be rewritten to the same text, in one batch, in another order and alone. One
+    difference is proof that something else reaches the text. Decoding has to be greedy.
     """
     rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
     frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))

@@ -1,10 +1,9 @@
-"""Chooses a distinguisher: of many input pairs, statistics and decision rules, those that should certify most.
+"""The choice of a distinguisher: of many input pairs, statistics and decision rules, those that should certify most.
 
-A *distinguisher* is a statistic, a real function of a release, with a decision rule on it: high values say one input, low values
-the other, those between say nothing. Any function of a release may define it (post-processing). Few releases of every pair screen
-pairs and statistics; more of the most promising pairs choose three distinguishers, as `distinguisher.decision_rules` explains.
-
-Nothing here needs to be right, only good: what is chosen is scored on other releases (`distinguisher.experiment`).
+A *distinguisher* is a statistic, a real function of a release, with a decision rule on it: high values say one input, low
+values the other, those between say nothing. Few releases of every pair screen pairs and statistics; more of the most
+promising pairs choose three distinguishers. Nothing here needs to be right: what is chosen is scored on other releases
+(`distinguisher.experiment`).
 """
 
 import math
@@ -32,7 +31,7 @@ from adept.audit.result import MechanismFailure
 from adept.audit.subject.target import Floats, Statistic
 
 MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time for choosing: 64 MiB
-MAX_CHOOSING_ROWS = 2**16  # more would find hardly better rules
+MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400  # more would find hardly better rules
 MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
 MAX_DISTINGUISHERS = 5  # four of the best pair, one of another
 FINALISTS = 3  # pairs of which more releases are drawn before one is chosen
@@ -68,24 +67,21 @@ def screening_rows(trials: int, *, inputs: int, dim: int) -> int:
     return max(MIN_ROWS, min(trials // 40, MAX_CHOOSING_ELEMENTS // (dim * inputs)))
 
 
-def choosing_rows(trials: int, *, dim: int) -> int:
-    """Return the releases of each input of a finalist: an eighth of the trials, and bounded in memory."""
-    return max(MIN_ROWS, min(trials // 8, MAX_CHOOSING_ROWS, MAX_CHOOSING_ELEMENTS // (4 * dim)))
+def choosing_rows(trials: int, *, dim: int, alone: bool) -> int:
+    """Return the releases of each input of a finalist: an eighth of the trials, bounded in memory and in calls."""
+    most = MAX_CHOOSING_CALLS if alone else MAX_CHOOSING_ROWS
+    return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * dim)))
 
 
-def choose(target: AnyTarget, samples: list[PairSample], *, trials: int, certifying: int, alpha: float) -> list[Game]:
-    """Return the games to certify on ``certifying`` releases per input, from the screening releases and others, drawn here.
+def choose(target: AnyTarget, samples: list[PairSample], *, rows: int, certifying: int, alpha: float) -> list[Game]:
+    """Return the games to certify on ``certifying`` releases per input, from screening releases and ``rows`` drawn here.
 
-    Rules are compared at the chance of error ``alpha`` that they are certified at, or at `THRESHOLD_ALPHA` if that is stricter.
-
-    Three distinguishers are of the best pair: on its best statistic by counts and by a fitted curve, and the one that was hardly
-    ever wrong, on any statistic, if it is right often enough to be certified by so many releases: rare events are found by it. If
-    the one that was hardly ever wrong of all is of another pair, and could refute the claim, it is a second game.
-
-    Where releases without noise were seen, a fourth distinguisher waits for them. Counts alone would not choose it: a sound rule is
-    never wrong in a hundred rounds by luck, but no sound mechanism on vectors often releases the record itself.
+    Three distinguishers are of the best pair: on its best statistic by counts and by a fitted curve, and the one that was
+    hardly ever wrong, on any statistic, which finds rare events. If the one that was hardly ever wrong of all is of another
+    pair, and could refute the claim, it is a second game. Where releases without noise were seen, a fourth distinguisher
+    waits for them: no sound mechanism on vectors often releases the record itself.
     """
-    sampler = Sampler(target, choosing_rows(trials, dim=target.count_numbers(samples[0].pair.first)))
+    sampler = Sampler(target, rows)
     candidates = _candidates(
         target, [sampler(pair) for pair in screen(target, samples, certifying=certifying)], certifying
     )
@@ -109,7 +105,6 @@ def choose(target: AnyTarget, samples: list[PairSample], *, trials: int, certify
 
 
 def _without_noise(candidates: list["_Candidate"]) -> list[Distinguisher]:
-    """Return the rule that says the input of which more numbers came out without noise, if any did."""
     return [
         Distinguisher(name=each.name, statistic=each.statistic, rule=Rule(high=0.5, low=-0.5, flipped=False))
         for each in candidates
@@ -118,10 +113,7 @@ def _without_noise(candidates: list["_Candidate"]) -> list[Distinguisher]:
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, certifying: int) -> list[InputPair]:
-    """Return the most promising pairs, the best first: learned on half of the screening releases, scored on the rest.
-
-    One more is the pair on which a guess was hardly ever wrong.
-    """
+    """Return the most promising pairs, the best first, and the one on which a guess was hardly ever wrong."""
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < FINALISTS:
         chosen.append(_best(rest).pair)
@@ -145,7 +137,6 @@ class _Candidate:
 
     @cached_property
     def promise(self) -> float:
-        """The score that a curve fitted to all values promises."""
         values = np.concatenate([self.first, self.second])
         return float(promising(values[None], chance_of_first(self.first, self.second), **self.options)[0][0])
 
@@ -174,8 +165,8 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 def _best(candidates: list[_Candidate]) -> _Candidate:
     """Return the candidate with the best bound.
 
-    Bounds on few counts scatter, by about 1 / sqrt(wrong). Of games that are as good up to three times that the
-    fitted curve decides, so that a lucky pair of inputs does not win over the one that leaks most.
+    Bounds on few counts scatter, by about 1 / sqrt(wrong). Of games that are as good up to three times that the fitted
+    curve decides, so that luck does not.
     """
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)

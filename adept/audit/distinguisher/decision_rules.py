@@ -1,13 +1,10 @@
 """Decision rules: they guess an input from one number of a release; and two ways to choose the thresholds of a rule.
 
-The best rule for many rounds speaks seldom: of the releases that choose it, a few dozen reach its thresholds, and hardly one of
-them contradicts it. To count those few is luck, and a threshold chosen by luck certifies less than it could. So there are two
-ways. `counted_rule` trusts the counts alone, and finds any leak that they show. `fitted_rule` reads the odds of the two inputs off
-a logistic curve through *all* values, and with them how often a rule further out would be right and wrong. The curve is true
-where the statistic is a privacy loss up to a factor, as for Laplace and l2 noise of any scale, declared or not. Elsewhere it
-may be far off, so the auditor scores both rules.
-
-Nothing here has to be right. A rule is valid whatever it was chosen by, if it is scored on other releases.
+The best rule for many rounds speaks seldom: of the releases that choose it, a few dozen reach its thresholds, and hardly
+one contradicts it. To count those few is luck. `counted_rule` trusts the counts alone, and finds any leak that they show.
+`fitted_rule` reads the odds of the two inputs off a logistic curve through *all* values. The curve is true where the
+statistic is a privacy loss up to a factor, as for Laplace and l2 noise; elsewhere it may be far off, so the auditor scores
+both rules. A rule is valid whatever it was chosen by, if it is scored on other releases.
 """
 
 import math
@@ -75,10 +72,7 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule with the best bound in ``rounds`` rounds if it errs no more often than here, half a time where it never did.
-
-    Its promise is optimistic: a rule that was right forty times and never wrong may deserve to be tried on a hundred times as much.
-    """
+    """Return the rule with the best bound in ``rounds`` rounds if it errs no more often than here: an optimistic promise."""
     values, own = _pooled(first, second)
     weight, best_score, best = rounds / len(values), -math.inf, Rule(high=np.inf, low=-np.inf, flipped=False)
     for high, low, answers, flipped, right, wrong in _candidates(values, own, 1 - own, gap, SCREENING_THRESHOLDS):
@@ -94,7 +88,7 @@ def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def chance_of_first(first: Floats, second: Floats) -> Floats:
-    """Return for each value, those of the first input before those of the second, the fitted chance that it is of the first.
+    """Return for each value, the first input's before the second's, the chance that it is of the first.
 
     Logistic regression with an intercept, by Newton's method.
     """
@@ -121,8 +115,7 @@ def promising(
     the best hope of ``rounds`` rounds, with the optimism of `rare_rule`.
 
     Args:
-        values: (S, N), of S statistics of the same N releases: an audit tries thousands on few releases, and one by one most of
-            its time would be the calls.
+        values: (S, N), of S statistics of the same N releases.
         chance: (N,).
 
     Returns:
@@ -140,11 +133,8 @@ def promising(
     # How many lie below a threshold.
     low, high = cuts[begin + ranks] + 1, cuts[begin + found[some, None] - 1 - ranks] + 1
     below = np.pad(np.cumsum(chance[order[some]], axis=1), ((0, 0), (1, 0)))
-    every, under, beneath = (
-        below[:, -1:],
-        np.take_along_axis(below, low, axis=1),
-        np.take_along_axis(below, high, axis=1),
-    )
+    every = below[:, -1:]
+    under, beneath = (np.take_along_axis(below, cut, axis=1) for cut in (low, high))
     first = [under, low - under]
     second = [every - beneath, total - high - (every - beneath)]
     # Six kinds of rules at once: the low end alone, the high end alone, or both; and the same the other way round.
@@ -160,9 +150,9 @@ def promising(
 def _quick(
     right: Floats, wrong: Floats, weight: float, forgiven: float | Floats, *, sds: float = PROMISING_SDS
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Return the best of several bounds, about, how often its rule is wrong, and which it is; of each row, if there are some.
+    """Return about the best of several bounds (of each row), how often its rule is wrong, and which it is.
 
-    Wrong guesses are read as so many standard deviations more, after Anscombe's root: none of forty are seven, not a half.
+    Wrong guesses are read as so many standard deviations more, after Anscombe's root.
     """
     answered, seen = (right + wrong) * weight, wrong * weight
     most = np.square(np.sqrt(seen + 0.375) + sds / 2)
@@ -174,7 +164,6 @@ def _quick(
 
 @cache
 def _padded_ranks(count: int) -> NDArray[np.int64]:
-    """Return so many ranks as for the longest, the last one again and again."""
     ranks = _ranks(count)
     return np.pad(ranks, (0, SCREENING_THRESHOLDS - len(ranks)), mode="edge")
 
@@ -233,10 +222,7 @@ def _tails(
 
 
 def _best_on_average(scores: Floats) -> int:
-    """Return the index of the best score, averaged over its neighbours: one lucky count in a tail is no better rule.
-
-    The scores of few thresholds (a discrete statistic) differ for good reasons and are taken as they are.
-    """
+    """Return the index of the best score, averaged over its neighbours unless there are few thresholds."""
     if len(scores) < 8 * SMOOTHING_THRESHOLDS:
         return int(np.argmax(scores))
     padded = np.pad(np.maximum(scores, LOWEST_SCORE), SMOOTHING_THRESHOLDS, mode="edge")

@@ -1,16 +1,15 @@
-r"""The experiment: a fair coin picks one of two inputs, the target releases it, and a distinguisher guesses the input.
+"""The experiment: a fair coin picks one of two inputs, the target releases it, and a distinguisher guesses the input.
 
-Epsilon-delta privacy bounds the probability of every event by that under every other input: P <= exp(eps) Q + delta. So each event,
-and each rule that guesses the input from a release or abstains, certifies a lower bound on epsilon (`stats.bounds.GameCounts`).
-Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones; where only a refutation is wanted at
-three looks, so that a game that is won, or without hope, ends early.
+Epsilon-delta privacy bounds the probability of every event by that under every other input: P <= exp(eps) Q + delta. So
+each event, and each rule that guesses the input from a release or abstains, certifies a lower bound on epsilon
+(`stats.bounds.GameCounts`). Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones;
+where only a refutation is wanted at three looks, so that a game that is won, or without hope, ends early.
 
 Claim: the largest of the bounds exceeds the true epsilon with probability at most alpha. Proof: fix all choosing releases,
-and with them all distinguishers; the certifying releases are independent of them, so right and wrong rounds of any rule are
-counts of fixed events, whose bound errs with probability at most its share of alpha (`game_lower_bound`). The shares of all
-rules at all looks add up to alpha (union bound, whether a look is taken or not). That holds for every outcome of the choosing
-releases, hence on average. Pairs, statistics, thresholds and directions cost nothing, however many were tried.
-It would be false if a certifying release had been looked at before.
+and with them all distinguishers; the certifying releases are independent of them, so right and wrong rounds of any rule
+are counts of fixed events, whose bound errs with probability at most its share of alpha (`game_lower_bound`). The shares of
+all rules at all looks add up to alpha (union bound, whether a look is taken or not). That holds for every outcome of the
+choosing releases, hence on average. It would be false if a certifying release had been looked at before.
 """
 
 import math
@@ -62,20 +61,13 @@ class Score:
 
 @dataclass
 class Experiment(Generic[TargetT]):
-    """A target, input pairs, and so many releases of each input, from which distinguishers are chosen and scored.
-
-    Attributes:
-        find_pairs: the pairs on which the target is tried, beside the caller's own.
-        trials: releases of each input, those that choose the distinguishers among them.
-        given: the caller's own pairs.
-        progress: is given the releases that the main game counted, and how many there are to count.
-    """
+    """A target, input pairs, and so many releases of each input, from which distinguishers are chosen and scored."""
 
     target: TargetT
-    find_pairs: Callable[[TargetT], Sequence[InputPair]]
-    trials: int
-    given: Sequence[InputPair] = ()
-    progress: Progress = lambda done, total: None
+    find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
+    trials: int  # releases of each input, those that choose among them
+    given: Sequence[InputPair] = ()  # the caller's own pairs
+    progress: Progress = lambda done, total: None  # of the releases that the main game counted, and in all
     _failures: list[str] = field(default_factory=list)
 
     @cached_property
@@ -108,8 +100,10 @@ class Experiment(Generic[TargetT]):
     def certifying(self) -> int:
         """Number of trials that certify: those that neither screened nor chose."""
         screened = len(self.samples[0].releases[0])
-        chosen = choosing_rows(self.trials, dim=self._numbers)
-        return max(MIN_TRIALS // 4, self.trials - screened - chosen)
+        return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
+
+    def _choosing(self, trials: int) -> int:
+        return choosing_rows(trials, dim=self._numbers, alone=self._alone)
 
     def with_pairs(
         self, pairs: Sequence[InputPair], trials: int, target: TargetT | None = None
@@ -121,8 +115,8 @@ class Experiment(Generic[TargetT]):
         """Choose a game and certify a lower bound on epsilon, wrong with probability at most ``alpha``; see `certify`."""
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, seconds=CHOOSING_SECONDS, alone=self._alone)
-        trials, certifying = min(self.trials, most), self.certifying
-        game, *others = choose(target, samples, trials=trials, certifying=certifying, alpha=alpha)
+        rows, certifying = self._choosing(min(self.trials, most)), self.certifying
+        game, *others = choose(target, samples, rows=rows, certifying=certifying, alpha=alpha)
         tests = sum(len(each.distinguishers) for each in (game, *others))
         options: dict[str, Any] = {"trials": certifying, "alpha": alpha / tests}
         score = certify(target, game, **options, claim=claim, progress=self.progress)
@@ -185,8 +179,8 @@ def certify(
 
     Args:
         alpha: chance of error of each distinguisher.
-        claim: the epsilon that is to be refuted: the rest is not drawn once it is refuted, or no rule can be expected to refute
-            it. Without one, the bound itself is what is wanted, and there is one look.
+        claim: the epsilon that is to be refuted: the rest is not drawn once it is refuted, or there is no hope. Without
+            one, there is one look.
         progress: is given the releases counted so far and in all.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
@@ -216,10 +210,7 @@ def _scored(
 def _hoped(
     right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
 ) -> Floats:
-    """Return the bounds that rules may reach in all rounds, if luck was against them in those that are done.
-
-    Two standard deviations: of a rule that would refute the claim in half of all games, one in forty is given up.
-    """
+    """Return the bounds that rules may reach in all rounds, if luck was against them in those that are done."""
     less = np.maximum(wrong - LUCK_SDS * np.sqrt(wrong + 1), 0) * rounds / done
     more = np.minimum((right + LUCK_SDS * np.sqrt(right)) * rounds / done, rounds - less)
     return game_lower_bound(more, less, rounds, delta=delta, alpha=alpha)

@@ -1,13 +1,12 @@
 """Input pairs: records between which a claim is tried, and samples of their releases.
 
-A claim of local differential privacy is about any two records, in any batch. So the pairs are chosen where mechanisms break: at
-opposite ends of the set, at two *norms*, outside the set, at zero, where latents are not finite, in another dtype; and each record
-is released among copies of itself (many releases in a call, which is fast), in a batch of its own, and between others.
+A claim of local differential privacy is about any two records, in any batch. So the pairs are chosen where mechanisms
+break: at opposite ends of the set, at two *norms*, outside the set, at zero, where latents are not finite, in another
+dtype; and each record is released among copies of itself, in a batch of its own, and between others.
 
-A mechanism may also treat few records in a way of their own: those whose largest number stands in one place, of a certain length,
-with so many zeros. A pair for each of them would cost too much, but to see that a record's releases scatter less than those of
-others, or lie far from them, takes a dozen: `found_pairs` are of records that stand out. The releases of the search are not counted
-again, so nothing is claimed here, and nothing has to be right.
+A mechanism may also treat few records in a way of their own: `found_pairs` are of records that stand out in a search, since
+a dozen releases show that they scatter less than those of others, or lie far from them. The releases of the search are not
+counted again.
 """
 
 import math
@@ -41,19 +40,13 @@ MIN_SPREAD = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class InputPair:
-    """Two records: latents, raw, as an encoder might return them, before any clip; or values.
-
-    Attributes:
-        first: (n,); or a batch (B, n), of which ``second`` differs in one row; or a value.
-        alone: True if a record (n,) is released in calls of one row.
-        hard: worth a try where there is time for few pairs only.
-    """
+    """Two records: latents before any clip, or values."""
 
     name: str
-    first: Any
+    first: Any  # (n,); or a batch (B, n), of which ``second`` differs in one row; or a value
     second: Any
-    alone: bool = False
-    hard: bool = False
+    alone: bool = False  # a record (n,) is released in calls of one row
+    hard: bool = False  # worth a try where there is time for few pairs only
 
     @property
     def finite(self) -> bool:
@@ -77,9 +70,9 @@ class InputPair:
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return the pairs of single records, the hard ones first.
 
-    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1); the axis has the largest distance in the
-    l1 ball; a random direction is neither; the far pair lies outside and shows whether the mechanism clips at all. Two norms in one
-    direction show a leak of the norm, multiples just outside the ball a clip with a tolerance.
+    The diagonal has the largest l1 distance in the l2 ball (Habernal 2021, Theorem 5.1), the axis in the l1 ball; a random
+    direction is neither; the far pair shows a missing clip. Two norms in one direction show a leak of the norm, multiples
+    just outside the ball a clip with a tolerance.
     """
     pairs = [
         *_opposite(dim, clip_norm),
@@ -154,13 +147,13 @@ def _odd(dim: int, clip_norm: float) -> Iterator[InputPair]:
 
 
 def every_pair(target: VectorTarget) -> list[InputPair]:
-    """Return the pairs on which a target is tried; a simulation promises nothing for NaN and Inf, so it is asked for none."""
+    """Return the pairs on which a target is tried; a simulation promises nothing for NaN and Inf."""
     pairs = adversarial_pairs(target.dim, clip_norm=target.clip_norm) + found_pairs(target)
     return pairs if target.source == "release" else [pair for pair in pairs if pair.finite]
 
 
 def found_pairs(target: VectorTarget) -> list[InputPair]:
-    """Return pairs of the records whose releases scatter least and most, and of those that are released farthest out; or none."""
+    """Return pairs of the records whose releases scatter least and most, and of those released farthest out; or none."""
     records = searched_records(target.dim, clip_norm=target.clip_norm)
     inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
     for tried in (records, inside):  # a mechanism may refuse records outside its set
@@ -215,7 +208,7 @@ def searched_records(dim: int, *, clip_norm: float) -> Tensor:
 
 
 def _along(records: Tensor, releases: Floats) -> Floats:
-    """Return how far releases (k, R, m) of each record lie along it on average; zero where they are of another dimension."""
+    """Return how far releases (k, R, m) lie along their records on average; zero where dimensions differ."""
     units = torch.nn.functional.normalize(records, dim=1, eps=0.0).nan_to_num().numpy()
     if releases.shape[2] != units.shape[1]:
         return np.zeros(len(units))
@@ -224,7 +217,6 @@ def _along(records: Tensor, releases: Floats) -> Floats:
 
 
 def _spread(releases: Floats) -> Floats:
-    """Return how far releases (k, R, m) of each record lie apart, on average, in logarithms."""
     apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
     logs: Floats = np.log(apart + MIN_SPREAD)
     return logs

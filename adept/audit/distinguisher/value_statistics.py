@@ -81,10 +81,7 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return what an outcome consists of: words, word pairs and length of a text; members of a set or tuple, with their places.
-
-    And which of them are equal: a mechanism that answers equal words with equal ones shows where they stood, whatever the words.
-    """
+    """Return what an outcome consists of: words, word pairs and length of a text; members of a set or tuple; equalities."""
     if isinstance(outcome, str):
         words = outcome.split()
         sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}
@@ -125,7 +122,6 @@ def _supported(z: Array, first: Any, second: Any, supports: Callable[[Any, Any],
 def _supporting(
     z: Array, first: Any, second: Any, supports: Callable[[Any, Any], float], columns: list[int]
 ) -> list[Hashable]:
-    """Return what an outcome supports of the two, with those of its numbers that take few values."""
     outcomes = [(row, _plain(row)) for row in z]
     return [
         (float(supports(o, first)), float(supports(o, second)), *(float(row[c]) for c in columns))
@@ -194,7 +190,7 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """The sum over columns of few values of the log ratio of each value's counts, where they differ by more than chance."""
+    """The sum over columns of few values of the log ratios of counts, where they differ by more than chance."""
     tables: list[tuple[int, Floats, Floats]] = []
     for column in range(ours.shape[1]):
         values = np.unique(np.concatenate([ours[:, column], theirs[:, column]]))
@@ -215,7 +211,7 @@ def _columns(ours: Floats, theirs: Floats) -> Statistic:
 
 
 def _presence(z: Floats, size: int) -> Floats:
-    """Return (B, size): whether each whole number occurs in an outcome; the last column stands for all others."""
+    """Return (B, size): 1 for each whole number in an outcome; the last column stands for all others."""
     present = np.zeros((len(z), size))
     places = np.where((z >= 0) & (z < size - 1), z, size - 1).astype(np.int64)
     present[np.arange(len(z))[:, None], places] = 1.0

@@ -1,12 +1,10 @@
 """Statistics: real functions of a release by which a decision rule may separate one input from another.
 
-Any function will do, because a rule that uses it is certified on fresh releases. These are chosen where mechanisms break: privacy
-losses of additive noise, directions that carry little noise, lengths and scales, zeros and their signs, numbers that repeat, bits
-below a grid, and outputs that were seen before. Some learn from releases that are not counted again.
+Any function will do, because a rule that uses it is certified on fresh releases. Some learn from releases that are not
+counted again.
 
-Statistics are rounded to a billionth of ``clip_norm``, and so is what is compared for equality. Otherwise the rounding of floats
-would separate x from x' where many releases are equal, and "certify" a leak that the mechanism does not have. Floats have checks of
-their own (`checks.floating_point`).
+Statistics are rounded to a billionth of ``clip_norm``, and so is what is compared for equality. Otherwise the rounding of
+floats would separate x from x' where many releases are equal. Floats have checks of their own (`checks.floating_point`).
 """
 
 from collections.abc import Iterator
@@ -103,8 +101,8 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 def lowest_bits(z: Floats) -> Floats:
     """Return how many numbers of each release have their last bit set.
 
-    For opposite inputs alone: noise that is as likely as its negative gives this count the same distribution under x and -x,
-    whatever floats round, since z and -z have the same last bit. So only a bit that was put there separates them.
+    For opposite inputs alone: symmetric noise gives this count the same distribution under x and -x, whatever floats
+    round, since z and -z have the same last bit.
     """
     bits = np.ascontiguousarray(z).view(np.int64) & 1
     count: Floats = bits.sum(axis=1).astype(np.float64)
@@ -125,8 +123,7 @@ def trailing(z: Floats, unit: float) -> Floats:
 def trailing_bits(z: Floats, unit: float) -> Floats:
     """Return the coarsest binary place, from 0 to `FINEST_BIT`, below which no number of a release has bits.
 
-    Sums in half precision have their last bit where the record has it: a record of zero shows finer ones. A release of which one
-    number in a few is finer than all places looks like that of any float64, and is not looked at further.
+    Sums in half precision have their last bit where the record has it: a record of zero shows finer ones.
     """
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
@@ -199,7 +196,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """Return the same, not computed again for the array that it was asked for last: others build on it."""
+    """Return the same, not computed again for the array that it was asked for last."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:
@@ -220,7 +217,7 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """A discriminant of where between the points of a grid each number lies, on the circle; None if the sides do not differ."""
+    """A discriminant of where between a grid's points each number lies; None if the sides do not differ."""
 
     def features(z: Floats) -> Floats:
         angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)
@@ -258,11 +255,7 @@ def _keys(releases: Floats, unit: float) -> list[bytes]:
 
 
 def _where_largest(z: Floats, first: Floats, second: Floats) -> Floats:
-    """Return by how much more the first input than the second is large where the release is largest, with sign and without.
-
-    For noise that is placed by the record. Claim: it is a function of a release and of two public inputs, fixed before a release
-    is counted, so the bound of a rule on it errs no more often than that on any other statistic (`distinguisher.choice`).
-    """
+    """Return by how much more the first input than the second is large where the release is largest."""
     largest, farthest = z.argmax(axis=1), np.abs(z).argmax(axis=1)
     excess: Floats = (first - second)[largest] + (np.abs(first) - np.abs(second))[farthest]
     return excess

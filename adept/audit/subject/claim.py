@@ -19,10 +19,10 @@ class Claim:
         delta: of the claim.
         alphabet: the values that a record can have, as a sequence, or their number K for 0..K-1: an audit of values.
         distribution: value -> {outcome: probability}: makes the audit of a finite alphabet exact. Fractions are kept exact.
-        supports: (outcome, value) -> number, high where the outcome speaks for the value: a statistic of the caller's own, such as
-            "the released hash is the value's" for local hashing.
-        memoised: the mechanism has a memory, such as permanent responses or a budget that runs out, so every release is drawn from
-            a fresh copy of it. What many reports of one record reveal together, `JointReports` asks.
+        supports: (outcome, value) -> number, high where the outcome speaks for the value, such as "the released hash is
+            the value's" for local hashing.
+        memoised: the mechanism has a memory, such as permanent responses or a budget that runs out, so every release is
+            drawn from a fresh copy of it. What many reports of one record reveal together, `JointReports` asks.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class Claim:
 class JointReports:
     """A mechanism whose release is several reports of each record.
 
-    Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are (m epsilon, m delta)-LDP together. A mechanism with a
-    memory, such as one with permanent responses, claims that all reports together are as private as it says: its own epsilon.
+    Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are (m epsilon, m delta)-LDP together. A mechanism
+    with a memory claims that all reports together are as private as it says: its own epsilon.
 
     Args:
         mechanism: with ``epsilon`` and ``privatize``, of latents or of values.

@@ -46,7 +46,7 @@ def fresh_copy(mechanism: Any) -> Any:
 
 
 def scratch_copy(mechanism: Any) -> Any:
-    """Return what may be asked without leaving a trace in a mechanism: a copy of it, or itself where there can be none."""
+    """Return a copy of a mechanism, or itself where there can be none."""
     try:
         return fresh_copy(mechanism)
     except MechanismFailure:
@@ -87,7 +87,6 @@ class Caller:
         return outcome
 
     def _in_thread(self, function: Callable[[], Value]) -> Value | BaseException:
-        """Raises Empty where the time is over."""
         if self._thread is None:
             self._thread = Thread(target=_serve, args=(self._calls,), daemon=True)
             self._thread.start()
@@ -98,7 +97,6 @@ class Caller:
 
 
 def _serve(calls: "SimpleQueue[_Call | None]") -> None:
-    """Make calls as they come, until there is none."""
     while call := calls.get():
         function, answer = call
         answer.put(_tried(function))
@@ -106,7 +104,6 @@ def _serve(calls: "SimpleQueue[_Call | None]") -> None:
 
 
 def _tried(function: Callable[[], Value]) -> Value | BaseException:
-    """The function's value, or what it raised."""
     try:
         return function()
     except BaseException as error:  # noqa: BLE001 - foreign code: whatever it raises becomes a check's reason
@@ -133,7 +130,6 @@ def as_rows(value: Any, *, rows: int, what: str) -> Floats:
 
 
 def fitted(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return rows of so many numbers: NaN where there were fewer, without those beyond."""
     if rows.shape[1] >= width:
         return rows[:, :width]
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)
@@ -142,9 +138,7 @@ def fitted(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 def cost(call: Callable[[], object]) -> float:
     """Return the seconds of a call: of processor time on average, as one in ten may be expensive, or the shortest wait.
 
-    The machine may be busy with something else, which delays some calls and costs no processor time. What the first call of all
-    imports and computes for those that follow is paid once, and not counted; nor is Python's collecting of garbage, which takes
-    half a second where much was made before, whoever made it.
+    Neither the first call of all nor Python's collecting of garbage is counted.
     """
     call()
     collects = gc.isenabled()

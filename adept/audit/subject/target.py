@@ -17,19 +17,12 @@ Statistic = Callable[[Any], Floats]
 
 @dataclass
 class Target:
-    """A mechanism under audit, its claim, and the caller that asks it.
+    """A mechanism under audit, its claim, and the caller that asks it."""
 
-    Attributes:
-        mechanism: anything with ``epsilon`` and ``privatize``.
-        time_limit: seconds that one call may take; infinite: calls run in the caller's own thread.
-        given: the mechanism as it was given, which is copied and never asked; None if it cannot be copied.
-        memoised: True if the mechanism has a memory, so that each release is drawn from a fresh copy of it.
-    """
-
-    mechanism: Any
-    time_limit: float = field(default=math.inf, kw_only=True)
-    given: Any = field(default=None, kw_only=True)
-    memoised: bool = field(default=False, kw_only=True)
+    mechanism: Any  # with ``epsilon`` and ``privatize``
+    time_limit: float = field(default=math.inf, kw_only=True)  # seconds of a call; infinite: no thread of its own
+    given: Any = field(default=None, kw_only=True)  # as it was given: copied, never asked; None: it cannot be copied
+    memoised: bool = field(default=False, kw_only=True)  # has a memory: each release is drawn from a fresh copy
     call: Caller = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -42,12 +35,10 @@ class Target:
 
     @property
     def epsilon(self) -> float:
-        """The claim that is judged, in nats."""
         return float(self.mechanism.epsilon)
 
     @property
     def delta(self) -> float:
-        """The delta of the claim."""
         return float(getattr(self.mechanism, "delta", 0.0) or 0.0)
 
     @property

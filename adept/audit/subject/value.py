@@ -1,8 +1,7 @@
 """Mechanisms on values instead of latents: finite alphabets, and texts; their releases are outcomes of any kind.
 
-A record is a value: an integer of 0..K-1, a label, a sentence. ``privatize`` takes a list of values and returns one outcome for
-each: a number, a string, a bit vector, a set, a tuple. The claim is the same, and so is its audit: pairs of values, rules
-that guess the value from the outcome, certified on fresh outcomes. Only the statistics differ.
+A record is a value: an integer of 0..K-1, a label, a sentence. ``privatize`` takes a list of values and returns one
+outcome for each: a number, a string, a bit vector, a set, a tuple.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,13 +27,9 @@ MAX_VALUES = 12  # of a large alphabet that are tried
 
 @dataclass
 class ValueTarget(Target):
-    """One mechanism on values.
+    """One mechanism on values."""
 
-    Attributes:
-        values: some that are released before the experiment, to take the time and to see what outcomes are.
-    """
-
-    values: Sequence[Any] = ()
+    values: Sequence[Any] = ()  # those that are tried
 
     @property
     def supports(self) -> Callable[[Any, Any], float] | None:

@@ -30,17 +30,13 @@ DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes 
 class VectorTarget(Target):
     """One mechanism on latents of one dimension.
 
-    ``delta``, ``clip``, ``clip_norm``, ``project``, ``guarantee``, ``simulate`` and ``noise`` (the name of a distribution) of the
-    mechanism are used where they exist.
-
-    Attributes:
-        source: "release" asks ``privatize``, "simulate" asks ``simulate``.
-        generator: for ``simulate`` alone.
+    ``delta``, ``clip``, ``clip_norm``, ``project``, ``guarantee``, ``simulate`` and ``noise`` (the name of a distribution)
+    of the mechanism are used where they exist.
     """
 
     dim: int
-    source: str = "release"
-    generator: torch.Generator = field(default_factory=torch.Generator, kw_only=True)
+    source: str = "release"  # asks ``privatize``, "simulate" ``simulate``
+    generator: torch.Generator = field(default_factory=torch.Generator, kw_only=True)  # for ``simulate`` alone
     _array: str | None = field(default=None, repr=False, kw_only=True)
     _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)  # by a record's shape
 
@@ -70,7 +66,6 @@ class VectorTarget(Target):
 
     @property
     def reports(self) -> int:
-        """Number of reports of a record in a release."""
         return self.mechanism.reports if isinstance(self.mechanism, JointReports) else 1
 
     @property
@@ -90,7 +85,6 @@ class VectorTarget(Target):
 
     @property
     def says_exact(self) -> bool:
-        """True if the mechanism says that its releases are exact arithmetic."""
         return hasattr(self.mechanism, "guarantee") and bool(getattr(self.guarantee, "exact", False))
 
     @property
@@ -158,7 +152,6 @@ class VectorTarget(Target):
 
     @property
     def _scratch(self) -> Any:
-        """A copy of the mechanism as it was given, which may be asked without leaving a trace; itself if there is none."""
         return self.mechanism if self.given is None else self.fresh()
 
     def release(self, latents: Tensor) -> Floats:
@@ -179,7 +172,6 @@ class VectorTarget(Target):
         return as_rows(self._ask(mechanism, ARRAYS[self.array](latents)), rows=len(latents), what=self.source)
 
     def _ask(self, mechanism: Any, latents: Any) -> Any:
-        """Return what a mechanism returns."""
         if self.source == "simulate":
             self._require("simulate")
             return self.call("simulate", lambda: mechanism.simulate(latents, self.generator))
@@ -188,12 +180,13 @@ class VectorTarget(Target):
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, in chunks (b, m) of bounded size, as finite numbers, m as it was first.
 
-        NaN, infinite and missing numbers become large ones: post-processing. A mechanism with a memory is asked for each release in
-        a copy of its own, for a record of its own, `JITTER` apart: what bounds the releases of any records bounds their mixture.
+        NaN, infinite and missing numbers become large ones: post-processing. A mechanism with a memory is asked for each
+        release in a copy of its own, for a record of its own, `JITTER` apart: what bounds the releases of any records
+        bounds their mixture.
 
         Args:
-            record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), released once for each
-                release, whose outputs are read as one row of B * m numbers.
+            record: a latent (n,), released in batches that hold nothing else; or a whole batch (B, n), whose outputs are
+                read as one row of B * m numbers.
             rows: number of releases.
             alone: True to release a latent (n,) in calls of one row each.
         """
@@ -229,12 +222,10 @@ class VectorTarget(Target):
 
     @cached_property
     def seconds_per_call(self) -> float:
-        """Seconds of a call of one row, measured once."""
         return self._seconds(1)
 
     @cached_property
     def seconds_per_row(self) -> float:
-        """Seconds that each further row of a call takes, and no less than its share of the longest call."""
         rows = max(4, min(64, TIMED_NUMBERS // self.dim))
         call = self._seconds(rows)
         return max(1e-9, (call - self.seconds_per_call) / (rows - 1), call * self.dim / CALL_ELEMENTS)
@@ -244,7 +235,6 @@ class VectorTarget(Target):
         return max(0, min(rows, int(seconds / each)))
 
     def _seconds(self, rows: int) -> float:
-        """Return how long a call of so many rows takes, of a copy that is not asked for anything else."""
         latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)
         timed = replace(self, time_limit=math.inf, mechanism=self._scratch, _array=self.array)
         return self.call("privatize", lambda: cost(lambda: timed.in_calls([latents])))

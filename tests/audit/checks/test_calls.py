@@ -1,11 +1,16 @@
-"""A row that loses its noise in batches of some size is found, and a game is played there; elsewhere none is.
+"""Calls of one row, of three or of some size that lose noise are found, and games are played there; elsewhere none is.
 
 Three sound mechanisms are audited at confidence 1 - 1e-9: false alarms of this module 3e-9 at most.
 """
 
+import secrets
+from collections.abc import Callable
+
 import pytest
 import torch
+from audit import sound
 from audit.asking import failed_of
+from audit.broken import randomness
 from torch import Tensor
 
 from adept.audit.checks.calls import PlacedInBatch, any_size
@@ -34,6 +39,49 @@ class BareMiddle(L1Laplace):
         if len(latents) == 40:
             released[20] = self.project(latents[20:21])[0] + 1e-3 * (released[20] - self.project(latents[20:21])[0])
         return released
+
+
+def bare_alone(x: Tensor) -> Tensor:
+    return sound.ball(x) if len(x) == 1 else sound.sound(x)
+
+
+def seven_tenths_of_the_noise_alone(x: Tensor) -> Tensor:
+    c = sound.ball(x)
+    return c + sound.noise(c) * (0.7 if len(x) == 1 else 1.0)
+
+
+def one_number_without_noise_alone(x: Tensor) -> Tensor:
+    z = sound.sound(x)
+    if len(x) == 1:
+        z[:, 3] = sound.ball(x)[:, 3]
+    return z
+
+
+def bare_in_one_call_of_four(x: Tensor) -> Tensor:
+    return sound.ball(x) if len(x) == 1 and secrets.randbelow(4) == 0 else sound.sound(x)
+
+
+def noise_shared_by_three(x: Tensor) -> Tensor:
+    c = sound.ball(x)
+    return c + sound.noise(c[:1]) if len(x) == 3 else sound.sound(x)
+
+
+@pytest.mark.parametrize(
+    ("release", "check"),
+    [
+        (bare_alone, "batch of one"),
+        (bare_alone, "fresh copy"),
+        (seven_tenths_of_the_noise_alone, "batch of one"),
+        (one_number_without_noise_alone, "batch of one"),
+        (bare_in_one_call_of_four, "batch of one"),
+        (noise_shared_by_three, "batch of three"),
+        (randomness.noise_cached_by_shape, "batch of one"),
+    ],
+)
+def test_a_call_of_one_row_or_three_that_lacks_noise_is_found(release: Callable[[Tensor], Tensor], check: str) -> None:
+    dim = 1 if release is seven_tenths_of_the_noise_alone else 8  # where counts show that it lacks
+    tries = (failed_of({check}, sound.Foreign(release), dim=dim, trials=8_000) == {check} for _ in range(3))
+    assert any(tries), "the noise of .7 is found in nineteen of twenty games"
 
 
 @pytest.mark.parametrize("kind", [BareRemainder, BareMiddle])
