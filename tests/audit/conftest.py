@@ -3,19 +3,14 @@
 import pytest
 from audit.asking import make_cheap
 
-from adept.audit.checks import calls, discrete_distribution, independence, repeated_outputs
-from adept.audit.distinguisher import experiment
+from adept.audit.subject import target
 
 PLENTY = 1e4  # seconds
 
 
 @pytest.fixture(autouse=True)
 def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SCREENING_SECONDS", "CHOOSING_SECONDS", "ELSEWHERE_SECONDS"):
-        monkeypatch.setattr(experiment, name, PLENTY)
-    monkeypatch.setattr(calls, "GAME_SECONDS", PLENTY)
-    for module in (independence, repeated_outputs, discrete_distribution):
-        monkeypatch.setattr(module, "CHECK_SECONDS", PLENTY)
+    monkeypatch.setattr(target, "CHECK_SECONDS", PLENTY)
 
 
 @pytest.fixture

@@ -32,7 +32,6 @@ BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-
 RELEASES, FURTHER_RELEASES = 3, 15  # of a batch that show how much its rows vary; of the few rows that vary least
 FURTHER_ROWS = 4
 SMALL_SPREAD = 0.1  # of the median spread: less is suspicious
-GAME_SECONDS = 3.0  # that a slow mechanism may take for a game
 SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2500, 3000, 800, 10_000
 MAX_LARGER, HOPELESS_TRIALS = 4, 400  # times the trials of a large claim; trials of one that no number here refutes
 VALUE_TRIALS, VALUE_PAIRS = 3000, 6
@@ -69,8 +68,8 @@ def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most
     target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:
         pairs, most, needed = pairs[:1], HOPELESS_TRIALS, 0.0
-    trials = target.affordable(min(most, experiment.trials), seconds=GAME_SECONDS, alone=True)
-    more = target.affordable(int(min(needed, MAX_LARGER * most)), seconds=2 * GAME_SECONDS, alone=True)
+    trials = target.affordable(min(most, experiment.trials), alone=True)
+    more = target.affordable(int(min(needed, MAX_LARGER * most)), share=2, alone=True)
     return experiment.with_pairs(pairs, max(trials, more)).refute(alpha=alpha)
 
 
@@ -80,7 +79,7 @@ def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most
 def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     """Guess a value from its outcome in a batch of its own."""
     pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
-    trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), seconds=GAME_SECONDS, alone=True)
+    trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
     return experiment.with_pairs(pairs, trials).refute(alpha=alpha)
 
 
@@ -93,7 +92,7 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Finding
     """Guess an input from the first release of a copy of the mechanism as it was given."""
     experiment.target.fresh()  # raises where there can be no copy
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
-    trials = copies.affordable(min(COPY_TRIALS, experiment.trials), seconds=GAME_SECONDS, alone=True)
+    trials = copies.affordable(min(COPY_TRIALS, experiment.trials), alone=True)
     return experiment.with_pairs(_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
 
 
@@ -115,7 +114,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """Look for the size of a batch and the place where a record has the least noise, and play a game there."""
     target = experiment.target.without_memory()
-    most = target.affordable(RELEASES * sum(BATCH_SIZES), seconds=GAME_SECONDS) // RELEASES
+    most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES
     tried = [size for size, total in zip(BATCH_SIZES, np.cumsum(BATCH_SIZES).tolist(), strict=True) if total <= most]
     if not tried:
         raise MechanismFailure(f"the mechanism is too slow for batches of {len(BATCH_SIZES)} sizes")
@@ -128,7 +127,7 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
             failed=False, evidence=f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
         )
     placed = target.asked_as(PlacedInBatch(target.mechanism, size, PLACES[name](size)))
-    trials = placed.affordable(min(SIZE_TRIALS, experiment.trials), seconds=GAME_SECONDS)
+    trials = placed.affordable(min(SIZE_TRIALS, experiment.trials))
     found = experiment.with_pairs(_pairs(placed, SIZE_PAIRS), trials, placed).refute(alpha=alpha)
     return replace(found, evidence=f"the {name} of {size} rows varies little; {found.evidence}")
 

@@ -25,7 +25,6 @@ from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.subject.value import ValueTarget, outcome_key, response_of
 from adept.mechanisms.noise import exact_odds
 
-CHECK_SECONDS = 2.0  # that a slow mechanism may take in one check
 MAX_BINS, MIN_BIN_COUNT = 16, 5  # of the numbers other than the true one
 SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach may be missed
 
@@ -55,7 +54,7 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Finding:
     """Test that outcomes come as often as stated (Bonferroni over values and outcomes)."""
     target = experiment.target
-    rows = target.affordable(experiment.trials, seconds=CHECK_SECONDS)
+    rows = target.affordable(experiment.trials)
     tests: list[tuple[float, str]] = []
     for value in target.values:
         expected = _distribution(target, value)
@@ -149,7 +148,7 @@ def _response(target: ValueTarget) -> tuple[int, int]:
 
 def _answers(experiment: Experiment[ValueTarget]) -> list[Any]:
     target, (size, top) = experiment.target, _response(experiment.target)
-    rows = target.affordable(experiment.trials, seconds=CHECK_SECONDS)
+    rows = target.affordable(experiment.trials)
     first, last = (list(range(start, start + top)) if top > 1 else start for start in (0, size - top))
     answers = list(target.call("privatize", lambda: target.mechanism.privatize([first] * rows + [last] * rows)))
     if len(answers) != 2 * rows:

@@ -26,7 +26,6 @@ MIN_ODD_SHARE = 0.4  # of exact noise whose scale is at least MIN_SCALE_STEPS st
 MIN_SCALE_STEPS = 4.0
 MIN_STEP = 1e-6  # of the largest value: the finest step that is no power of two which shows
 EUCLID_VALUES = 64
-FLOAT32_SECONDS = 1.5  # that a slow mechanism may take for float32 sums
 
 
 @sees("Sees NaN or Inf that come through. What a constant put in their place reveals, the event sees.")
@@ -107,7 +106,7 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     """
     target = experiment.target
     first, second = _float32_records(target)
-    trials = target.affordable(2 * experiment.trials, seconds=FLOAT32_SECONDS) // 2
+    trials = target.affordable(2 * experiment.trials, share=0.5) // 2
     if trials < MIN_TRIALS:
         raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
     heads = int(np.random.default_rng().binomial(2 * trials, 0.5))

@@ -41,7 +41,6 @@ Released = TypeVar("Released")
 SEEDED_PAIRS = 128  # that are compared after a seed and a fork
 CALL_ROWS = 3 * SEEDED_PAIRS
 MAX_BATCH_ROWS = 2**13
-CHECK_SECONDS = 1.5  # that the batches of a slow mechanism may take
 LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
 NEIGHBOUR_BATCHES, SMALL_BATCH_ROWS, SMALL_BATCHES = 16, 16, 1000
 VALUE_ROWS, VALUE_CALLS, MAX_OUTCOMES = 4096, 16, 20
@@ -115,12 +114,12 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Finding
     functions, thresholds, records).
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
-    seconds = CHECK_SECONDS / (1 + len(cases := _cases(target.dim, target.clip_norm)))
-    rows = min(target.affordable(4 * experiment.trials, seconds=seconds) // 2, NEIGHBOUR_BATCHES * MAX_BATCH_ROWS)
+    share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
+    rows = min(target.affordable(4 * experiment.trials, share=share) // 2, NEIGHBOUR_BATCHES * MAX_BATCH_ROWS)
     many = max(32, rows // (batches := max(2, min(NEIGHBOUR_BATCHES, rows // 64)))), batches // 2
     few = (
         SMALL_BATCH_ROWS,
-        target.affordable(min(rows // SMALL_BATCH_ROWS, SMALL_BATCHES), seconds=seconds, alone=True) // 2 + 1,
+        target.affordable(min(rows // SMALL_BATCH_ROWS, SMALL_BATCHES), share=share, alone=True) // 2 + 1,
     )
     sizes = [many] * len(cases) + [few]
     for size, (name, constant, first, second) in zip(sizes, [*cases, cases[1]], strict=True):
@@ -167,12 +166,12 @@ def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
 def _batches(target: Any) -> tuple[int, int]:
     """Return the number of calls and the rows of each: values are few, so more calls have to differ."""
     if isinstance(target, VectorTarget):
-        return 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
+        return 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, share=0.5) // 4 * 4)
     return VALUE_CALLS, _value_rows(target) // VALUE_CALLS
 
 
 def _value_rows(target: ValueTarget) -> int:
-    return max(256, target.affordable(VALUE_ROWS, seconds=CHECK_SECONDS) // 4 * 4)
+    return max(256, target.affordable(VALUE_ROWS, share=0.5) // 4 * 4)
 
 
 def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:

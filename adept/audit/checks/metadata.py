@@ -28,7 +28,7 @@ from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.grid import NORM_ORDER
 
-SEARCH_SECONDS = 0.75  # for records of the search
+SEARCH_SHARE = 0.25  # of the seconds of a check
 SAME_NORM = 1e-9  # how far from the sphere a record of the sphere may lie, in units of its radius
 GAME_ROUNDS = 1200  # for each difference between records
 ANSWER = "answer"
@@ -45,7 +45,7 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
     records = {record.numpy().tobytes(): record for record in every if record.dtype == torch.float64}.values()
     searched = list(searched_records(target.dim, clip_norm=target.clip_norm))
-    searched = searched[: target.affordable(len(searched), seconds=SEARCH_SECONDS, alone=True)]
+    searched = searched[: target.affordable(len(searched), share=SEARCH_SHARE, alone=True)]
     asked = [one for record in records for one in _asked(target, record)]
     asked += [list(_asked(target, record))[place % 2] for place, record in enumerate(searched)]
     return distinguishable(asked, target, alpha=alpha)

@@ -36,7 +36,6 @@ NOBODY = -1
 MIN_RIGHT = 3  # rightly named releases that choose a rule
 CHOOSING_ALPHA = 1e-6  # chance of error of the bound that chooses it
 MIN_SQUARE = 1e-300
-CHECK_SECONDS = 4.0  # for either, where a mechanism is slow; up to twice that for calls, in an audit of many trials
 CHUNK_CALLS, CHUNK_ROWS = 500, 4096
 MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in calls of their own; releases of many rows a call
 
@@ -51,11 +50,11 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     if target.delta > 0:
         raise MechanismFailure("a claim with delta forgives repetitions")
     records = _records(target)
-    call_seconds = CHECK_SECONDS * max(1.0, min(2.0, trials / 10_000))
+    longer = max(1.0, min(2.0, trials / 10_000))
     found = [
         counts
-        for alone, most, seconds in ((True, MAX_CALLS, call_seconds), (False, MAX_ROWS, CHECK_SECONDS))
-        for counts in _named(target, records, min(most, 3 * trials), seconds, alone=alone)
+        for alone, most, share in ((True, MAX_CALLS, 4 / 3 * longer), (False, MAX_ROWS, 4 / 3))
+        for counts in _named(target, records, min(most, 3 * trials), share, alone=alone)
     ]
     bounds = [_bound(counts.right, counts.wrong, alpha=alpha / len(found)) for counts in found]
     bound = max(bounds)
@@ -97,14 +96,14 @@ def _records(target: VectorTarget) -> Tensor:
     return records
 
 
-def _named(target: VectorTarget, records: Tensor, most: int, seconds: float, *, alone: bool) -> tuple[_Counts, _Counts]:
+def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
     """Return what either rule names of fresh releases.
 
     Half of the releases come first, and half of those are remembered. If none of the others comes back or is near enough,
     nothing more is drawn.
     """
     seen, near = _Counts("came back as"), _Counts("lay nearest by far to")
-    rows = target.affordable(most, seconds=seconds, alone=alone) // (2 * RECORDS)
+    rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
         return seen, near
     owners: dict[bytes, int] = {}

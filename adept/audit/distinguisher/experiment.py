@@ -37,9 +37,7 @@ from adept.audit.subject.target import Floats
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
-# Seconds that a slow mechanism may take to screen all pairs, and to choose a game: where they bind, fewer releases choose.
-SCREENING_SECONDS, CHOOSING_SECONDS = 5.0, 8.0
-ELSEWHERE_SECONDS = 3.0  # that a slow mechanism may take at another dimension
+SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # of the seconds of a check: where they bind, fewer releases choose
 MIN_TRIALS = 100
 LUCK_SDS = 2.0  # standard deviations of a count
 LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # share of the certifying releases, share of alpha
@@ -84,7 +82,7 @@ class Experiment(Generic[TargetT]):
         """
         inputs, alone = 2 * len(self.pairs), self._alone
         rows = screening_rows(self.trials, inputs=inputs, dim=self._numbers)
-        affordable = self.target.affordable(rows * inputs, seconds=SCREENING_SECONDS, alone=alone) // inputs
+        affordable = self.target.affordable(rows * inputs, share=SCREENING_SHARE, alone=alone) // inputs
         samples, self._failures = samples_of(self.target, self.pairs, rows=min(rows, max(30, affordable)))
         return samples
 
@@ -114,7 +112,7 @@ class Experiment(Generic[TargetT]):
     def play(self, *, alpha: float, claim: float = -math.inf) -> Finding:
         """Choose a game and certify a lower bound on epsilon, wrong with probability at most ``alpha``; see `certify`."""
         target, samples = self.target, self.samples
-        most = target.affordable(self.trials, seconds=CHOOSING_SECONDS, alone=self._alone)
+        most = target.affordable(self.trials, share=CHOOSING_SHARE, alone=self._alone)
         rows, certifying = self._choosing(min(self.trials, most)), self.certifying
         game, *others = choose(target, samples, rows=rows, certifying=certifying, alpha=alpha)
         tests = sum(len(each.distinguishers) for each in (game, *others))
@@ -162,7 +160,7 @@ def event(experiment: Experiment[Any], alpha: float) -> Finding:
 )
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Finding:
     """Play the same at another dimension, with as many trials as a slow mechanism has time for."""
-    trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials), seconds=ELSEWHERE_SECONDS) // 2
+    trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)
 
 

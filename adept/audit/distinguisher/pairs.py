@@ -30,7 +30,6 @@ AnyTarget = VectorTarget | ValueTarget
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
 BATCH_ROWS = 3  # records of a batch in which one changes
 MAX_RELEASES, MIN_RELEASES = 12, 4  # of each record
-SEARCH_SECONDS = 1.5
 MAX_PLACES = 64  # in which a record of one number may have it
 LENGTHS = 24  # of records inside the ball, outside, and so short that low precision takes them for zero
 MAX_LENGTH, MIN_LENGTH = 3000.0, 1e-12  # in units of clip_norm
@@ -165,7 +164,7 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
 def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
     """Return releases (k, R, m) of all records, or None if they cannot be had, or take too long."""
     try:
-        times = target.affordable(MAX_RELEASES * len(records), seconds=SEARCH_SECONDS) // len(records)
+        times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
         if times < MIN_RELEASES:
             return None
         return np.stack([np.nan_to_num(target.release(records.clone())) for _ in range(times)])

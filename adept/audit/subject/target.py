@@ -14,6 +14,8 @@ from adept.audit.subject.sandbox import Caller, fresh_copy
 Floats = NDArray[np.float64]
 Statistic = Callable[[Any], Floats]
 
+CHECK_SECONDS = 3.0  # that a slow mechanism may take, about, in one check
+
 
 @dataclass
 class Target:
@@ -67,8 +69,12 @@ class Target:
             raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
         return self
 
-    def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
-        """Return ``rows``, or as many as are released in so many seconds; fixed before any is looked at."""
+    def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
+        """Return ``rows``, or as many as are released in a share of `CHECK_SECONDS`; fixed before any is looked at."""
+        return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
+
+    def seconds_each(self, *, alone: bool) -> float:
+        """Return the seconds that a release takes, in a call of its own if ``alone``."""
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:

@@ -69,8 +69,8 @@ class ValueTarget(Target):
         outcomes = self.call("privatize", lambda: [one() for _ in range(count)])
         return as_outcomes(outcomes, rows=count, objects=self.objects)
 
-    def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
-        return max(0, min(rows, int(seconds / self._probed[0])))
+    def seconds_each(self, *, alone: bool) -> float:
+        return self._probed[0]
 
     @property
     def objects(self) -> bool:

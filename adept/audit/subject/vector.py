@@ -230,9 +230,8 @@ class VectorTarget(Target):
         call = self._seconds(rows)
         return max(1e-9, (call - self.seconds_per_call) / (rows - 1), call * self.dim / CALL_ELEMENTS)
 
-    def affordable(self, rows: int, *, seconds: float, alone: bool = False) -> int:
-        each = self.seconds_per_call if alone or self.memoised else self.seconds_per_row
-        return max(0, min(rows, int(seconds / each)))
+    def seconds_each(self, *, alone: bool) -> float:
+        return self.seconds_per_call if alone or self.memoised else self.seconds_per_row
 
     def _seconds(self, rows: int) -> float:
         latents = torch.full((rows, self.dim), 0.1 * self.clip_norm, dtype=torch.float64)

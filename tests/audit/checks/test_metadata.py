@@ -27,7 +27,7 @@ SURE = 1e-9
 
 def asked_for(mechanism: Any, *, alpha: float = 1e-3, searching: float = 0.0) -> Finding:
     experiment = Experiment(VectorTarget(mechanism, dim=4), lambda _: adversarial_pairs(4, clip_norm=1.0), trials=100)
-    with patch("adept.audit.checks.metadata.SEARCH_SECONDS", searching):
+    with patch("adept.audit.checks.metadata.SEARCH_SHARE", searching):
         return metadata.of_vectors(experiment, alpha)
 
 

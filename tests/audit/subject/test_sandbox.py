@@ -13,6 +13,7 @@ from hanging import PATIENCE_SECONDS
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
+from adept.audit.subject import target as limits
 from adept.audit.subject.sandbox import Caller, cost, fitted
 from adept.audit.subject.vector import CALL_ELEMENTS, VectorTarget
 
@@ -129,4 +130,4 @@ class Costly:
 def test_calls_that_cost_the_same_whatever_their_rows_are_paid_for_too(clock: Clock) -> None:
     """Of the longest calls, a hundred are affordable in a second; rows that seem to cost nothing would be as many as one likes."""
     target = VectorTarget(Costly(clock), dim=1024)
-    assert 0 < target.affordable(10**9, seconds=100 * EXPENSIVE) <= 100 * CALL_ELEMENTS / 1024
+    assert 0 < target.affordable(10**9, share=100 * EXPENSIVE / limits.CHECK_SECONDS) <= 100 * CALL_ELEMENTS / 1024
