@@ -23,10 +23,10 @@ from adept.audit.distinguisher.choice import MAX_DISTINGUISHERS
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment, Progress
 from adept.audit.distinguisher.pairs import (
     InputPair,
-    adversarial_pairs,
     every_pair,
     given_pairs,
     given_values,
+    named_pairs,
     value_pairs,
 )
 from adept.audit.questions import Question
@@ -142,11 +142,7 @@ def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarg
     if not is_large:
         return Experiment(target.at(dim), every_pair, OTHER_DIM_FACTOR * experiment.trials)
     trials = OTHER_DIM_FACTOR * target.dim * experiment.trials // dim
-    return Experiment(target.at(dim), _large_dim_pairs, trials)
-
-
-def _large_dim_pairs(target: VectorTarget) -> list[InputPair]:
-    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in LARGE_DIM_PAIRS]
+    return Experiment(target.at(dim), partial(named_pairs, names=LARGE_DIM_PAIRS), trials)
 
 
 def _posed(experiment: Experiment[Any], table: Iterable[Question], source: str) -> Iterator[tuple[Question, Any]]:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, pairs_of_batches
+from adept.audit.distinguisher.pairs import InputPair, adversarial_pairs, named_pairs, pairs_of_batches
 from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import rounds_needed
 from adept.audit.subject.sandbox import as_rows
@@ -93,7 +93,7 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Finding
     experiment.target.fresh()  # raises where there can be no copy
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
     trials = copies.affordable(min(COPY_TRIALS, experiment.trials), alone=True)
-    return experiment.with_pairs(_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
+    return experiment.with_pairs(named_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
 
 
 @sees("Sees what a copy keeps from a call of another dimension, such as a scale. Blind to longer pasts.")
@@ -105,7 +105,7 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
     asked = target.fresh()
     target.asked_as(asked, memoised=False).at(1).release(torch.zeros(1, 1, dtype=torch.float64))
     later, trials = target.asked_as(asked), min(experiment.trials, PAST_TRIALS)
-    return experiment.with_pairs(_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
+    return experiment.with_pairs(named_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
 
 
 @sees(
@@ -128,12 +128,8 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
         )
     placed = target.asked_as(PlacedInBatch(target.mechanism, size, PLACES[name](size)))
     trials = placed.affordable(min(SIZE_TRIALS, experiment.trials))
-    found = experiment.with_pairs(_pairs(placed, SIZE_PAIRS), trials, placed).refute(alpha=alpha)
+    found = experiment.with_pairs(named_pairs(placed, SIZE_PAIRS), trials, placed).refute(alpha=alpha)
     return replace(found, evidence=f"the {name} of {size} rows varies little; {found.evidence}")
-
-
-def _pairs(target: VectorTarget, names: Sequence[str]) -> list[InputPair]:
-    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in names]
 
 
 def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]:

@@ -10,13 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import bdtr
-from scipy.stats import fisher_exact
 
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment
 from adept.audit.distinguisher.pairs import PairSample, additive_samples
 from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import GameCounts
-from adept.audit.stats.exact_tests import certified, combined
+from adept.audit.stats.exact_tests import certified, combined, fisher
 from adept.audit.subject.target import Floats
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.grid import NORM_ORDER
@@ -87,7 +86,7 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Find
     ]
     if not tests:
         raise MechanismFailure("no input lies on the grid of the releases")
-    chances = [float(fisher_exact(np.array([[k, m - k] for k, m in counts])).pvalue) for counts in tests]
+    chances = [fisher(*ours, *theirs) for ours, theirs in tests]
     (first, rows), (second, _) = tests[int(np.argmin(chances))]
     evidence = f"{first} of {rows} releases of x and {second} of x' can be reached from the same input"
     return combined(chances, evidence, alpha=alpha, statistic=abs(first - second) / rows)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.experiment import Experiment
-from adept.audit.distinguisher.vector_statistics import RESOLUTION
+from adept.audit.distinguisher.vector_statistics import release_keys
 from adept.audit.result import Finding, MechanismFailure, sees
 from adept.audit.stats.bounds import clopper_pearson
 from adept.audit.subject.target import Floats
@@ -108,11 +108,11 @@ def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, al
         return seen, near
     owners: dict[bytes, int] = {}
     for owner, record in enumerate(records):
-        _remember(owners, _keys(target.sample(record, -(-rows // 2), alone=alone), target.clip_norm), [owner])
+        _remember(owners, release_keys(target.sample(record, -(-rows // 2), alone=alone), target.clip_norm), [owner])
     nearest, first = _Nearest(target, records), _Counts(seen.how, rows=max(1, rows // 2 * RECORDS))
     learned = []
     for releases, sides in _fresh(target, records, rows // 2, alone=alone):
-        keys = _keys(releases, target.clip_norm)
+        keys = release_keys(releases, target.clip_norm)
         first.add(_owners(owners, keys), sides)
         learned.append((keys, sides, *nearest(releases)))
     if not learned:
@@ -124,7 +124,7 @@ def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, al
     for keys, own, *_ in learned:
         _remember(owners, keys, own.tolist())
     for releases, sides in _fresh(target, records, rows, alone=alone):
-        seen.add(_owners(owners, _keys(releases, target.clip_norm)), sides)
+        seen.add(_owners(owners, release_keys(releases, target.clip_norm)), sides)
         owned, lead = nearest(releases)
         near.add(np.where(lead >= far, owned, NOBODY), sides)
     seen.rows = near.rows = rows * RECORDS
@@ -179,7 +179,3 @@ def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: floa
         sure = np.where(promise > epsilon, np.log(lower / (1 - lower)), -math.inf)
     best = int(sure.argmax())
     return float(lead[order[best]]) if sure[best] > -math.inf else math.inf
-
-
-def _keys(releases: Floats, unit: float) -> list[bytes]:
-    return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]

@@ -11,7 +11,7 @@ counted again.
 
 import math
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from adept.audit.subject.vector import VectorTarget
 from adept.errors import ConfigurationError
 
 AnyTarget = VectorTarget | ValueTarget
+Records = dict[str, tuple[Tensor, Tensor]]
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
 BATCH_ROWS = 3  # records of a batch in which one changes
@@ -33,6 +34,10 @@ MAX_RELEASES, MIN_RELEASES = 12, 4  # of each record
 MAX_PLACES = 64  # in which a record of one number may have it
 LENGTHS = 24  # of records inside the ball, outside, and so short that low precision takes them for zero
 MAX_LENGTH, MIN_LENGTH = 3000.0, 1e-12  # in units of clip_norm
+HARD_PAIRS = (
+    *("diagonal", "axis", "random", "random just outside"),
+    *("zero and axis", "zero and random", "small and random"),
+)
 CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
 MIN_SPREAD = 1e-12
 
@@ -73,16 +78,22 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     direction is neither; the far pair shows a missing clip. Two norms in one direction show a leak of the norm, multiples
     just outside the ball a clip with a tolerance.
     """
-    pairs = [
-        *_opposite(dim, clip_norm),
-        *_two_norms(dim, clip_norm),
-        *_not_finite(dim, clip_norm),
-        *_odd(dim, clip_norm),
-    ]
+    listed = {
+        **_opposite(dim, clip_norm),
+        **_two_norms(dim, clip_norm),
+        **_not_finite(dim, clip_norm),
+        **_odd(dim, clip_norm),
+    }
     different: dict[Any, InputPair] = {}  # at small dimensions several are the same
-    for pair in pairs:
-        different.setdefault(frozenset((_key(pair.first, False), _key(pair.second, False))), pair)
+    for name, (first, second) in listed.items():
+        pair = InputPair(name=name, first=first, second=second, hard=name in HARD_PAIRS)
+        different.setdefault(frozenset((_key(first, False), _key(second, False))), pair)
     return list(different.values())
+
+
+def named_pairs(target: VectorTarget, names: Sequence[str]) -> list[InputPair]:
+    """Return the adversarial pairs of some names."""
+    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in names]
 
 
 def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -93,56 +104,58 @@ def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
     return diagonal, axis, random * (clip_norm / torch.linalg.vector_norm(random))
 
 
-def _opposite(dim: int, clip_norm: float) -> Iterator[InputPair]:
+def _opposite(dim: int, clip_norm: float) -> Records:
     diagonal, axis, random = _directions(dim, clip_norm)
     directions = {"diagonal": diagonal, "axis": axis, "random": random, "far": FAR_FACTOR * diagonal}
     directions |= {"random just outside": 1.05 * random, "random a tenth outside": 1.095 * random}
     directions |= {"axis outside": 1.4 * axis, "random outside": 9.0 * random}
-    for name, x in directions.items():
-        yield InputPair(
-            name=name, first=-x, second=x, hard=name in ("diagonal", "axis", "random", "random just outside")
-        )
-    yield InputPair(name="diagonal, float32", first=-diagonal.float(), second=diagonal.float())
+    directions |= {"diagonal, float32": diagonal.float()}
+    return {name: (-x, x) for name, x in directions.items()}
 
 
-def _two_norms(dim: int, clip_norm: float) -> Iterator[InputPair]:
+def _two_norms(dim: int, clip_norm: float) -> Records:
     diagonal, axis, random = _directions(dim, clip_norm)
     zero = torch.zeros(dim, dtype=torch.float64)
-    yield InputPair(name="zero and axis", first=zero, second=axis, hard=True)
-    yield InputPair(name="zero and random", first=zero, second=random, hard=True)
-    yield InputPair(name="zero and far", first=zero, second=FAR_FACTOR * diagonal)
-    yield InputPair(name="small and random", first=0.01 * random, second=random, hard=True)
-    yield InputPair(name="half and whole axis", first=0.5 * axis, second=axis)
-    yield InputPair(name="inside and far outside", first=0.3 * random, second=FAR_FACTOR * random)
-    yield InputPair(name="axis and diagonal", first=axis, second=diagonal)
+    return {
+        "zero and axis": (zero, axis),
+        "zero and random": (zero, random),
+        "zero and far": (zero, FAR_FACTOR * diagonal),
+        "small and random": (0.01 * random, random),
+        "half and whole axis": (0.5 * axis, axis),
+        "inside and far outside": (0.3 * random, FAR_FACTOR * random),
+        "axis and diagonal": (axis, diagonal),
+    }
 
 
-def _not_finite(dim: int, clip_norm: float) -> Iterator[InputPair]:
+def _not_finite(dim: int, clip_norm: float) -> Records:
     _, _, random = _directions(dim, clip_norm)
+    zero = torch.zeros_like(random)
     first, last, infinite, every = (random.clone() for _ in range(4))
     first[0], last[-1], infinite[0], every[:] = torch.nan, torch.nan, torch.inf, torch.nan
-    yield InputPair(name="NaN and a number", first=first, second=random)
-    yield InputPair(name="NaN and zero", first=first, second=torch.zeros_like(random))
-    if dim > 1:
-        yield InputPair(name="NaN first and NaN last", first=first, second=last)
-    yield InputPair(name="NaN and infinity", first=first, second=infinite)
-    yield InputPair(name="infinity and minus infinity", first=infinite, second=-infinite)
-    yield InputPair(name="NaN everywhere and zero", first=every, second=torch.zeros_like(random))
+    return {
+        "NaN and a number": (first, random),
+        "NaN and zero": (first, zero),
+        **({"NaN first and NaN last": (first, last)} if dim > 1 else {}),
+        "NaN and infinity": (first, infinite),
+        "infinity and minus infinity": (infinite, -infinite),
+        "NaN everywhere and zero": (every, zero),
+    }
 
 
-def _odd(dim: int, clip_norm: float) -> Iterator[InputPair]:
+def _odd(dim: int, clip_norm: float) -> Records:
     _, axis, random = _directions(dim, clip_norm)
     ones = torch.ones(dim, dtype=torch.float64)
-    yield InputPair(name="overflowing", first=-1e300 * ones, second=1e300 * ones)
-    yield InputPair(name="zero and minus zero", first=0 * ones, second=-0.0 * ones)
-    yield InputPair(name="zero and subnormal", first=0 * ones, second=1e-310 * ones)
+    listed = {
+        "overflowing": (-1e300 * ones, 1e300 * ones),
+        "zero and minus zero": (0 * ones, -0.0 * ones),
+        "zero and subnormal": (0 * ones, 1e-310 * ones),
+    }
     if dim > 1:
-        yield InputPair(name="first and last axis", first=axis, second=axis.roll(1))
         signs = torch.where(torch.arange(dim) % 2 == 0, 1.0, -1.0).to(torch.float64)
-        yield InputPair(name="equal and alternating", first=0.5 * ones, second=0.5 * signs)
-        yield InputPair(
-            name="sorted and reversed", first=random.sort().values, second=random.sort(descending=True).values
-        )
+        listed["first and last axis"] = axis, axis.roll(1)
+        listed["equal and alternating"] = 0.5 * ones, 0.5 * signs
+        listed["sorted and reversed"] = random.sort().values, random.sort(descending=True).values
+    return listed
 
 
 def every_pair(target: VectorTarget) -> list[InputPair]:
@@ -261,13 +274,9 @@ def _given(number: int, pair: Any, dim: int) -> InputPair:
             raise ConfigurationError(
                 f"pairs must hold latents of shape ({dim},), got {tuple(latent.shape)} in pair {number}"
             )
-        _check_finite(latent, number)
+        if not latent.isfinite().all():
+            raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")
     return InputPair(name=f"given {number}", first=first, second=second, hard=True)
-
-
-def _check_finite(latent: Tensor, number: int) -> None:
-    if not latent.isfinite().all():
-        raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:

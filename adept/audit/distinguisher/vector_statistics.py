@@ -241,16 +241,17 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
         return None
     counts: dict[bytes, list[int]] = {}
     for side, releases in enumerate((first, second)):
-        for row in _keys(releases, unit):
+        for row in release_keys(releases, unit):
             counts.setdefault(row, [0, 0])[side] += 1
     if len(counts) == len(first) + len(second):
         return None
     # An output seen on one side alone speaks for that side, however often it was seen: few seeds make many such.
     table = {row: float(np.log((ours + 0.1) / (theirs + 0.1))) for row, (ours, theirs) in counts.items()}
-    return lambda z: np.array([table.get(row, 0.0) for row in _keys(z, unit)])
+    return lambda z: np.array([table.get(row, 0.0) for row in release_keys(z, unit)])
 
 
-def _keys(releases: Floats, unit: float) -> list[bytes]:
+def release_keys(releases: Floats, unit: float) -> list[bytes]:
+    """Return releases, rounded to a billionth of a unit, as what can be counted."""
     return [row.tobytes() for row in np.round(releases / (RESOLUTION * unit)) + 0.0]
 
 

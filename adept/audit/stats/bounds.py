@@ -112,13 +112,13 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
 
 @lru_cache(1024)
 def _forgiven(rounds: int, delta: float, alpha: float) -> float:
-    """Return D: more than D of so many rounds have an event of probability ``delta`` with probability at most ``alpha``."""
+    """Return D: more than D rounds have an event of probability ``delta`` with probability at most ``alpha``."""
     most = float(binom.isf(alpha, rounds, min(delta, 1.0)))
     return most if math.isfinite(most) else float(rounds)
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
-    """Return the number of right guesses, none of them wrong, that refute a claim of ``epsilon``: (1 + e^-epsilon)^-m = alpha."""
+    """Return the number m of right guesses, none wrong, that refute a claim: (1 + e^-epsilon)^-m = alpha."""
     return -math.log(alpha) / math.log1p(math.exp(-epsilon)) if epsilon < 50 else math.inf
 
 
@@ -127,10 +127,10 @@ def epsilon_lower_bound(
 ) -> Floats:
     """Return a lower bound on epsilon from counts of one event under two inputs, wrong with probability <= ``alpha``.
 
-    Claim: an (epsilon, delta)-LDP mechanism has P <= exp(epsilon) Q + delta for every event (Habernal 2021, Definition 2.3 with
-    the usual delta), so epsilon >= ln((P - delta) / Q). With P >= p_lo and Q <= q_hi, each wrong with probability at
-    most alpha/2, the bound ln((p_lo - delta) / q_hi) holds with probability 1 - alpha (union bound; Ding et al. 2018 and
-    Jagielski et al. 2020 audit in the same way). The event must have been fixed before the counted releases were drawn.
+    Claim: an (epsilon, delta)-LDP mechanism has P <= exp(epsilon) Q + delta for every event, so
+    epsilon >= ln((P - delta) / Q). With P >= p_lo and Q <= q_hi, each wrong with probability at most alpha/2, the bound
+    ln((p_lo - delta) / q_hi) holds with probability 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020). The
+    event must have been fixed before the counted releases were drawn.
 
     Returns:
         The bound, -inf where nothing at all is certified.
@@ -146,8 +146,8 @@ def epsilon_lower_bound(
 def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
     """Return the exact delta at which continuous Gaussian noise is (epsilon, delta)-DP for inputs at l2 ``distance``.
 
-    Phi(d/2s - eps s/d) - exp(eps) Phi(-d/2s - eps s/d) (Balle and Wang 2018, Theorem 8), in logarithms because exp(eps) overflows
-    and the two terms are far apart. It grows with the distance, so the sensitivity decides.
+    Phi(d/2s - eps s/d) - exp(eps) Phi(-d/2s - eps s/d) (Balle and Wang 2018, Theorem 8), in logarithms because exp(eps)
+    overflows. It grows with the distance, so the sensitivity decides.
     """
     if distance == 0:
         return 0.0

@@ -1,11 +1,12 @@
 """The distributions of noise that a mechanism may declare, and exact tests of a sample against them.
 
-Each has an ``order``, the p of the lp norm in which distances count, and knows what it guarantees at a given distance. `size` and
-`shape` are pivots: functions of the noise whose distribution is known exactly, without an estimate, if the declared distribution
-and scale are true. `magnitude_median` is that of |noise| per coordinate, None where magnitudes of coordinates are not independent.
+Each has an ``order``, the p of the lp norm in which distances count, and knows what it guarantees at a given distance.
+`size` and `shape` are pivots: functions of the noise whose distribution is known exactly if the declared distribution and
+scale are true. `magnitude_median` is that of |noise| per coordinate, None where magnitudes of coordinates are not
+independent.
 
 Pivots are stated for continuous noise; noise on the public grid of the exact mechanisms differs from it by less than 1e-11
-relatively at budgets up to 100 (the grid has 2^20 steps to the radius), which no sample of a feasible size can see.
+relatively at budgets up to 100, which no sample of a feasible size can see.
 """
 
 import math
@@ -21,8 +22,8 @@ from adept.audit.stats.bounds import gaussian_delta
 
 Floats = NDArray[np.float64]
 
-# (1 - g^2) / (n g), about the spread of the cosine inside the cap: at this width the rounding of a release to the public grid
-# of step 2^-20 moves Kolmogorov's distance by less than 1e-3, which no sample that is tested can see.
+# (1 - g^2) / (n g), about the spread of the cosine inside the cap: at this width rounding to the grid of step 2^-20 moves
+# Kolmogorov's distance by less than 1e-3, which no sample that is tested can see.
 MIN_CAP_WIDTH = 3e-4
 
 
@@ -135,7 +136,7 @@ def smallest_ratio(statistic: float, freedom: int) -> float:
 
 
 def _pure(loss: float, epsilon: float, delta: float) -> tuple[bool, str]:
-    # A claimed delta may cover a loss beyond epsilon; which the distance alone does not decide: only pure claims are refuted.
+    # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
     return loss <= epsilon * (1 + 1e-9) or delta > 0, f"epsilon {loss:.4g}"
 
 
