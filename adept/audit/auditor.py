@@ -135,7 +135,6 @@ def _of_texts(rewriter: Any, trials: int, pairs: Sequence[tuple[Any, Any]] | Non
 
 
 def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarget] | None:
-    """Return the experiment at another dimension; None if the mechanism or the audit has no use for it."""
     target, is_large = experiment.target, dim > MAX_SMALL_DIM
     if not target.any_dimension or (target.dim >= dim if is_large else target.dim <= dim):
         return None
@@ -146,7 +145,6 @@ def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarg
 
 
 def _posed(experiment: Experiment[Any], table: Iterable[Question], source: str) -> Iterator[tuple[Question, Any]]:
-    """Yield the questions that can be put to a target, each with the experiment at its dimension."""
     at: dict[int | None, Experiment[Any] | None] = {None: experiment}
     for question in table:
         if (question.of_programs and source == "simulate") or not question.concerns(experiment.target):

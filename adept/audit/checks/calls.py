@@ -133,7 +133,6 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
 
 
 def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]:
-    """Return how far releases of one record lie apart on average at each place of a batch."""
     latents = torch.full((size, target.dim), target.clip_norm / target.dim, dtype=torch.float64)
     rows = sorted({place(size) for place in PLACES.values()})
     releases = np.stack([np.nan_to_num(target.release(latents))[rows] for _ in range(times)])

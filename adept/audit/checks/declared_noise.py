@@ -190,7 +190,6 @@ def _random_distance(target: VectorTarget, noise: Noise) -> float:
 
 
 def _sides(samples: list[PairSample]) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the releases of each input, once, with the projected input."""
     seen = set()
     for sample in additive_samples(samples):
         for releases, centre in zip(sample.releases, sample.centres, strict=True):

@@ -82,7 +82,6 @@ def _distribution(target: ValueTarget, value: Any) -> dict[Any, Any]:
 
 
 def _log_ratio(p: Any, q: Any) -> float:
-    """Return ln(p / q), of fractions without rounding before the logarithm."""
     if p == 0:
         return 0.0
     if q == 0:
@@ -157,7 +156,6 @@ def _answers(experiment: Experiment[ValueTarget]) -> list[Any]:
 
 
 def _ranks(experiment: Experiment[ValueTarget]) -> list[int]:
-    """Return how far round the circle releases lie from the first own number; own ones are below t."""
     (size, top), answers = _response(experiment.target), _answers(experiment)
     if not all(_is_below(out, size) for out in answers):
         raise MechanismFailure("the releases are no numbers below K")

@@ -40,7 +40,6 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Finding:
 
 
 def _not_finite(dim: int) -> torch.Tensor:
-    """Return latents (6, dim) with NaN or Inf in one or all coordinates, and two whose norms overflow."""
     rows = torch.full((6, dim), 0.1, dtype=torch.float64)
     rows[0, 0], rows[1], rows[2, -1], rows[3, 0] = torch.nan, torch.nan, torch.inf, -torch.inf
     rows[4], rows[5] = 1e300, -1.7e308

@@ -246,7 +246,6 @@ def _global_seed() -> Iterator[None]:
 
 
 def _forked_releases(target: VectorTarget, latents: Tensor) -> list[Floats]:
-    """Return the releases of two children of this process, both forked before either has released."""
     time.sleep(SETTLE_SECONDS)
     context = multiprocessing.get_context("fork")
     workers = []
@@ -290,7 +289,6 @@ def _received(receiver: Connection, seconds: float) -> Floats:
 
 
 def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor]]:
-    """Return the constant record and two neighbours, by name."""
     random = torch.randn(dim, dtype=torch.float64, generator=torch.Generator().manual_seed(2022))
     random *= clip_norm / torch.linalg.vector_norm(random)
     zero, other, nan = torch.zeros_like(random), 0.3 * random.flip(0), torch.full_like(random, torch.nan)

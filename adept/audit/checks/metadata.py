@@ -149,7 +149,6 @@ def metadata_of(value: Any) -> Metadata:
 
 
 def _behind(value: Any) -> bytes | None:
-    """Return what is stored beside the numbers of a view, if anything."""
     if isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray) and value.base.nbytes > value.nbytes:
         return _unseen(value.base.view(), value)
     if not isinstance(value, Tensor) or value.layout != torch.strided:
@@ -164,7 +163,6 @@ def _behind(value: Any) -> bytes | None:
 
 
 def _unseen(whole: NDArray[Any], view: NDArray[Any]) -> bytes:
-    """Return the bytes of an array that are not those of a view of it."""
     start = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
     marks = np.zeros(whole.nbytes, dtype=np.uint8)
     each = np.lib.stride_tricks.as_strided(marks[start:], (*view.shape, view.itemsize), (*view.strides, 1))

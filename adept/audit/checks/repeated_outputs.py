@@ -71,8 +71,6 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
 
 @dataclass
 class _Counts:
-    """Counts of the fresh releases that a rule named rightly and wrongly, of ``rows``."""
-
     how: str
     right: int = 0
     wrong: int = 0
@@ -141,7 +139,6 @@ def _owners(owners: dict[bytes, int], keys: list[bytes]) -> Integers:
 
 
 def _fresh(target: VectorTarget, records: Tensor, rows: int, *, alone: bool) -> Iterator[tuple[Floats, Integers]]:
-    """Yield releases of records drawn at random, ``rows`` for each on average, with their records."""
     chunk = CHUNK_CALLS if alone else CHUNK_ROWS
     for start in range(0, rows * len(records), chunk):
         sides = np.random.default_rng().integers(len(records), size=min(chunk, rows * len(records) - start))

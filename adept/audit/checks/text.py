@@ -42,7 +42,6 @@ def _changes(frozen: Any, texts: Sequence[str]) -> bool:
 
 
 def _freeze(rewriter: Any, latent: Tensor) -> Any:
-    """Return a shallow copy of a rewriter whose mechanism, and whose ``release``, always give one latent."""
     frozen = copy.copy(rewriter)
     object.__setattr__(frozen, "mechanism", _Frozen(rewriter.mechanism, latent))
     object.__setattr__(frozen, "release", lambda texts, *_, **__: latent.expand(len(texts), -1).clone())

@@ -123,8 +123,6 @@ def screen(target: AnyTarget, samples: list[PairSample], *, certifying: int) -> 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A pair with a statistic, and its values under both inputs."""
-
     pair: InputPair
     name: str
     statistic: Statistic

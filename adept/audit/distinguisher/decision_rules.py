@@ -83,7 +83,6 @@ def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: 
 
 
 def _pooled(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return the values of both inputs, and for each 1 if it is the first's, else 0."""
     return np.concatenate([first, second]), np.repeat([1.0, 0.0], [len(first), len(second)])
 
 
@@ -170,7 +169,6 @@ def _padded_ranks(count: int) -> NDArray[np.int64]:
 
 @cache
 def _ranks(count: int, most: int = SCREENING_THRESHOLDS) -> NDArray[np.int64]:
-    """Return at most so many ranks below ``count``, dense at the low end."""
     return np.unique(np.geomspace(1, count, most).astype(int)) - 1
 
 
@@ -208,7 +206,6 @@ def _candidates(
 def _tails(
     values: Floats, first: Floats, second: Floats, highs: Floats, lows: Floats
 ) -> tuple[list[Floats], list[Floats]]:
-    """Return the weight of each input from each of ``highs`` on, and below each of ``lows``."""
     order = np.argsort(values)
     ordered = values[order]
     up, down = [], []
@@ -230,7 +227,6 @@ def _best_on_average(scores: Floats) -> int:
 
 
 def _thresholds(values: Floats, gap: float, most: int) -> tuple[Floats, Floats]:
-    """Return midpoints of gaps between values, by rank from the top and from the bottom: dense in both tails."""
     distinct = np.unique(values)
     middles = ((distinct[:-1] + distinct[1:]) / 2)[np.diff(distinct) > gap]
     if not len(middles):

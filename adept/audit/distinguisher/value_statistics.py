@@ -100,13 +100,11 @@ def parts(outcome: Any) -> set[Hashable]:
 
 
 def _equal_members(members: Sequence[Hashable]) -> tuple[int, ...]:
-    """Return where each member stands first."""
     first: dict[Hashable, int] = {}
     return tuple(first.setdefault(member, place) for place, member in enumerate(members))
 
 
 def _firsts(z: Floats) -> Floats:
-    """Return (B, m): where in its row each number stands first."""
     firsts: Floats = (z[:, :, None] == z[:, None, :]).argmax(axis=2).astype(np.float64)
     return firsts
 
@@ -130,7 +128,6 @@ def _supporting(
 
 
 def _small_columns(ours: Array, theirs: Array) -> list[int]:
-    """Return up to MAX_COLUMNS columns of numbers that take few values."""
     if ours.dtype == object or theirs.dtype == object:
         return []
     both = np.concatenate([ours, theirs])
@@ -140,7 +137,6 @@ def _small_columns(ours: Array, theirs: Array) -> list[int]:
 
 
 def _plain(row: Any) -> Any:
-    """Return an outcome as the mechanism gave it: numbers as a number or a tuple of numbers."""
     if not isinstance(row, np.ndarray):
         return row
     numbers = [int(x) if float(x).is_integer() else float(x) for x in row]
@@ -157,7 +153,6 @@ def _members(value: Any) -> tuple[Any, ...]:
 
 
 def _is_of(z: Floats, value: Any) -> Floats:
-    """Return (B,): 1 where a number is the value, or one of those that it consists of."""
     equal: Floats = np.isin(z[:, 0], [float(number) for number in _members(value)]).astype(np.float64)
     return equal
 
@@ -179,7 +174,6 @@ def _table(ours: Array, theirs: Array, keys: Callable[[Array], Any]) -> Statisti
 
 
 def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
-    """Return the log ratio of every part whose frequencies differ by more than chance."""
     counts = Counter(p for o in ours for p in parts(o)), Counter(p for o in theirs for p in parts(o))
     weights = {}
     for part in counts[0].keys() | counts[1].keys():
@@ -211,7 +205,6 @@ def _columns(ours: Floats, theirs: Floats) -> Statistic:
 
 
 def _presence(z: Floats, size: int) -> Floats:
-    """Return (B, size): 1 for each whole number in an outcome; the last column stands for all others."""
     present = np.zeros((len(z), size))
     places = np.where((z >= 0) & (z < size - 1), z, size - 1).astype(np.int64)
     present[np.arange(len(z))[:, None], places] = 1.0

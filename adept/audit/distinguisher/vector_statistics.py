@@ -64,7 +64,6 @@ def _all(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield statistics that separate two inputs of additive noise."""
     first, second = sample.centres
     direction = _unit(first - second)
     if direction.any():
@@ -82,7 +81,6 @@ def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic
 
 
 def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield statistics of a release that need no knowledge of its record."""
     tiny = MIN_SCALE * unit
     yield "length", lambda z: np.log(_length(z) + tiny)
     yield "sum of sizes", lambda z: np.log(np.abs(z).sum(axis=1) + tiny)
@@ -177,7 +175,6 @@ def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
 
 
 def _together(several: list[Statistic], first: Floats, second: Floats) -> Statistic:
-    """A discriminant of all statistics and their squares, each standardised by its median and spread."""
 
     def raw(z: Floats) -> Floats:
         return np.stack([statistic(z) for statistic in several], axis=1)

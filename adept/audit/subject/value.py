@@ -60,7 +60,6 @@ class ValueTarget(Target):
             yield self._singly(record, count) if alone or self.memoised else self.release([record] * count)
 
     def _singly(self, record: Any, count: int) -> Array:
-        """Return outcomes of one value, each of a call of its own, all in one thread."""
 
         def one() -> Any:
             [outcome] = (self.fresh() if self.memoised else self.mechanism).privatize([record])
@@ -183,7 +182,6 @@ def response_of(mechanism: Any) -> tuple[int, int] | None:
 
 
 def _takes(mechanism: Any, values: list[Any]) -> bool:
-    """Return True if a mechanism releases these values; one with a ``size`` may also be one on latents."""
     try:
         as_outcomes(scratch_copy(mechanism).privatize(values), rows=len(values), objects=False)
     except Exception:  # noqa: BLE001 - foreign code: whatever it raises, these are not its records
