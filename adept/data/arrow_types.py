@@ -1,8 +1,8 @@
 """Arrow types for values without types, such as those of jsonl: found over all values before the first one is written.
 
 A type is widened only if every value comes back equal: whole numbers become fractions if each is exact, and null fits any type. An
-object becomes a struct with the keys of all objects; a key that it lacks is null in its row. If a key is null in one object and
-missing in another, a reader could not tell the two apart, so such a column is refused.
+object becomes a struct with the keys of all objects. A column with a key that is null in one object and missing in another is
+refused.
 """
 
 import json

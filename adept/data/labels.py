@@ -1,9 +1,8 @@
 """Labels as text, in the one form that every command reads, compares, counts and writes; and public label sets.
 
 *Claim*: the label that a release reads or writes for a record is a function of that record's own value. *Proof*: ``label_of`` is
-``plain_text`` of one value, and raises if that has no text; the record's number appears only in the error. QED. So "1", 1 and 1.0,
-composed and decomposed letters, and labels with and without space around them are one label, in groups of shuffled records, in
-digests and in rows. So no record stands out by its spelling.
+``plain_text`` of one value, and raises if that has no text; the record's number appears only in the error. QED. So no record
+stands out by its spelling.
 
 A record without a label (an empty cell, null, NaN) is refused, since an empty label in the output would make it stand out.
 """
@@ -56,7 +55,9 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
         ConfigurationError: an entry has no text, or two of them have the same one.
     """
     places: dict[str, int] = {}
-    for number, label in enumerate(_listed(labels), start=1):
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
+    for number, label in enumerate(labels, start=1):
         if (text := plain_text(label)) is None:
             raise ConfigurationError(
                 f"label_set must hold names, whole numbers or booleans, got another type in entry {number}: correct it"
@@ -67,12 +68,6 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
                 f"{text!r}: leave one out"
             )
     return tuple(places)
-
-
-def _listed(labels: Any) -> Iterable[Any]:
-    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
-        raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
-    return labels
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def read_parquet(
 
 
 def _searchable(stream: Any) -> Any:
-    """Return a stream that can jump to its footer; a pipe or a compressed file is read into memory for this."""
+    """Return a stream that can jump to its footer; a pipe or a compressed file is read into memory."""
     if stream.seekable() and not isinstance(stream, gzip.GzipFile):
         return stream
     whole = stream.read(MAX_BYTES + 1)
@@ -82,10 +82,7 @@ def _searchable(stream: Any) -> Any:
 
 
 def _without_dictionaries(source: Any) -> Any:
-    """Return a file's metadata, of which none says that columns were dictionaries in Arrow; they are read as plain values.
-
-    Otherwise Arrow checks a whole dictionary at once, and one damaged text makes it refuse the file.
-    """
+    """Return metadata by which dictionaries are read as plain values: Arrow refuses one with a damaged text as a whole."""
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
     length = int.from_bytes(source.read(4), "little") + 8

@@ -89,7 +89,7 @@ def read_records(
     Args:
         format: replaces the format of the options.
         options: None decides by the file's name.
-        at_least: smallest size in bytes of a plain file; it must also keep the size it had when it was opened.
+        at_least: smallest size in bytes of a plain file.
         tolerant: never raise because of one record: a damaged one has no columns, and a file may be empty.
         columns: those that are used; other columns of a parquet file are not read.
         required: columns that a csv's header or a Parquet file's schema must name.
@@ -162,9 +162,9 @@ def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:
-    """Return the columns that a csv's header, a Parquet file's schema, the format or options declare; None where nothing does.
+    """Return the columns that a header, a schema, the format or options declare; None where nothing does.
 
-    JSON declares none, nor does a csv file without a line. No record is read, so the answer depends on no record.
+    No record is read, so the answer depends on no record.
 
     Raises:
         DataError: the file cannot be read, or its header is damaged.
@@ -207,9 +207,7 @@ def is_directory(location: str) -> bool:
 
 
 def part_files(directory: str) -> list[str]:
-    """Return the parts of a data set that programs such as Spark leave as a directory, in the order of their names.
-
-    Files whose names begin with a dot or an underscore are no parts.
+    """Return the parts of a data set in a directory, by name, without those that begin with a dot or an underscore.
 
     Raises:
         DataError: it has no parts, or holds directories, whose names might stand for a column.
@@ -226,13 +224,13 @@ def part_files(directory: str) -> list[str]:
 
 
 def directory_format(directory: str, given: str | None) -> str | None:
-    """Return the format of all parts: ``given``, or that of the directory's name; None if each part's own name decides."""
+    """Return the format of all parts; None if each part's own name decides."""
     return given or format_of_name(directory.rstrip("/"))
 
 
 @contextmanager
 def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
-    """Turn any error of reading a file into a DataError that names the record that could not be read."""
+    """Turn any error of reading a file into a DataError that names the record."""
     try:
         yield
     except DamagedRecord as error:

@@ -160,11 +160,8 @@ class NgramModel:
     """An n-gram language model with Witten-Bell smoothing (Witten and Bell 1991, method C) over the words of texts.
 
     p(w | v) = (c(v, w) + T(v) p(w | v')) / (c(v) + T(v)), where T(v) is the number of different words seen after v, and v' is v
-    without its first word. Below p(w) is the uniform distribution over the vocabulary and one unknown word.
-
-    Args:
-        texts: texts to learn from, as they stand.
-        order: the number n of words in a window. The words before a text's first and after its last are empty.
+    without its first word. Below p(w) is the uniform distribution over the vocabulary and one unknown word. The words before a
+    text's first and after its last are empty.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:

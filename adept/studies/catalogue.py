@@ -18,20 +18,12 @@ COMMON = {name: name for name in ("epsilons", "mechanisms", "seed")}
 
 @dataclass(frozen=True)
 class Study:
-    """One study.
+    """One study."""
 
-    Attributes:
-        module: its ``run`` takes keyword options and returns rows (dataclasses), its ``tables`` are shown on a terminal, and its
-            ``draw`` returns a figure of the rows as SVG text.
-        options: the parameter of ``run`` that each option of the command sets; any other option is refused.
-        statement: what the numbers are worth.
-        measures_models: True if a trained model's latents can stand beside its rows.
-    """
-
-    module: ModuleType
-    options: Mapping[str, str]
+    module: ModuleType  # run(**options) -> rows (dataclasses), tables(rows), draw(rows) -> SVG text
+    options: Mapping[str, str]  # the parameter of ``run`` that each option of the command sets
     statement: str = SIMULATED
-    measures_models: bool = False
+    measures_models: bool = False  # a trained model's latents can stand beside its rows
 
     def cells(self, options: Mapping[str, Any]) -> int:
         """Return the size of the grid: of the parameters whose defaults are tuples."""

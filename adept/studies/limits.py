@@ -1,11 +1,10 @@
 r"""Bounds that no eps-LDP mechanism can beat: information per record, guessed labels, reconstruction, telling two records apart.
 
 A mechanism is eps-LDP when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all sets of outputs (Habernal 2021,
-Definition 2.3). Every bound here follows from that inequality alone, so it holds for whatever is computed from a release: rewritten
-text, a classifier's guess, an attacker's. Each is attained by some mechanism. A result significantly above one proves a violation,
-provided that the guessing rule was fixed without looking at the releases that are judged, that eps is the true one and
-covers everything the guesser sees, and that labels were neither copied nor used in decoding. A classifier trained on many
-rewrites and tested on clean text is not bounded by `best_guess`: it learns from the sum of many releases.
+Definition 2.3). Every bound follows from that alone, so it holds for whatever is computed from a release, and each is attained by
+some mechanism. A result significantly above one proves a violation, provided that the guessing rule was fixed without looking at
+the releases that are judged, and that eps covers everything the guesser sees. A classifier trained on many rewrites is not bounded
+by `best_guess`: it learns from the sum of many releases.
 """
 
 import math
@@ -165,7 +164,7 @@ def tables(rows: Sequence[LimitRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[LimitRow]) -> str:
-    """Draw the bounds over the true budget: capacity, best guess of a label, and naming or telling apart records."""
+    """Draw the bounds over the true budget."""
     panels = (
         ("most information per record, bits", ("capacity",)),
         ("best guess of a label from one release", ("label",)),

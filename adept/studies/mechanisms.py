@@ -32,13 +32,13 @@ MECHANISMS = tuple(STUDIED)
 RECORDS = 2000
 BROKEN: dict[str, dict[str, Any]] = {
     "original": {"ls": "--", "lw": 2.5},
-    "dptext": {"ls": ":", "lw": 1.2, "zorder": 3},  # hardly differs from the original's curve, so it lies on top
+    "dptext": {"ls": ":", "lw": 1.2, "zorder": 3},  # on top of the original's curve
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismRow:
-    """One mechanism at one claimed budget and dimension, C = 1: closed forms, and a simulation with its standard errors."""
+    """One mechanism at one claimed budget and dimension, C = 1."""
 
     mechanism: str
     dim: int
@@ -46,15 +46,15 @@ class MechanismRow:
     epsilon: float  # the true one
     delta: float
     records: int  # simulated
-    squared_length: float  # mean squared length of the clipped latents: what the squared error is to be compared with
+    squared_length: float  # mean, of the clipped latents
     expected_squared_error: float  # closed form
     squared_error: float  # simulated
-    squared_error_deviation: float  # standard error; blind to PrivUnit's escapes where they are too rare to be seen
+    squared_error_deviation: float  # standard error
     expected_cosine: float | None  # closed form, where one is known
     cosine: float  # simulated, as is its standard error
     cosine_deviation: float
     information_bits: float | None  # of a record uniform on the sphere, closed form where one is known
-    capacity_bits: float | None  # what no mechanism of the same true epsilon can exceed; pure mechanisms only
+    capacity_bits: float | None  # limit at the true epsilon; pure mechanisms only
 
 
 def run(
@@ -65,7 +65,7 @@ def run(
     records: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate ``records`` releases of every mechanism at every dimension and budget; each row has a generator of its own.
+    """Simulate every mechanism at every dimension and budget; each row has a generator of its own.
 
     Raises:
         ConfigurationError: an unknown mechanism, or fewer than two records.
@@ -131,7 +131,7 @@ def gaussian_cosine(mean: float, dim: int) -> float:
 
 
 def information(mechanism: Mechanism, dim: int) -> float | None:
-    """Return the bits that a release tells about a record that is uniform on the sphere, or None where they are not known.
+    """Return the bits that a release tells about a record uniform on the sphere, or None where they are not known.
 
     PrivUnit: V is uniform on average over x, so I(X; V) is the relative entropy of its distribution given x and the uniform one,
     p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), exactly. Codebook: `codeword_information` summed over its blocks, whose directions are
@@ -183,7 +183,7 @@ def tables(rows: Sequence[MechanismRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[MechanismRow]) -> str:
-    """Draw cosine, relative squared error and information over the claimed budget, for up to three dimensions."""
+    """Draw cosine, squared error and information over the claimed budget, for up to three dimensions."""
     dims = sorted({row.dim for row in rows})
     dims = dims if len(dims) < 4 else [dims[0], dims[len(dims) // 2], dims[-1]]
     with drawing(3, len(dims), size=(1.5 + 3.6 * len(dims), 9.6), share_rows=True) as opened:

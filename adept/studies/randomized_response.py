@@ -1,20 +1,16 @@
-r"""Surveys under local differential privacy (Habernal 2025, lecture 5): a bit, one answer of many, and a number, over n and eps.
+r"""Surveys under local differential privacy (Habernal 2025, lecture 5): a bit, one answer of many, and a number.
 
-Everyone answers through a mechanism of ``adept.mechanisms``, and nobody is trusted. Four questions to the lecture:
-
-1. *One bit* ("I took illegal drugs"), told truthfully with probability theta. The lecture's first theta = (eps + 1)/(eps + 2) is
-   private, but spends only ln(1 + eps); its second, e^eps/(e^eps + 1), is tight. How many more people does the first one need?
+1. *One bit*, told truthfully with probability theta. The lecture's first theta, (eps + 1)/(eps + 2), spends only ln(1 + eps); its
+   second, e^eps/(e^eps + 1), is tight.
 2. *One of k answers*: the tight theta becomes e^eps/(e^eps + k - 1).
-3. *A number* from 0 to 15 ("how many classes did you skip?"): the Laplace mechanism with l1 sensitivity 15, so the scale 15/eps.
+3. *A number* from 0 to 15: the Laplace mechanism with l1 sensitivity 15, so the scale 15/eps.
 4. The same number as one of 16 answers, from whose debiased frequencies the mean follows.
 
-What was released is biased (randomised response pulls every share towards 1/k). As the distribution of the release is public, each
-report r has an unbiased reading y(r), and the mean of the readings estimates the truth: y = (1[r = answer] - Q)/(P - Q) for a
-share, with P and Q the probabilities of the true and of any other answer; y = sum_v v (1[r = v] - Q)/(P - Q) for a mean from k
-answers; y = r for the Laplace mechanism. A reading's variance over population and noise, both independent between people, is exact
-by enumeration (`survey_distribution`), so the standard error of a survey of n people is sqrt(variance/n). Intervals: of a share
-Clopper-Pearson on the count of the answer, debiased (exact, since the count is binomial); of a mean the normal distribution with
-the readings' own deviation.
+Randomised response pulls every share towards 1/k. Each report r has an unbiased reading y(r), whose mean estimates the truth:
+y = (1[r = answer] - Q)/(P - Q) for a share, with P and Q the probabilities of the true and of any other answer;
+y = sum_v v (1[r = v] - Q)/(P - Q) for a mean from k answers; y = r for the Laplace mechanism. A reading's variance is exact by
+enumeration, so the standard error of n people is sqrt(variance/n). Intervals: of a share Clopper-Pearson on the count of the
+answer, debiased; of a mean the normal distribution.
 """
 
 import math
@@ -71,7 +67,7 @@ class Survey:
 
     @property
     def wanted(self) -> NDArray[np.float64]:
-        """The values (k,) that are estimated of the answers: their numbers, or 1 for the first one alone."""
+        """Values (k,) of the answers: their numbers, or 1 for the first one alone."""
         values = np.arange(len(self.population), dtype=float)
         return values if self.target == "mean" else (values == 0).astype(float)
 
@@ -104,7 +100,7 @@ class Answered:
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseRow(Answered):
-    """One survey of one size at one budget: what is true, what was released, and what can be told from it."""
+    """One survey of one size at one budget."""
 
     records: int
     released: float  # the share or mean of the released answers as they are
@@ -238,7 +234,7 @@ def _ask(
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
-    """Return a table for the largest survey over the budget, and one for a budget over the number of people."""
+    """Return a table over the budget and one over the number of people."""
     most, epsilon = max(row.records for row in rows), _near_epsilon(rows)
     over_budget, over_people = [], []
     for row in rows:
@@ -261,7 +257,7 @@ def _near_epsilon(rows: Sequence[ResponseRow]) -> float:
 
 
 def draw(rows: Sequence[ResponseRow]) -> str:
-    """Draw theta over the budget, one bit over the number of people, and the width of intervals over the budget."""
+    """Draw theta, one bit over the number of people, and the width of intervals."""
     most, epsilon = max(row.records for row in rows), _near_epsilon(rows)
     largest = [row for row in rows if row.records == most]
     shares = [row for row in largest if row.target == "share"]
@@ -289,7 +285,7 @@ def _draw_thetas(axis: Any, rows: list[ResponseRow]) -> None:
 
 def _draw_people(axis: Any, rows: list[ResponseRow]) -> None:
     for place, (name, curve) in enumerate(group_rows(rows, lambda row: row.survey).items()):
-        apart = 1.08 ** (2 * place - 1)  # beside one another, so that neither hides the other's interval
+        apart = 1.08 ** (2 * place - 1)  # so that neither hides the other
         at = [row.records * apart for row in curve]
         ends = [[row.estimate - row.lower for row in curve], [row.upper - row.estimate for row in curve]]
         axis.errorbar(at, [row.estimate for row in curve], ends, fmt="o", ms=4, capsize=3, color=COLOURS[name])

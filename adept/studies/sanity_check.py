@@ -86,7 +86,7 @@ def run(
     mechanisms: tuple[str, ...] = MECHANISMS,
     seed: int = 2022,
 ) -> Iterator[SanityRow]:
-    """Yield the rows of the figure; the event of the privacy loss is chosen on further releases, at most 20,000."""
+    """Yield the rows; the event of the privacy loss is chosen on further releases, at most 20,000."""
     if trials < 100:
         raise ConfigurationError(f"trials must be at least 100, got {trials}")
     if unknown := set(mechanisms) - set(MECHANISMS):
@@ -97,7 +97,7 @@ def run(
 
 
 def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int, threshold: float = 0.5) -> tuple[float, float]:
-    """Return the exact probabilities that a coordinate is at least ``threshold``, in (0, 1], under x = 0 and x' = 1."""
+    """Return the probabilities that a coordinate is at least ``threshold``, under x = 0 and x' = 1."""
     b = scale(mechanism, epsilon=epsilon, dim=dim)
     match mechanism:
         case "laplace" | "adept":
@@ -212,7 +212,7 @@ def _choose_threshold(zeros: Iterator[Tensor], ones: Iterator[Tensor]) -> float:
 
 
 def _loss_interval(zeros_say_one: int, ones_say_one: int, trials: int) -> tuple[float, float]:
-    """Return a 99.9 % interval of the vote's loss: two Clopper-Pearson intervals, and the extremes that they permit."""
+    """Return the extremes of the vote's loss that two Clopper-Pearson intervals permit."""
     alpha = (1 - CONFIDENCE) / 4
     (a, b), (c, d) = (
         tuple(float(bound) for bound in clopper_pearson(count, trials, alpha=alpha))
@@ -229,7 +229,7 @@ def _log(value: float) -> float:
 
 
 def _log_ratio(first: float, second: float) -> float:
-    """Return |first - second| of two logarithms; a ratio of two impossible events is no loss."""
+    """Return |first - second| of two logarithms; two impossible events have no loss."""
     return 0.0 if first == second else abs(first - second)
 
 
@@ -254,7 +254,7 @@ def _line(row: SanityRow) -> list[str]:
 
 
 def draw(rows: Sequence[SanityRow]) -> str:
-    """Draw the losses over the claimed budget: the vote's above, the likelihood ratio's below, a column a mechanism."""
+    """Draw the losses over the claimed budget: the vote's above, the likelihood ratio's below."""
     names = group_rows(rows, lambda row: row.mechanism)
     dims = sorted({row.dim for row in rows})
     of_dim = dict(zip(dims, colours(len(dims)), strict=True))

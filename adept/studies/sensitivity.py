@@ -1,8 +1,7 @@
 r"""Figure 1 of Habernal (2021): how many pairs of latents are further apart than the original mechanism assumes.
 
-The original clips in l2 to C and takes 2C for the l1 sensitivity; the true one is 2C sqrt(n) (Theorem 5.1). The figure asks how
-many pairs of clipped latents exceed 2C in l1 distance, for latents drawn coordinate by coordinate from U(-C, C) or from a
-normal distribution. On the latents of a trained model, which the paper could only simulate, `measure_latents` asks the same.
+The original clips in l2 to C and takes 2C for the l1 sensitivity; the true one is 2C sqrt(n) (Theorem 5.1). The figure counts the
+pairs of clipped latents that exceed 2C in l1 distance, for uniform and normal latents; `measure_latents` does it for a model's.
 """
 
 import math
@@ -63,7 +62,7 @@ def run(
     dims: tuple[int, ...] = DIMS,
     seed: int = 2021,
 ) -> list[SensitivityRow]:
-    """Recompute the figure: both distributions, both readings of the variance, and the l1 clip beside the l2 clip."""
+    """Recompute the figure, with both readings of the variance, and the l1 clip beside the l2 clip."""
     if pairs < 1 or not clip_norm > 0:
         raise ConfigurationError(f"pairs and clip_norm must be positive, got {pairs} and {clip_norm}")
     generator = torch.Generator().manual_seed(seed)
@@ -103,7 +102,7 @@ def measure_latents(
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
-    """Count the pairs of rows that are more than 2C apart in l1, beyond rounding; return the largest distance over 2C too."""
+    """Count the pairs of rows more than 2C apart in l1; return the largest distance over 2C too."""
     ratio = (first - second).abs().sum(dim=1) / (2 * clip_norm)
     return int((ratio > 1 + TOLERANCE).sum()), float(ratio.max())
 
@@ -167,7 +166,7 @@ def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[SensitivityRow]) -> str:
-    """Draw the share of pairs beyond the assumed sensitivity over the dimension, with the published points."""
+    """Draw the share of pairs beyond the assumed sensitivity over the dimension."""
     with drawing(1, 1, size=(8, 4.8)) as opened:
         axis = opened.axes[0][0]
         curves = group_rows(rows, _title)

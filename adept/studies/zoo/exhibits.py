@@ -24,28 +24,17 @@ SUM = "the sum over words where records have equally many, infinite elsewhere: t
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimReading:
-    """One reading of a published claim, about one pair of records.
-
-    Attributes:
-        source: paper, and the public code that was read for details.
-        claim: the paper's claim, in words.
-        unit: protected by the claim: a word, a record.
-        claimed: True if this is the paper's claim; otherwise it is what the number would mean to a user, and nobody's claim.
-        epsilon: claimed of this pair.
-        true_epsilon: of this pair, as far as it is known.
-        per_record: worth of the claim for a whole record.
-        why: the reason for what is expected, in one sentence.
-    """
+    """One reading of a published claim, about one pair of records."""
 
     mechanism: str
-    source: str
-    claim: str
+    source: str  # paper, and the public code that was read for details
+    claim: str  # the paper's, in words
     unit: str = "record"
-    claimed: bool = True
-    epsilon: float = BUDGET
-    true_epsilon: str
-    per_record: str
-    why: str
+    claimed: bool = True  # False: what the number would mean to a user, and nobody's claim
+    epsilon: float = BUDGET  # of this pair
+    true_epsilon: str  # of this pair, as far as it is known
+    per_record: str  # worth of the claim for a whole record
+    why: str  # the reason for what is expected
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,11 +38,7 @@ class ZooRow(ClaimReading):
 
 
 def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterator[ZooRow]:
-    """Audit every reading at confidence 0.999.
-
-    Args:
-        mechanisms: names of exhibits; all of them by default.
-        trials: releases of each of two records.
+    """Audit every reading at confidence 0.999, with ``trials`` releases of each of two records.
 
     Raises:
         ConfigurationError: there is no exhibit of that name.
@@ -74,7 +70,7 @@ def _row(exhibit: Exhibit, trials: int) -> ZooRow:
 
 
 def tables(rows: Sequence[ZooRow]) -> list[Table]:
-    """Return two tables: the papers' own claims, and what their numbers would mean per record."""
+    """Return a table of the papers' own claims, and one of their numbers read per record."""
     headings = ["mechanism", "unit", "claimed", "true", "verdict", "certified", "pair that was tried", "why"]
     titles = {
         True: "Claims, each for its own unit (confidence 0.999)",
@@ -94,7 +90,7 @@ def _line(row: ZooRow) -> list[str]:
 
 
 def draw(rows: Sequence[ZooRow]) -> str:
-    """Draw the certified epsilon of every reading as a bar, the claimed one as a line: beyond it, the claim is refuted."""
+    """Draw the certified epsilon of every reading as a bar, the claimed one as a line."""
     shown = sorted(rows, key=lambda row: (not row.claimed, row.verdict != "violated"))
     with drawing(1, 1, size=(9.5, 0.36 * len(shown) + 1.4)) as opened:
         axis = opened.axes[0][0]
