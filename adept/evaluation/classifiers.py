@@ -171,10 +171,9 @@ class TextClassifier:
         return [self.names[place] for place in found.tolist()]
 
     def _add_vectors(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
-        words = Features.sparse(counted)
         if not self._meaning.known:
-            return words
-        return words.beside(Features.dense(VECTOR_LENGTH * torch.from_numpy(self._meaning.of(texts))))
+            return Features.of(counted)
+        return Features.of(counted, VECTOR_LENGTH * torch.from_numpy(self._meaning.of(texts)))
 
     def _replace_unknown(self, texts: Sequence[str]) -> list[str]:
         """Return texts with known words in the place of those that no training text holds."""

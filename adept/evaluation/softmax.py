@@ -25,18 +25,9 @@ class Features:
     blocks: tuple[tuple[Tensor, Tensor], ...]
 
     @classmethod
-    def dense(cls, rows: Tensor) -> "Features":
-        """Wrap a matrix (m, d)."""
-        return cls(((rows.float(), rows.float().T.contiguous()),))
-
-    @classmethod
-    def sparse(cls, rows: csr_matrix) -> "Features":
-        """Wrap a SciPy matrix (m, d)."""
-        return cls(((_sparse(rows), _sparse(rows.T.tocsr())),))
-
-    def beside(self, others: "Features") -> "Features":
-        """Return both, these first."""
-        return Features(self.blocks + others.blocks)
+    def of(cls, *matrices: Tensor | csr_matrix) -> "Features":
+        """Put matrices (m, d) side by side."""
+        return cls(tuple(map(_with_transpose, matrices)))
 
     @property
     def width(self) -> int:
@@ -58,6 +49,12 @@ class Features:
 
     def _split(self, weights: Tensor) -> tuple[Tensor, ...]:
         return torch.split(weights[:-1], [rows.shape[1] for rows, _ in self.blocks])
+
+
+def _with_transpose(matrix: Tensor | csr_matrix) -> tuple[Tensor, Tensor]:
+    if isinstance(matrix, Tensor):
+        return matrix.float(), matrix.float().T.contiguous()
+    return _sparse(matrix), _sparse(matrix.T.tocsr())
 
 
 def _sparse(matrix: csr_matrix) -> Tensor:

@@ -81,7 +81,7 @@ def _labels(
     counts: Numbers, weights: Numbers, cells: PublicCells, sizes: NDArray[np.int64], decay: float
 ) -> NDArray[np.int64]:
     """Return the likeliest label of each text (n,)."""
-    features = Features.dense(torch.from_numpy(cells.features / GRID))
+    features = Features.of(torch.from_numpy(cells.features / GRID))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
     for _ in range(EM_STEPS):

@@ -13,7 +13,7 @@ def test_counted_rows_have_the_weights_of_repeated_ones_by_another_hand() -> Non
     rows, counts = rng.normal(size=(12, 3)).astype(np.float32), rng.integers(0, 6, size=(12, 3)).astype(np.float32)
     places, labels = np.nonzero(np.ones_like(counts))
     theirs = LogisticRegression(C=0.5, tol=1e-8).fit(rows[places], labels, sample_weight=counts[places, labels])
-    features = Features.dense(torch.from_numpy(rows))
+    features = Features.of(torch.from_numpy(rows))
     ours = softmax_regression(features, torch.from_numpy(counts), strength=0.5)
     np.testing.assert_allclose(ours[:-1].numpy(), theirs.coef_.T, atol=0.01)
     assert features.scores(ours).argmax(dim=1).tolist() == theirs.predict(rows).tolist()
@@ -24,8 +24,8 @@ def test_counted_rows_have_the_weights_of_repeated_ones_by_another_hand() -> Non
 def test_sparse_and_dense_features_agree() -> None:
     rows = torch.eye(4).repeat(2, 1)
     counts = torch.tensor([[3.0, 1.0], [0.0, 2.0], [5.0, 0.0], [1.0, 1.0]]).repeat(2, 1)
-    dense = softmax_regression(Features.dense(rows), counts, strength=1.0)
-    sparse = softmax_regression(Features.sparse(csr_matrix(rows.numpy())), counts, strength=1.0)
+    dense = softmax_regression(Features.of(rows), counts, strength=1.0)
+    sparse = softmax_regression(Features.of(csr_matrix(rows.numpy())), counts, strength=1.0)
     torch.testing.assert_close(dense, sparse, atol=1e-4, rtol=0)
 
 
@@ -34,8 +34,7 @@ def test_blocks_side_by_side_have_the_weights_of_one_matrix() -> None:
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(40, 5)).astype(np.float32)
     labels = (rows @ rng.normal(size=(5, 3))).argmax(axis=1)
-    left, right = Features.sparse(csr_matrix(rows[:, :3])), Features.dense(torch.from_numpy(rows[:, 3:]))
-    features = left.beside(right)
+    features = Features.of(csr_matrix(rows[:, :3]), torch.from_numpy(rows[:, 3:]))
     ours = softmax_regression(features, torch.eye(3)[labels], strength=2.0)
     theirs = LogisticRegression(C=2.0, tol=1e-8).fit(rows, labels)
     assert features.width == 5
@@ -46,7 +45,7 @@ def test_blocks_side_by_side_have_the_weights_of_one_matrix() -> None:
 def test_a_label_is_recognised_though_noise_makes_its_word_commoner_with_a_commoner_label() -> None:
     """One record in ten says b, and .4 of the words are drawn again: b is said twice as often by the nine in ten who say a."""
     counts = torch.tensor([[0.9 * 0.8, 0.1 * 0.2], [0.9 * 0.2, 0.1 * 0.8], [0.9, 0.1]]) * 1000
-    features = Features.dense(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
+    features = Features.of(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
     weights = softmax_regression(features, counts, strength=100.0)
     assert features.scores(weights).argmax(dim=1).tolist() == [0, 0, 0]
     for times in (1, 50):  # however many records there are
@@ -61,5 +60,5 @@ def test_labels_are_called_as_often_as_they_occur_where_a_share_between_half_and
     for last, share in ((1.09, 0.55), (0.60, 0.75), (5.0, 0.5), (0.1, 0.5)):  # log(9) / 2 = 1.10, log(9) / 4 = 0.55
         weights = torch.tensor([[0.0, last / 9], [0.0, -float(torch.tensor(9.0).log())]])
         torch.testing.assert_close(
-            commonness(Features.dense(rows), weights, counts), share * torch.tensor([900.0, 100.0]).log()
+            commonness(Features.of(rows), weights, counts), share * torch.tensor([900.0, 100.0]).log()
         )
