@@ -108,6 +108,7 @@ def test_a_strangers_file_is_rewritten_by_one_command(tmp_path: Path, adept_here
     assert "The model is the one that comes with adept." in stated["statement"]
 
 
+@pytest.mark.slow
 def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_codebook(
     packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

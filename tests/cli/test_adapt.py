@@ -66,6 +66,7 @@ def test_what_the_user_can_mend_is_one_line(
     assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_path: Path, adept_here: Run) -> None:
     """Its own sentences about them come first, and are codewords; of 2^30 descriptions the record's own comes out."""
     page = tmp_path / "help.md"
