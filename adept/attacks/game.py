@@ -27,13 +27,13 @@ class AttackRow:
     """One attack on one property of the records."""
 
     attack: str  # reconstruction | attribute | membership
-    knows: str  # what the attacker has: pool | crowd | text, static | adaptive | release, or shadows
-    success: str  # what counts: exact | good enough | the attribute's name | true positives
+    knows: str  # pool | crowd | text, static | adaptive | release, or shadows
+    success: str  # exact | good enough | the attribute's name | true positives
     rate: Rate
-    without_release: float  # what the best guess without any release reaches
-    bound: float  # what no attack on one release exceeds, at the true epsilon
+    without_release: float  # success of the best guess
+    bound: float  # largest success at the true epsilon
     claimed_bound: float  # the same at the claimed epsilon
-    optimum: float | None  # what the best attack reaches exactly, where the mechanism's distribution is finite
+    optimum: float | None  # exact success of the best attack, where it is known
     detail: dict[str, Any]  # further figures
 
     @property
@@ -81,7 +81,7 @@ class GivenAway:
 
     text: str
     certainty: float  # the attacker's posterior probability
-    allowed: float  # the largest that the claimed epsilon allows, given how likely the text was before
+    allowed: float  # the largest at the claimed epsilon
 
     @property
     def beyond_claim(self) -> bool:

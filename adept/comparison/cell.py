@@ -1,4 +1,4 @@
-"""From a cell to its row: records are released, texts are written from the release, and a classifier learns from these.
+"""From a cell to its row: records are released, texts written from the release, and a classifier learns from these.
 
 A decoder sees a release, released labels, public text and numbers, and nothing else.
 """
@@ -171,7 +171,7 @@ def _look_up(trial: Trial, cell: Cell) -> TextSource:
 
 
 def _rewriter(trial: Trial, cell: Cell) -> TextSource:
-    """Release each record once, with its label where that is part of the release, and write from each release."""
+    """Release each record once, with its label where that is part of the release, and write from it."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
     def write() -> list[Pair]:
@@ -192,8 +192,7 @@ def _rewriter(trial: Trial, cell: Cell) -> TextSource:
 def _synthesizer(trial: Trial, cell: Cell) -> TextSource:
     """Synthesize from the private half, at a budget, without noise (``identity``), or from an empty file (``random``).
 
-    References have the codewords of the largest budget. The texts are measured and not handed out, so that a model of
-    text that nobody declared public will do.
+    References have the codewords of the largest budget. Texts are not handed out, so that any model will do.
     """
     private = trial.private
     synthesizer = Synthesizer(

@@ -11,11 +11,11 @@ from adept.ranges import check_between
 if TYPE_CHECKING:
     from adept.mechanisms import LocalRandomizer
 
-PAPER = "paper"  # the rewriter is trained on the very records that it rewrites: no guarantee covers them
+PAPER = "paper"  # the rewriter is trained on the very records that it rewrites
 PROTOCOLS = ("disjoint", PAPER)
-REFERENCES = ("identity", "random")  # with ``none`` the rows between which every mechanism lies
-SYNTHESIZER = "synthesizer"  # in the place of a mechanism: a whole file's counts, under a central guarantee
-SYMBOL_LABELS = ("any", "other")  # a label set to try whether a mechanism's releases and labels can be one symbol
+REFERENCES = ("identity", "random")  # of each model
+SYNTHESIZER = "synthesizer"  # in the place of a mechanism
+SYMBOL_LABELS = ("any", "other")  # to try joint_response
 COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes them
 JOINT_RESPONSE = "joint_response"  # one symbol with the text

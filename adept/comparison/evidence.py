@@ -54,7 +54,7 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
-    """Audit a text mechanism on two public texts: the shortest, and the longest whose words all have a position."""
+    """Audit a text mechanism on the shortest public text, and the longest whose words all have a position."""
     mechanism = build_alternative(trial, cell)
     lengths = {text: len(text.split()) for text in trial.public.texts}
     whole = [text for text in lengths if lengths[text] <= getattr(mechanism, "length", 0)] or list(lengths)
@@ -90,7 +90,7 @@ def _attack(trial: Trial, cell: Cell) -> AttackedRelease:
 
 
 def examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
-    """Return records spread evenly over the first seed's private half, with rewrites at the least and largest budget."""
+    """Return records spread evenly over the first seed's private half, with their rewrites."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
@@ -118,7 +118,7 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """The rows whose text is shown: of the first seed and classifier, every ``random``, and mechanisms at two budgets."""
+    """Of the first seed and classifier every ``random``, and mechanisms at two budgets."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

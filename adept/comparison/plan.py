@@ -20,7 +20,7 @@ from adept.comparison.config import (
 )
 from adept.mechanisms import BY_NAME, LearnedCodebook
 
-NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism: text as it is, and a baseline
+NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism
 LSTM, NEAREST = "lstm", "nearest"  # decoders: of a model, and of the look-up
 PUBLIC_TEXTS = "public"  # the decoder of a synthesizer
 DESCRIBED = "codec"  # the decoder of descriptions
@@ -30,7 +30,7 @@ TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replac
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
 WITHOUT_BUDGET = (NONE, PUBLIC, REDACTED, *REFERENCES)
-IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing, so that a classifier reads every one of them
+IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
 
 
 def _model(config: CompareConfig, name: str) -> ModelKind:
-    """The model that serves a mechanism: one trained for the l2 ball or the sphere serves every mechanism of either."""
+    """One trained for the l2 ball or the sphere serves every mechanism of either."""
     kind = LearnedCodebook if name == SYNTHESIZER else BY_NAME[name]
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
@@ -153,6 +153,6 @@ def _attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
 
 
 def _audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """A cell at the least budget for each local mechanism with a claim: of several models or classifiers the first."""
+    """The first cell at the least budget for each local mechanism with a claim."""
     least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]

@@ -21,7 +21,7 @@ class ResultRow:
     mechanism: str
     decoder: str | None = None  # lstm, codec, nearest or words
     claimed_epsilon: float | None  # None: the row has no budget
-    epsilon: float  # true, of text and label together where labels are randomised
+    epsilon: float  # true, of text and label together
     label_epsilon: float | None = None
     delta: float
     dim: int
@@ -33,7 +33,7 @@ class ResultRow:
     macro_f1: float
     records_per_second: float | None
     clip: str | None  # of the model that wrote the text
-    content: str | None = None  # the topics that its latents were trained towards
+    content: str | None = None  # topics of its latents
     majority_accuracy: float
     train_records: int
     test_records: int
@@ -44,16 +44,16 @@ class ResultRow:
     verbatim_own: float | None = None
     verbatim_chance: float | None = None
     verbatim_public: float | None = None
-    slots: float | None = None  # share of the slot values of a record that stand in its rewrite
-    slots_other: float | None = None  # the same in another record's rewrite, as all that end so
+    slots: float | None = None  # share of a record's slot values that stand in its rewrite
+    slots_other: float | None = None  # the same in another record's rewrite
     words: float | None = None  # F1 of a rewrite's words with its record's
     words_other: float | None = None
     content_words: float | None = None  # the same, words weighed by how few records hold them
     content_words_other: float | None = None
     exact: float | None = None  # word for word, case and white space aside
     exact_other: float | None = None
-    fluency: float | None = None  # perplexity under a trigram model of other public text, relative to the records' own
-    holds: bool | None = None  # is the claim true of these records: never with protocol=paper, whose model saw them
+    fluency: float | None = None  # relative perplexity under a trigram model of public text
+    holds: bool | None = None  # is the claim true of these records
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ReleasedLabels:
 
 @dataclass(frozen=True)
 class WrittenTexts:
-    """Texts that were written for a cell, their labels, and the number of records that were written a second."""
+    """Texts that were written for a cell, and their labels."""
 
     texts: list[str]
     labels: list[str]
@@ -94,11 +94,11 @@ class AttackedRelease:
 
     mechanism: str
     model: ModelKind
-    claimed_epsilon: float  # this and the next two: of the text alone, where labels have a share of the budget
+    claimed_epsilon: float  # these three: of the text alone
     epsilon: float
     delta: float
     rows: list[AttackRow]
-    given_away: list[GivenAway]  # the surest first; none of data that are not public
+    given_away: list[GivenAway]  # of public data; the surest first
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the lines of ``attacks.csv``: what was attacked, then the figures of one attack each."""

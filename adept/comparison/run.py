@@ -1,10 +1,10 @@
-"""Mechanisms x budgets x seeds on one data set: train rewriters, rewrite, train classifiers on the result, test on clean text.
+"""Mechanisms x budgets x seeds on one data set.
 
 Two protocols. ``paper``: the rewriter is trained on the very split that it rewrites, as ADePT was. ``disjoint``: it is
-trained on one half of the training split without the labels, and rewrites the other half, which it has never seen.
+trained on one half of the training split without the labels, and rewrites the other half.
 
-To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed share), ``cell`` (from a
-cell to its row), ``evidence`` (what stands beside the rows), ``results``. ``store`` keeps it all.
+To be read in this order: ``plan`` (which rows), this module, ``trial`` (what the rows of a seed share), ``cell`` (from
+a cell to its row), ``evidence`` (what stands beside the rows), ``results``. ``store`` keeps it all.
 """
 
 import multiprocessing
@@ -53,13 +53,9 @@ class Comparison:
         return len(self.schedule.cells) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
-        """Make what is not there yet; yields the number of rows that are done, each time there are more.
-
-        Raises:
-            DataError: a kept file is damaged, or a process was killed.
-        """
+        """Make what is not there yet; yields the number of rows that are done, each time there are more."""
         done = 0
-        for made in self._run_aside() if self.config.processes > 1 else self._run_here():
+        for made in (self._run_aside if self.config.processes > 1 else self._run_here)():
             yield (done := done + made)
 
     def _trials(self) -> Iterator[Trial]:

@@ -59,7 +59,7 @@ class Trial:
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
     def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
-        """Return a cell's model: the one that was given, or one that is trained here unless an earlier run did."""
+        """Return the model that was given, or one that is trained here unless an earlier run did."""
         kind = model_kind(cell)
         if kind not in self._models:
             self._models[kind] = load_model(self._directory(kind))

@@ -15,7 +15,7 @@ Attack = tuple[AttackedRelease, AttackRow]
 class AttackSection:
     """The page's section on attacks."""
 
-    lines: list[tuple[str, list[tuple[list[str], bool]]]]  # of each mechanism: cells, and True if the claim is refuted
+    lines: list[tuple[str, list[tuple[list[str], bool]]]]  # by mechanism: cells, refuted
     sentences: list[str]  # the odds in words, for each mechanism
     findings: list[str]  # on each claim that an attack refutes
     defects: list[str]  # warnings of attacks that are better than the true epsilon permits
@@ -60,7 +60,7 @@ def _verdict(row: AttackRow) -> str:
 
 
 def _sentences(attacks: Sequence[Attack]) -> list[str]:
-    """The odds in words, for each mechanism at its least budget: of a guess that refutes the claim, else of the first."""
+    """For each mechanism, at its least budget, a guess that refutes the claim, else the first."""
     least: dict[str, str] = {}
     for attacked, row in sorted(attacks, key=lambda one: (one[0].claimed_epsilon, not one[1].refutes_claim)):
         least.setdefault(attacked.mechanism, f"{_describe(attacked, row)}: {row.words[0].lower()}{row.words[1:]}")
@@ -75,7 +75,7 @@ def _describe(attacked: AttackedRelease, row: AttackRow) -> str:
 
 
 def _findings(attacks: Sequence[Attack]) -> list[str]:
-    """A sentence on each claim that an attack refutes, at the least budget where it does; none if there was no attack."""
+    """A sentence on each claim that an attack refutes, at the least budget where it does."""
     against: dict[str, str] = {}
     for attacked, row in attacks:
         if row.refutes_any:
@@ -104,7 +104,7 @@ def _defects(attacks: Sequence[Attack]) -> list[str]:
 
 
 def _given_away(found: Sequence[AttackedRelease]) -> list[list[str]]:
-    """The records that each mechanism gave away beyond its claim, at the least budget where it did, as cells."""
+    """The records given away beyond each claim, at the least budget with such."""
     shown: dict[str, list[list[str]]] = {}
     for attacked in found:
         by = f"{title(attacked.mechanism)}, claimed epsilon {attacked.claimed_epsilon:g}"

@@ -1,8 +1,7 @@
-"""The two figures of a report, as SVG files: everything that was measured, and one panel for a reader in a hurry.
+"""The two figures of a report, as SVG files.
 
-The main figure has accuracy, what a rewrite keeps of its record where that was measured, and macro-F1. The headline has at
-most five lines, each with its name at its end: the text itself, random latents, and between them the two best mechanisms
-whose claims hold, and the worst.
+The main figure has accuracy, what a rewrite keeps of its record, and macro-F1. The headline has at most five lines: the
+text itself, random latents, and the two best mechanisms whose claims hold, and the worst.
 """
 
 import math
@@ -78,10 +77,7 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
 
 
 def draw_kept(axis: Any, table: ComparisonTable) -> None:
-    """Draw how much of a record stands in its rewrite over the *true* epsilon, and above it how many bits that may tell at most.
-
-    Dashes say what is kept, and grey lines are what ``random`` keeps.
-    """
+    """Draw how much of a record stands in its rewrite over the *true* epsilon, and the bits that it may tell."""
     dashes = {name: dash for name, dash in KEPT_DASHES.items() if _is_measured(table, name)}
     finite = [[line for line in curve.at.values() if math.isfinite(line.epsilon)] for curve in table.curves]
     random = [line for line in table.texts if line.mechanism == "random"]
@@ -115,7 +111,7 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
 
 
 def _draw_bits_axis(axis: Any) -> None:
-    """Draw, above, the bits that a release with this epsilon tells at most (``adept.studies.limits.capacity``)."""
+    """Draw, above, the bits that a release tells at most."""
     ticks = list(axis.get_xticks())
     above = axis.secondary_xaxis("top")
     above.set_xticks(ticks, [f"{capacity(epsilon=tick):.3g}" for tick in ticks])

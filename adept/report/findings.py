@@ -85,7 +85,7 @@ def lost_in_rewriting(table: ComparisonTable) -> list[str]:
 
 
 def advice(table: ComparisonTable) -> str:
-    """Return the best mechanism of those whose claim holds, its accuracy, and whether private records are worth their cost."""
+    """Return the best mechanism of those whose claim holds, and what it reaches."""
     sound = [curve for curve in table.curves if not curve.false_claim]
     if not sound:
         return "No mechanism of this comparison can be used: none has a claim that holds."

@@ -1,4 +1,4 @@
-"""A comparison as one HTML page without network and scripts: what it says; ``templates/`` has how it looks, and escapes it."""
+"""A comparison as one HTML page. This module says what is on it; ``templates/`` has how it looks."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -186,7 +186,7 @@ def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
     found = _sections([(line, _fair_line(line, quality)) for line in chosen])
     headings = [*FAIR_HEADINGS, *(QUALITY[name] for name in quality)]
-    last = [MAJORITY, ABSENT, "0", table.majority.spread]
+    last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread]
     found[0].lines.append([*last, *[ABSENT] * (len(headings) - len(last))])
     return Grid(classifier, headings, found)
 

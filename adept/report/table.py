@@ -21,7 +21,7 @@ from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
-KEPT_MEASURES = {"slots": "slots", "words": "words", "exact": "exact"}  # what of a record stands in its rewrite
+KEPT_MEASURES = {name: name for name in ("slots", "words", "exact")}
 QUALITY = {"overlap": "overlap", "bleu": "BLEU", "distinct": "distinct", "perplexity": "perplexity"}
 QUALITY |= KEPT_MEASURES | {"fluency": "fluency"}
 OTHERS = {name: f"{name}{OTHER}" for name in KEPT_MEASURES}
@@ -53,10 +53,7 @@ class SeedMean:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """Means over all seeds of one mechanism, decoder, model and classifier at one claimed budget.
-
-    Texts are empty where they do not apply, and figures None where there are none.
-    """
+    """Means over all seeds of one mechanism, decoder, model and classifier at one claimed budget."""
 
     mechanism: str
     decoder: str
@@ -72,14 +69,9 @@ class Line:
     test_records: int
     accuracy: SeedMean
     macro_f1: SeedMean
-    majority: SeedMean  # accuracy of always guessing the majority label of the private records
+    majority: SeedMean  # accuracy of the majority label
     above_random: SeedMean | None
     measures: dict[str, float | None]
-
-    @property
-    def reader(self) -> tuple[str, str, str, str]:
-        """Model, decoder and classifier, which a line shares with the references that it is read against."""
-        return self.clip, self.content, self.decoder, self.classifier
 
 
 @dataclass(frozen=True)
@@ -101,8 +93,7 @@ class ComparisonTable:
     texts: list[Line]  # those of the first classifier
     budgets: list[float]  # claimed, ascending
     curves: list[Curve]
-    levels: dict[str, dict[str, SeedMean]]  # for each metric, by name: of each model where there are several
-    majority: SeedMean
+    levels: dict[str, dict[str, SeedMean]]  # by metric and name
     classifiers: list[str]
 
 
@@ -115,19 +106,18 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     random = {(*_reader(row), row.seed): row.accuracy for row in rows if row.mechanism == "random"}
     lines = [_line(own, random) for own in groups.values()]
     texts = [line for line in lines if line.classifier == classifiers[0]]
-    majority = next(line.majority for line in texts if line.mechanism == "none")
     return ComparisonTable(
         lines,
         texts,
         sorted({line.claimed_epsilon for line in texts if line.claimed_epsilon is not None}),
         _curves(texts),
         {metric: _levels(texts, metric) for metric in METRICS},
-        majority,
         classifiers,
     )
 
 
-def _reader(row: ResultRow) -> tuple[str, str, str, str]:
+def _reader(row: ResultRow | Line) -> tuple[str, str, str, str]:
+    """Model, decoder and classifier: what a row shares with the references that it is read against."""
     return row.clip or "", row.content or "", row.decoder or "", row.classifier
 
 
@@ -177,7 +167,7 @@ def title(mechanism: str) -> str:
 
 
 def name_model(clip: str, content: str) -> str:
-    """Return a model for readers, by the set that its latents lie in and what they are trained towards; "" for none."""
+    """Return a model for readers, by its clip and content; "" for none."""
     return (f"{clip} model" + (f", {content}" if content not in ("", "none") else "")) if clip else ""
 
 
@@ -186,13 +176,14 @@ def _curves(lines: list[Line]) -> list[Curve]:
     sources: dict[tuple[str, ...], dict[float, Line]] = {}
     for line in lines:
         if line.claimed_epsilon is not None:
-            sources.setdefault((line.mechanism, *line.reader), {})[line.claimed_epsilon] = line
-    random = {line.reader: line for line in lines if line.mechanism == "random"}
+            sources.setdefault((line.mechanism, *_reader(line)), {})[line.claimed_epsilon] = line
+    random = {_reader(line): line for line in lines if line.mechanism == "random"}
     found = []
     for at in sources.values():
         first = next(iter(at.values()))
         false = any(line.false_claim for line in at.values())
-        found.append(Curve(first.mechanism, first.title, false, dict(sorted(at.items())), random.get(first.reader)))
+        floor = random.get(_reader(first))
+        found.append(Curve(first.mechanism, first.title, false, dict(sorted(at.items())), floor))
     return sorted(found, key=lambda curve: CURVE_ORDER.index(curve.mechanism))
 
 

@@ -1,4 +1,4 @@
-"""``trust=all``: what is reached under each kind of trust, on the same private records, at budgets of one neighbouring relation.
+"""``trust=all``: accuracy under each kind of trust, on the same records, at budgets of one neighbouring relation.
 
 It is made of comparisons that share their models, each in a directory of its own with a page of its own:
 
@@ -10,8 +10,8 @@ It is made of comparisons that share their models, each in a directory of its ow
 Every budget here is for *replacing* one record by any other, the number of records being public, and is the true one:
 
 - central: replacing a record is a removal and an addition, so that the synthesizer runs at half of each epsilon.
-- shuffled: the releases of a local row, with the central epsilon and delta of ``adept.release.shuffling``. Where labels are
-  copied, they are those of the label with the fewest records.
+- shuffled: the releases of a local row, with the central epsilon and delta of ``adept.release.shuffling``; where labels
+  are copied, those of the label with the fewest records.
 - local: at that fraction of each epsilon at which text and label together truly spend the epsilon, where a claim is false.
 """
 
@@ -71,7 +71,7 @@ class TrustRow:
     labels: str  # private or copied
     epsilon: float | None  # true, for replacing one record; None for references, as the next
     delta: float | None
-    claimed_epsilon: float | None  # of the release behind it: for adding or removing a record where it is central
+    claimed_epsilon: float | None  # as the release has it
     records: int | None  # that a record hides among
     seed: int
     accuracy: float
@@ -182,7 +182,7 @@ class TrustCurve:
     trust: str
     mechanism: str
     labels: str
-    points: list[tuple[float, float, float, float]]  # true epsilon, ascending; least, mean and largest accuracy
+    points: list[tuple[float, float, float, float]]  # epsilon; least, mean, largest accuracy
 
     @property
     def colour(self) -> str:
@@ -207,7 +207,7 @@ def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:
 
 
 def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
-    """Yield name, accuracy and colour of the text itself, and of the best that any decoder writes of random latents."""
+    """Yield name, accuracy and colour of the text itself, and of the best random text."""
     for name, (title, colour, _) in HEADLINE_LEVELS.items():
         groups: dict[tuple[str, str], list[float]] = {}
         for row in rows:
