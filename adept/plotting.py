@@ -57,7 +57,7 @@ class Drawing:
 
 @contextmanager
 def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: bool = False) -> Iterator[Drawing]:
-    """Open a figure of rows x columns axes, (rows, columns) as an array; its ``svg`` is there when the block ends."""
+    """Open a figure of rows x columns axes; its ``svg`` is there when the block ends."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False, sharey="row" if share_rows else "none"
@@ -73,7 +73,7 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
 
 
 def colours(count: int) -> list[str]:
-    """Return as many colours, from the first again where there are too few."""
+    """Return as many colours, some repeated where there are too few."""
     return [PALETTE[index % len(PALETTE)] for index in range(count)]
 
 

@@ -67,7 +67,7 @@ class TextReader:
 
 
 def attribute_of(corpus: Corpus, name: str) -> list[str]:
-    """Return each record's value of an attribute: its label, or the first value of a slot, "none" where it has none.
+    """Return each record's value of an attribute: its label, or the first value of a slot.
 
     Raises:
         DataError: the data have no such attribute.

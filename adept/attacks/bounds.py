@@ -90,8 +90,7 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     and the attack that names the maximising class reaches it. Proof: given v, a guess c is right with probability sum_{x in c} pi_x
     Q(v|x) / P(v). QED. For exact match every record is a class of its own; a success set or an attribute is a class.
 
-    Of the symbols only those count apart that are heavy under some candidate: under all others every class c has its prior mass
-    times the light weight, so the likeliest class wins. So K = 2^100 descriptions cost no more than there are candidates.
+    Only symbols that are heavy under some candidate are counted apart: under all others the likeliest class wins.
 
     Args:
         candidates: of the mechanism.
@@ -115,7 +114,7 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
 
 
 def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
-    """Return the heavy symbols of each candidate, as whole numbers (j, t), the odds A, and the number of symbols k."""
+    """Return the heavy symbols of each candidate (j, t), the odds A, and the number of symbols k."""
     mechanism, views = candidates.mechanism, candidates.views
     symbols = mechanism.symbols(candidates.dim)
     if len(symbols) != 1:

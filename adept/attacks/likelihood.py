@@ -27,9 +27,7 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates behind a release, as a mechanism reads them.
 
-    Attributes:
-        views: of each candidate its clipped latent (j, n), or for finite distributions what is heavy: codewords (j, t) of each
-            block, or the descriptions (j, 2 t).
+    Views are clipped latents (j, n), or what is heavy: codewords (j, t) of each block, or descriptions (j, 2 t).
     """
 
     mechanism: LocalRandomizer
@@ -40,7 +38,7 @@ class Candidates:
         return len(self.views[0])
 
     def before(self, others: "Candidates") -> "Candidates":
-        """Return these candidates with others, of the same mechanism, behind them."""
+        """Return these candidates with others behind them."""
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
@@ -50,7 +48,7 @@ class Candidates:
 
 
 def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
-    """Prepare candidates by what the mechanism reads of them: their latents (j, n), or their descriptions (j, 2 t)."""
+    """Prepare candidates by their latents (j, n), or their descriptions (j, 2 t)."""
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
@@ -93,7 +91,7 @@ def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]
 
 
 def _distances(released: Tensor, views: Tensor, *, order: float) -> Tensor:
-    """lp distances (m, j), without the cancellation of a matrix product: it costs digits where they decide."""
+    """lp distances (m, j), without the cancellation of a matrix product."""
     mode = "donot_use_mm_for_euclid_dist"
     distances: Tensor = torch.cdist(released.float(), views.float(), p=order, compute_mode=mode)
     return distances

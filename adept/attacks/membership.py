@@ -1,12 +1,10 @@
 r"""Membership: was a record among those whose rewrites trained a classifier, or in the file behind synthetic records?
 
-*Among rewrites.* Private records are paired, both of a pair having the same label. For each pair a coin decides which of the two is
-released; a classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a
-pair, and says which one was released. The other pairs' coins are independent, so the classifier is post-processing of one
-release of this pair: the bounds on membership hold at the epsilon of one release.
-
-The attack is LiRA's (Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text alone, with the
-same labels. The score is the difference of the two texts' confidences, each in standard deviations of the shadows'.
+*Among rewrites.* Private records of one label are paired. For each pair a coin decides which of the two is released; a
+classifier is trained on all rewrites with their labels. The attacker sees the classifier, knows both texts of a pair, and
+says which one was released. The other pairs' coins are independent, so the classifier is post-processing of one release of
+this pair. The attack is LiRA's (Carlini et al. 2022), offline: shadow classifiers are trained on rewrites of *public* text.
+The score is the difference of the two texts' confidences, each in standard deviations of the shadows'.
 
 *Claim*: under a true pure epsilon the number of right answers to "which of the two", over all pairs of all classifiers, is
 stochastically at most Binomial(N, e^eps / (1 + e^eps)), so that Clopper and Pearson's interval judges it although answers about
@@ -54,10 +52,7 @@ def pairs_of(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Train ``models`` classifiers on rewrites of private records and as many shadows on public ones, and attack the former.
-
-    Records need labels. Of at most ``game.records`` private ones half are released for each classifier.
-    """
+    """Attack ``models`` classifiers of rewritten private records, half of at most ``game.records``, by as many shadows."""
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
@@ -136,10 +131,7 @@ def _row(
 
 
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
-    """Attack the first pair of files: without a person, and with one.
-
-    Of the releases without the person the threshold is chosen on one half, and measured on the other.
-    """
+    """Attack the first pair of files, without a person and with one, by ``rounds`` releases of either."""
     without, among = files.pairs[0]
     outside, inside = (
         np.array(

@@ -116,7 +116,6 @@ def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[
 
 
 def _good_enough(played: Round) -> list[AttackRow]:
-    """The row of guesses with the same slot values as the secret; none without slots."""
     game, pool, named = played.game, played.pool, played.guesses.best_class
     if pool.classes is None or named is None:
         return []
@@ -127,7 +126,7 @@ def _good_enough(played: Round) -> list[AttackRow]:
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:
-    """Return the pool's texts, public ones in random order, and new ones like these: at most so many."""
+    """Return at most so many texts: the pool's, public ones in random order, and new ones."""
     others = sorted(set(public.texts) - set(pool.texts))
     draw.shuffle(others)
     texts = (pool.texts + others)[:candidates]
@@ -146,7 +145,7 @@ def _given_away(played: Round) -> list[GivenAway]:
 
 
 def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> list[str]:
-    """Return at most ``count`` different texts that public ``texts`` make feasible and do not hold themselves."""
+    """Return at most ``count`` new texts, of words that follow two others as in public ``texts``."""
     texts = text_list(texts)
     followers: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for text in texts:
@@ -187,7 +186,7 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
 
 
 def _noiseless(rewriter: Rewriter, latents: Tensor) -> Tensor:
-    """The likeliest release of each candidate: its latent, or the codeword nearest to it."""
+    """The likeliest release of each candidate."""
     mechanism = rewriter.mechanism
     if not isinstance(mechanism, Codebook):
         return latents

@@ -55,16 +55,13 @@ class Comparison:
     def run(self) -> Iterator[int]:
         """Make what is not there yet; yields the number of rows that are done, each time there are more."""
         done = 0
-        for made in (self._run_aside if self.config.processes > 1 else self._run_here)():
+        models = self.schedule.models
+        here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
+        for made in self._run_aside() if self.config.processes > 1 else here:
             yield (done := done + made)
 
     def _trials(self) -> Iterator[Trial]:
         return (Trial(self.store, self.splits, seed) for seed in self.config.seeds)
-
-    def _run_here(self) -> Iterator[int]:
-        for trial in self._trials():
-            for model in self.schedule.models:
-                yield from _make(trial, self.schedule, model)
 
     def _run_aside(self) -> Iterator[int]:
         """Make each seed and model in a process of its own; what needs no model is short, and last."""

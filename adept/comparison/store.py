@@ -24,13 +24,7 @@ from adept.attacks.bounds import Rate
 from adept.attacks.game import AttackRow, GivenAway
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, ModelKind
-from adept.comparison.results import (
-    AttackedRelease,
-    AuditVerdict,
-    ReleasedLabels,
-    ResultRow,
-    WrittenTexts,
-)
+from adept.comparison.results import AttackedRelease, AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts
 from adept.data.files import write_once
 from adept.errors import DataError
 
@@ -129,7 +123,7 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
 
 
 def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings with absolute paths, so that a comparison can be resumed from another directory."""
+    """Make paths absolute, so that a comparison can be resumed from another directory."""
     for holder, name in ((settings["data"], "path"), (settings["data"], "broad"), (settings, "model_dir")):
         holder[name] = holder[name] and os.path.realpath(holder[name])
     return settings
