@@ -15,7 +15,7 @@ from adept.comparison.run import Comparison
 def unaudited() -> Iterator[None]:
     """Plan no audits meanwhile."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_audited", lambda *_: [])
+        patch.setattr(plan, "_choose_audited", lambda *_: [])
         yield
 
 

@@ -66,7 +66,7 @@ class TextReader:
         return logits
 
 
-def attribute_of(corpus: Corpus, name: str) -> list[str]:
+def read_attribute(corpus: Corpus, name: str) -> list[str]:
     """Return each record's value of an attribute: its label, or the first value of a slot.
 
     Raises:
@@ -88,7 +88,7 @@ def attribute_of(corpus: Corpus, name: str) -> list[str]:
 def play(game: AttackGame, *, attribute: str) -> list[AttackRow]:
     """Attack one attribute of secrets drawn from the private records, with each of the three attackers."""
     rewriter, private, public = game.rewriter, game.private, game.public
-    own, others = attribute_of(private, attribute), attribute_of(public, attribute)
+    own, others = read_attribute(private, attribute), read_attribute(public, attribute)
     draws = game.draw(len(private))
     released = game.release([private.texts[place] for place in draws])
     written = [text for text, _ in rewriter.write(released)]

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 Coins = NDArray[np.bool_]
 
 
-def pairs_of(labels: Sequence[str], draw: random.Random) -> Pairs:
+def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
     """Pair up records with the same label, at random; one record of a label may stay alone."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for place, label in enumerate(labels):
@@ -56,7 +56,7 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")
-    pairs = pairs_of(private.labels, draw)[: max(1, game.records // 2)]
+    pairs = pair_records(private.labels, draw)[: max(1, game.records // 2)]
     if not pairs:
         raise DataError("the private split must have two records of one label: it has none")
     labels = [private.labels[first] for first, _ in pairs]

@@ -39,16 +39,18 @@ RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw th
 TextMechanism = TokenResponse | TokenExponential | PromptSampling | Redaction
 
 
-def row_of(trial: Trial, cell: Cell) -> ResultRow:
+def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
     """Return a cell's row, kept or made, with the quality of its text if that is measured."""
     row = trial.recall_or_make(ResultRow, cell, lambda: _make_row(trial, cell))
     if cell.measured and row.overlap is None:
         written = trial.recall_or_make(WrittenTexts, cell, lambda: _write(trial, cell, open_source(trial, cell)))
-        row = trial.store.keep(replace(row, **_quality(trial, written.texts[:: cell.samples])), trial.seed, cell)
+        row = trial.store.keep(
+            replace(row, **_measure_quality(trial, written.texts[:: cell.samples])), trial.seed, cell
+        )
     return row
 
 
-def _quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
+def _measure_quality(trial: Trial, rewrites: list[str]) -> dict[str, Any]:
     """Measure the first rewrite of each record."""
     other = [*trial.validation.texts, *trial.test.texts]
     return metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
@@ -110,12 +112,12 @@ class TextSource:
 def open_source(trial: Trial, cell: Cell) -> TextSource:
     """Return the source of a cell's texts; a model that it needs is trained, unless an earlier run did."""
     if cell.decoder == PUBLIC_TEXTS:
-        return _synthesizer(trial, cell)
+        return _open_synthesizer(trial, cell)
     if cell.mechanism in ALTERNATIVES:
         mechanism = build_alternative(trial, cell)
-        spent = _promise(trial, cell, mechanism.guarantee())
-        return TextSource(spent, lambda: _unlabelled(mechanism.privatize(trial.private.texts)))
-    return (_look_up if cell.mechanism == LOOKUP else _rewriter)(trial, cell)
+        spent = _list_promise(trial, cell, mechanism.guarantee())
+        return TextSource(spent, lambda: _leave_unlabelled(mechanism.privatize(trial.private.texts)))
+    return (_open_look_up if cell.mechanism == LOOKUP else _open_rewriter)(trial, cell)
 
 
 def _write(trial: Trial, cell: Cell, source: TextSource) -> WrittenTexts:
@@ -131,11 +133,11 @@ def _write(trial: Trial, cell: Cell, source: TextSource) -> WrittenTexts:
     return WrittenTexts([text for text, _ in pairs], labels, speed)
 
 
-def _unlabelled(texts: list[str]) -> list[Pair]:
+def _leave_unlabelled(texts: list[str]) -> list[Pair]:
     return [(text, None) for text in texts]
 
 
-def _promise(trial: Trial, cell: Cell, promise: Guarantee) -> dict[str, Any]:
+def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> dict[str, Any]:
     return {
         "epsilon": promise.epsilon + (cell.label_epsilon or 0.0),
         "delta": promise.delta,
@@ -158,19 +160,19 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
     return kind(epsilon=epsilon, public=trial.words, length=common_length([len(text.split()) for text in texts]))
 
 
-def _look_up(trial: Trial, cell: Cell) -> TextSource:
+def _open_look_up(trial: Trial, cell: Cell) -> TextSource:
     """Quote the public texts that are nearest to released linear latents, without a model of ours."""
 
     def write() -> list[Pair]:
         encode = linear_latents(trial.public, seed=trial.seed)
         public, private = (torch.from_numpy(encode(corpus.texts)) for corpus in (trial.public, trial.private))
         released = Codebook(epsilon=cell.text_epsilon).privatize(private)
-        return _unlabelled(PublicTexts(trial.public.texts, public).write(released, samples=cell.samples))
+        return _leave_unlabelled(PublicTexts(trial.public.texts, public).write(released, samples=cell.samples))
 
     return TextSource({"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}, write)
 
 
-def _rewriter(trial: Trial, cell: Cell) -> TextSource:
+def _open_rewriter(trial: Trial, cell: Cell) -> TextSource:
     """Release each record once, with its label where that is part of the release, and write from it."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
@@ -185,11 +187,11 @@ def _rewriter(trial: Trial, cell: Cell) -> TextSource:
             return random.choices(pool, k=len(texts) * samples)
         return rewriter.rewrite_pairs(texts, labels, samples=samples)
 
-    spent = _promise(trial, cell, rewriter.guarantee)
+    spent = _list_promise(trial, cell, rewriter.guarantee)
     return TextSource({**spent, "dim": rewriter.model.config.latent_dim}, write)
 
 
-def _synthesizer(trial: Trial, cell: Cell) -> TextSource:
+def _open_synthesizer(trial: Trial, cell: Cell) -> TextSource:
     """Synthesize from the private half, at a budget, without noise (``identity``), or from an empty file (``random``).
 
     References have the codewords of the largest budget. Texts are not handed out, so that any model will do.

@@ -30,7 +30,7 @@ EXAMPLES = 6
 WITHHELD = "(withheld: the model was trained on it)"
 
 
-def verdict_on(trial: Trial, cell: Cell) -> AuditVerdict:
+def obtain_verdict(trial: Trial, cell: Cell) -> AuditVerdict:
     """Return the verdict on a cell's mechanism: that of an earlier run, or of an audit."""
     return trial.recall_or_make(AuditVerdict, cell, lambda: _judge(trial, cell))
 
@@ -62,7 +62,7 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
     return audit.run(mechanism, pairs=[pair], trials=AUDIT_TRIALS), mechanism.guarantee().text
 
 
-def attack_on(trial: Trial, cell: Cell) -> AttackedRelease:
+def obtain_attack(trial: Trial, cell: Cell) -> AttackedRelease:
     """Return what attacks on a cell's mechanism came to: in an earlier run, or now."""
     return trial.recall_or_make(AttackedRelease, cell, lambda: _attack(trial, cell))
 
@@ -94,7 +94,9 @@ def examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
-    found = [(row, trial.store.find(WrittenTexts, trial.seed, cell)) for cell, row in _shown(rows, public=public)]
+    found = [
+        (row, trial.store.find(WrittenTexts, trial.seed, cell)) for cell, row in _choose_shown(rows, public=public)
+    ]
     written = [(row, kept.texts[:: row.samples]) for row, kept in found if kept]
     secret = set() if public else set(map(bare, [*trial.public.texts, *trial.validation.texts]))
     return [
@@ -117,7 +119,7 @@ def spread(total: int, count: int) -> list[int]:
     return [(2 * part + 1) * total // (2 * count) for part in range(count)]
 
 
-def _shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
+def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
     """Of the first seed and classifier every ``random``, and mechanisms at two budgets."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()

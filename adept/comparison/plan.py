@@ -78,7 +78,7 @@ class Schedule:
 def plan_comparison(config: CompareConfig) -> Schedule:
     """Return everything that a comparison makes."""
     cells = [cell for name, model in _list_rows(config) for cell in _resolve(config, name, model)]
-    return Schedule(cells, _attacked(config, cells) if config.attacks else [], _audited(config, cells))
+    return Schedule(cells, _choose_attacked(config, cells) if config.attacks else [], _choose_audited(config, cells))
 
 
 def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
@@ -90,15 +90,15 @@ def _list_rows(config: CompareConfig) -> Iterator[tuple[str, ModelKind | None]]:
         yield LOOKUP, None
     if config.alternatives:
         yield from ((name, None) for name in (*TOKEN_WISE, REDACTED))
-    models = {_model(config, name): None for name in config.mechanisms}
+    models = {_choose_model(config, name): None for name in config.mechanisms}
     for model in sorted(models, key=lambda model: (model.content, model.clip != "l2")):
         yield from ((name, model) for name in REFERENCES)
-        yield from ((name, model) for name in config.mechanisms if _model(config, name) == model)
+        yield from ((name, model) for name in config.mechanisms if _choose_model(config, name) == model)
         if config.alternatives:
             yield PROMPTED, model
 
 
-def _model(config: CompareConfig, name: str) -> ModelKind:
+def _choose_model(config: CompareConfig, name: str) -> ModelKind:
     """One trained for the l2 ball or the sphere serves every mechanism of either."""
     kind = LearnedCodebook if name == SYNTHESIZER else BY_NAME[name]
     content = config.training.for_mechanism(kind).content.kind
@@ -110,18 +110,18 @@ def _model(config: CompareConfig, name: str) -> ModelKind:
 def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[Cell]:
     """A cell for each budget and classifier."""
     budgets: Sequence[float | None] = [None] if name in WITHOUT_BUDGET else config.epsilons
-    decoder = _decoder(config, name)
+    decoder = _choose_decoder(config, name)
     samples = 1 if decoder is None or name in ALTERNATIVES else config.samples
     samples = min(samples, IDENTITY_SAMPLES) if name == IDENTITY else samples
     measured = decoder is not None and (config.baselines or config.alternatives)
     return [
-        Cell(name, budget, decoder, classifier, model, samples, *_labels(config, name, budget), measured)
+        Cell(name, budget, decoder, classifier, model, samples, *_treat_labels(config, name, budget), measured)
         for budget in budgets
         for classifier in config.classifiers
     ]
 
 
-def _decoder(config: CompareConfig, name: str) -> str | None:
+def _choose_decoder(config: CompareConfig, name: str) -> str | None:
     if name in (NONE, PUBLIC):
         return None
     if config.trust == CENTRAL:
@@ -133,7 +133,7 @@ def _decoder(config: CompareConfig, name: str) -> str | None:
     return DESCRIBED if name == "description" else LSTM
 
 
-def _labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
+def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
     if name in (NONE, PUBLIC):
         return COPY, None
     if config.trust == CENTRAL:
@@ -143,7 +143,7 @@ def _labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str
     return COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels, label_epsilon
 
 
-def _attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
+def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
     """One cell for each release of a model with a budget, whatever reads it."""
     releases: dict[tuple[object, ...], Cell] = {}
     for cell in cells:
@@ -152,7 +152,7 @@ def _attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
     return sorted(releases.values(), key=lambda cell: config.mechanisms.index(cell.mechanism))
 
 
-def _audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
+def _choose_audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
     """The first cell at the least budget for each local mechanism with a claim."""
     least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import torch
 
-from adept.comparison.cell import row_of
+from adept.comparison.cell import obtain_row
 from adept.comparison.config import CompareConfig
-from adept.comparison.evidence import attack_on, examples, verdict_on
+from adept.comparison.evidence import examples, obtain_attack, obtain_verdict
 from adept.comparison.plan import ModelKind, Schedule, plan_comparison
 from adept.comparison.results import Results
 from adept.comparison.store import Store
@@ -76,10 +76,10 @@ class Comparison:
     def collect(self) -> Results:
         """Return what was made, and write its tables, ``results.csv`` and ``attacks.csv``."""
         trials, directory = list(self._trials()), self.store.directory
-        rows = [(cell, row_of(trial, cell)) for trial in trials for cell in self.schedule.cells]
+        rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
-        verdicts = [verdict_on(trials[0], cell) for cell in self.schedule.audited]
-        attacks = [attack_on(trials[0], cell) for cell in self.schedule.attacked]
+        verdicts = [obtain_verdict(trials[0], cell) for cell in self.schedule.audited]
+        attacks = [obtain_attack(trials[0], cell) for cell in self.schedule.attacked]
         if attacks:
             write_table([line for attacked in attacks for line in attacked.lines()], directory / "attacks.csv")
         return Results(self.config, [row for _, row in rows], verdicts, attacks, examples(trials[0], rows))
@@ -89,10 +89,10 @@ def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator
     """Make everything of one seed and model; yields 1 for each row."""
     for cell in schedule.cells:
         if cell.model == model:
-            row_of(trial, cell)
+            obtain_row(trial, cell)
             yield 1
     if trial.seed == trial.config.seeds[0]:
-        for asked, make in ((schedule.attacked, attack_on), (schedule.audited, verdict_on)):
+        for asked, make in ((schedule.attacked, obtain_attack), (schedule.audited, obtain_verdict)):
             for cell in asked:
                 if cell.model == model:
                     make(trial, cell)

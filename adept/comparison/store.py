@@ -60,8 +60,8 @@ class Store:
     def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
         """Return what was kept of a cell, or None; raises DataError if it is damaged."""
         path = self._path(kind, seed, cell)
-        with _undamaged(path):
-            return _parsed(kind, path.read_bytes()) if path.exists() else None
+        with _refuse_damage(path):
+            return _parse(kind, path.read_bytes()) if path.exists() else None
 
     def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
         """Keep something of a cell, and return it; a row may be kept again, with its quality."""
@@ -109,7 +109,7 @@ def open_directory(config: CompareConfig) -> Path:
 
 
 def _check_same(directory: Path, settings: dict[str, Any]) -> None:
-    with _undamaged(directory / SETTINGS, advice="choose another directory"):
+    with _refuse_damage(directory / SETTINGS, advice="choose another directory"):
         before = dict(json.loads((directory / SETTINGS).read_text("utf-8")))
     if before.get("layout") != LAYOUT:
         raise DataError(
@@ -129,7 +129,7 @@ def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _parsed(kind: type[Any], content: bytes) -> Any:
+def _parse(kind: type[Any], content: bytes) -> Any:
     found = json.loads(content.decode("utf-8"))
     if kind is AttackedRelease:
         found["model"] = ModelKind(**found["model"])
@@ -148,7 +148,7 @@ def _budget(epsilon: float | None) -> list[str]:
 
 
 @contextmanager
-def _undamaged(path: Path, *, advice: str = "remove it, and the same command makes it again") -> Iterator[None]:
+def _refuse_damage(path: Path, *, advice: str = "remove it, and the same command makes it again") -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:

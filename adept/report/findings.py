@@ -13,7 +13,7 @@ GOOD_REWRITER = 0.8  # least share of the accuracy that a rewriter keeps without
 
 def findings(table: ComparisonTable, attacked: list[str]) -> list[str]:
     """Return the comparison in a minute: its point first, then why, then what to use."""
-    return [headline(table), *broken_claims(table), *attacked, advice(table), *alternatives(table)]
+    return [headline(table), *explain_broken_claims(table), *attacked, advice(table), *alternatives(table)]
 
 
 def headline(table: ComparisonTable) -> str:
@@ -42,7 +42,7 @@ def _means(table: ComparisonTable, mechanism: str) -> list[float]:
     return [line.accuracy.mean for line in table.texts if line.mechanism == mechanism]
 
 
-def broken_claims(table: ComparisonTable) -> list[str]:
+def explain_broken_claims(table: ComparisonTable) -> list[str]:
     """Return a sentence for each mechanism whose claim is false, on why it is."""
     false = ([line for line in curve.at.values() if line.false_claim] for curve in table.curves)
     return [_broken(lines[0]) for lines in false if lines]
@@ -61,7 +61,7 @@ def _broken(line: Line) -> str:
     return f"{line.title} spends {words(line.epsilon)} where it claims {claimed}."
 
 
-def seen_records(config: CompareConfig) -> list[str]:
+def warn_of_seen_records(config: CompareConfig) -> list[str]:
     """Return one sentence of warning where the model was trained on the very records that it rewrites."""
     if config.protocol != PAPER:
         return []
@@ -71,7 +71,7 @@ def seen_records(config: CompareConfig) -> list[str]:
     ]
 
 
-def lost_in_rewriting(table: ComparisonTable) -> list[str]:
+def warn_of_losses(table: ComparisonTable) -> list[str]:
     """Return one sentence of warning where a rewriter loses much of the text without any noise."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.mechanism == "identity"]

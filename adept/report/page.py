@@ -94,7 +94,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "train_records": first.records,
         "test_records": first.test_records,
         "findings": findings.findings(lines, attacked.findings),
-        "warnings": [*attacked.defects, *findings.seen_records(config), *findings.lost_in_rewriting(lines)],
+        "warnings": [*attacked.defects, *findings.warn_of_seen_records(config), *findings.warn_of_losses(lines)],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
         "repeats": repeats_grid(lines),

@@ -88,7 +88,7 @@ class TrustComparison:
     def __init__(self, config: CompareConfig) -> None:
         self.config, self.directory = config, open_directory(config)
         models = self.directory / "models"
-        self.parts = [Comparison(part, models=models) for part in part_configs(config)]
+        self.parts = [Comparison(part, models=models) for part in split_config(config)]
 
         self.size = sum(part.size for part in self.parts)
 
@@ -119,7 +119,7 @@ def write(comparison: TrustComparison) -> page.Report:
     return page.Report(path, [accuracy_grid(rows)], [], [])
 
 
-def part_configs(config: CompareConfig) -> list[CompareConfig]:
+def split_config(config: CompareConfig) -> list[CompareConfig]:
     """Return the comparisons that one of all kinds of trust is made of."""
     below = Path(config.output_dir)
     halved = [epsilon / REPLACED for epsilon in config.epsilons]

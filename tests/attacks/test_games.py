@@ -151,7 +151,7 @@ def test_membership_is_seen_without_noise_and_not_without_a_record(
 
 def test_pairs_share_a_label_and_no_record() -> None:
     labels = ["a"] * 5 + ["b"] * 4
-    pairs = membership.pairs_of(labels, random.Random(0))
+    pairs = membership.pair_records(labels, random.Random(0))
     assert len(pairs) == 4
     assert all(labels[first] == labels[second] for first, second in pairs)
     assert len({place for pair in pairs for place in pair}) == 8
@@ -178,11 +178,11 @@ def test_an_attribute_is_read_off_what_is_copied_and_not_off_noise(
 
 def test_a_slot_is_an_attribute_by_its_name() -> None:
     corpus = Corpus(["to boston", "hello"], None, [[("toloc", "boston")], []])
-    assert attribute.attribute_of(corpus, "toloc") == ["boston", "none"]
+    assert attribute.read_attribute(corpus, "toloc") == ["boston", "none"]
     with pytest.raises(DataError, match="the slots are toloc"):
-        attribute.attribute_of(corpus, "fromloc")
+        attribute.read_attribute(corpus, "fromloc")
     with pytest.raises(DataError, match="needs labels"):
-        attribute.attribute_of(corpus, "label")
+        attribute.read_attribute(corpus, "label")
 
 
 def test_a_reader_of_one_class_needs_no_training() -> None:

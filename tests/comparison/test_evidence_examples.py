@@ -9,7 +9,7 @@ from comparing import compared
 from tiny import TINY_MODEL
 
 from adept.comparison import evidence
-from adept.comparison.cell import row_of
+from adept.comparison.cell import obtain_row
 from adept.comparison.config import CompareConfig
 from adept.comparison.evidence import WITHHELD, bare, spread
 from adept.comparison.plan import plan_comparison
@@ -42,7 +42,7 @@ def examples(finished: CompareConfig, **changes: object) -> list[Example]:
     store = Store(finished)
     store.config = replace(finished, **changes)  # type: ignore[arg-type]
     trial = Trial(store, load(finished.data), 0)
-    found = [(cell, row_of(trial, cell)) for cell in plan_comparison(finished).cells]
+    found = [(cell, obtain_row(trial, cell)) for cell in plan_comparison(finished).cells]
     return evidence.examples(trial, [(cell, row) for cell, row in found if row])
 
 

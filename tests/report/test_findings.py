@@ -14,8 +14,8 @@ def headline(rows: list[ResultRow]) -> str:
     return findings.headline(table(rows))
 
 
-def broken_claims(rows: list[ResultRow]) -> list[str]:
-    return findings.broken_claims(table(rows))
+def explain_broken_claims(rows: list[ResultRow]) -> list[str]:
+    return findings.explain_broken_claims(table(rows))
 
 
 def advice(rows: list[ResultRow]) -> str:
@@ -42,14 +42,16 @@ def test_the_headline_compares_with_the_random_of_the_best_mechanisms_own_model(
 
 
 def test_false_claims_are_explained_and_true_ones_are_not() -> None:
-    [sentence] = broken_claims(make_rows())
+    [sentence] = explain_broken_claims(make_rows())
     assert sentence.startswith("Why the original is broken")
     assert "spends 32 where it claims 8" in sentence
-    assert broken_claims(without_original()) == []
+    assert explain_broken_claims(without_original()) == []
     endless = [
         replace(row, mechanism="dptext", epsilon=float("inf")) for row in make_rows() if row.mechanism == "sqrt_n"
     ]
-    assert broken_claims([BASE, *endless]) == ["dptext (not private): no epsilon holds for it, whatever it claims."]
+    assert explain_broken_claims([BASE, *endless]) == [
+        "dptext (not private): no epsilon holds for it, whatever it claims."
+    ]
 
 
 def test_the_advice_is_the_best_whose_claim_holds() -> None:
@@ -73,14 +75,14 @@ def test_the_advice_says_whether_private_records_are_worth_it() -> None:
 
 
 def test_a_rewriter_that_loses_much_of_the_text_by_itself_is_warned_of() -> None:
-    assert findings.lost_in_rewriting(table(make_rows())) == []
+    assert findings.warn_of_losses(table(make_rows())) == []
     lossy = [replace(row, accuracy=0.5) if row.mechanism == "identity" else row for row in make_mixed()]
-    [warning] = findings.lost_in_rewriting(table(lossy))
+    [warning] = findings.warn_of_losses(table(lossy))
     assert "0.500 (l2 model), 0.500 (sphere model, topics), that of the text 0.900" in warning
 
 
 def test_a_model_that_was_trained_on_the_records_is_warned_about() -> None:
     config = CompareConfig(output_dir="x")
-    assert findings.seen_records(config) == []
-    [warning] = findings.seen_records(replace(config, protocol="paper"))
+    assert findings.warn_of_seen_records(config) == []
+    [warning] = findings.warn_of_seen_records(replace(config, protocol="paper"))
     assert warning.startswith("No guarantee of this page holds")
