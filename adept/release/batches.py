@@ -36,7 +36,7 @@ JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label 
 
 
 class PlainBatches:
-    """Batches that are written record by record; kept columns are ``copied`` within Arrow, or written from Python."""
+    """Batches that are written record by record; kept columns may be ``copied`` within Arrow."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -61,7 +61,7 @@ class PlainBatches:
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
     def write(self, released: Tensor, labels: Sequence[Any] | None) -> Entry:
-        """Write texts from releases, and labels where they are part of them; other labels stand beside each text."""
+        """Write texts from releases, with the labels that are part of them or stand beside them."""
         pairs = self.rewriter.write(released, samples=self._samples)
         entry: Entry = {"texts": [text for text, _ in pairs]}
         if self._joint:
@@ -71,7 +71,7 @@ class PlainBatches:
         return entry
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        """Yield the output rows of a batch, from what was drawn for it; only its kept columns and copied labels are read."""
+        """Yield a batch's output rows; only kept columns and copied labels of its records are read."""
         labels = entry.get("labels")
         if labels is None:
             labels = _repeat(self._labels(batch) or [], self._samples)
@@ -99,7 +99,7 @@ class PlainBatches:
 
 
 class ShuffledBatches:
-    """Batches that are all released before any text is written; then texts are written from the permuted releases alone.
+    """Batches that are all released before texts are written from the permuted releases alone.
 
     The permutation is uniform, from the operating system's entropy, and kept nowhere. Until then each release stays in memory with
     its copied or randomised label; equal releases are kept once. A resumed run draws another permutation of them.
@@ -160,7 +160,6 @@ class Drawing:
 
     @property
     def _ledger(self) -> Ledger | None:
-        """Ledger of the run; None if it was given up."""
         return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
 
     def claim_all(self) -> None:
@@ -194,7 +193,7 @@ class Drawing:
         return output.sha256()
 
     def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
-        """Pair every batch of records with what was drawn for it, in an earlier run or now; by then it is in the journal."""
+        """Pair every batch with its draws of an earlier run or of now, which are in the journal."""
         journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
         for entry in journal.entries():
             batch = list(islice(records, entry["records"]))
@@ -218,13 +217,12 @@ class Drawing:
     def _draw_parts(
         self, batches: Batches, parts: Iterator[tuple[list[Record], bytes]]
     ) -> Iterator[tuple[tuple[list[Record], bytes], Entry]]:
-        """Draw for every part, which begins with its batch of records, here or on a cluster."""
         if self._plan.options.engine == "ray":
             return cluster.draw_on_cluster(batches, parts, workers=self._plan.options.workers)
         return ((part, batches.draw(part[0])) for part in parts)
 
     def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
-        """Yield claimed batches of records with the digests of their rows; ``read`` records precede them."""
+        """Yield claimed batches and their digests; ``read`` records precede them."""
         for batch in self._parts(records):
             self._claim(batch, read)  # the input may have grown since its records were claimed
             read += len(batch)
@@ -237,7 +235,6 @@ class Drawing:
             ledger.claim()
 
     def _fingerprint(self, batch: Sequence[Record]) -> bytes:
-        """Return a digest of the values that identify a batch's records."""
         identity = self._identity
         names = [*(column for _, column in identity.columns), identity.person_column] if identity else []
         content = repr([[record.get(name) for name in names] for record in batch])  # type: ignore[arg-type]

@@ -90,7 +90,7 @@ def preview_central(
 
 @dataclass(frozen=True)
 class TallyNotes:
-    """Notes on the rows for the curator alone, with sentences on files that do not look like their format."""
+    """Notes on rows and formats for the curator alone."""
 
     tally: Tally
     mismatches: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class TallyNotes:
 
 @dataclass(frozen=True)
 class Voting:
-    """The votes of batches of records: nothing else leaves a worker, and nothing random is in them."""
+    """The votes of batches: nothing else leaves a worker, and nothing is random."""
 
     synthesizer: Synthesizer
     options: CentralOptions
@@ -210,7 +210,7 @@ class CentralPlan(Plan[CentralStatement]):
         return tally
 
     def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
-        """Count and release, unless that was done, and write all rows under the temporary name."""
+        """Count and release, unless that was done, and write all rows."""
         release = _draw_counts(self, run)
         rows, written = self.writer.write(release, rows=self.options.rows), 0
         with open_output(self.publication, format=self.format, columns=self.columns) as output:
@@ -223,7 +223,7 @@ class CentralPlan(Plan[CentralStatement]):
 
 
 def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> Counts:
-    """Return the released counts: those of the journal, or else new ones, which are in the journal by then."""
+    """Return the journal's counts, or else new ones, which are in the journal by then."""
     drawn = list(run.journal.entries())
     records = iter(()) if drawn else plan.records()
     # A header of a pipe without a needed column is refused before any claim.
@@ -242,7 +242,7 @@ def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> Counts:
 
 
 def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
-    """Note the release in the ledger before any record is read; the ledger learns nothing about records."""
+    """Note the release in the ledger, which learns nothing about records."""
     if run.ledger:
         text, person = plan.options.text_column, plan.options.person_column
         run.ledger.identity(text_column=text, person_column=person)
@@ -252,7 +252,6 @@ def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
 
 
 def _watch(records: Iterator[Record], run: Run[CentralStatement]) -> Iterator[Record]:
-    """Pass records on, and tell how many were read."""
     for count, record in enumerate(records, start=1):
         if count % BATCH_ROWS == 0:
             run.advance(count)

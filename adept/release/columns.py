@@ -24,7 +24,7 @@ RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments 
 
 @dataclass(kw_only=True)
 class ReleaseOptions(FileOptions):
-    """Options of a local release, with the mechanism of its labels; that of labels=joint_response comes with the rewriter."""
+    """Options of a local release, with the mechanism of its labels."""
 
     label_response: RandomizedResponse | JointResponse | None = None
 
@@ -183,7 +183,7 @@ class CheckedRecords:
 
 
 class _Persons:
-    """Counts of each person's records by a digest of the name, which is short for any name."""
+    """Counts of each person's records by a digest of the name."""
 
     def __init__(self, column: str, most: int, *, drops: bool) -> None:
         self._column, self._most, self._drops = column, most, drops

@@ -32,7 +32,7 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 def certificate(
     mechanism: LocalRandomizer, response: RandomizedResponse | JointResponse | None, dim: int
 ) -> list[Part] | None:
-    """Return the public numbers of every draw of a record's release; None if one of them is not exact arithmetic."""
+    """Return the public numbers of every draw; None if one is not exact arithmetic."""
     if isinstance(response, JointResponse):
         return response.certificate()
     text = mechanism.certificate(dim)
@@ -40,7 +40,7 @@ def certificate(
 
 
 def latent_facts(mechanism: LocalRandomizer, dim: int) -> dict[str, Any]:
-    """Return the released latent's dimensions, and the set and radius that it is clipped into; a description has none of them."""
+    """Return the latent's dimensions, clip and radius; a description has none of them."""
     if mechanism.radius is None:
         return {"dim": None, "clip": None, "clip_norm": None}
     return {"dim": dim, "clip": mechanism.clip, "clip_norm": mechanism.radius}
@@ -75,14 +75,14 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
 
 
 def model_sha256(model: Autoencoder) -> str:
-    """Return the digest of the weights, as ``sha256sum model.safetensors`` gives it for the directory that they came from."""
+    """Return the digest of the weights, as ``sha256sum model.safetensors`` gives it."""
     precision = getattr(torch, model.config.precision)
     weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.weights.items()}
     return hashlib.sha256(save(weights)).hexdigest()
 
 
 def is_packaged(model: Autoencoder, sha256: str) -> bool:
-    """Return True for the model that comes with the package: weights with this digest, said to come from the same text."""
+    """Return True for the model that comes with the package."""
     weights = packaged_directory() / WEIGHTS
     if model.training_data.name != PACKAGED or not weights.is_file():
         return False
@@ -91,14 +91,14 @@ def is_packaged(model: Autoencoder, sha256: str) -> bool:
 
 
 def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
-    """Return the digest of weights (by their digest), sizes, clip and vocabulary: of everything but codebook and codec."""
+    """Return the digest of weights, sizes, clip and vocabulary, without codebook and codec."""
     read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
     described = repr((sha256, model.config, model.clip, model.labels, *read))
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
-    """Return the fields about the model, as its directory declares its origin, and about the programs."""
+    """Return the fields about the model and the programs."""
     data = model.training_data
     return {
         "training_data": {
@@ -115,14 +115,14 @@ def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
 
 
 def plain_name(name: object) -> str:
-    """Return a name on one line, cut off, in which nothing but letters, digits and plain punctuation is left."""
+    """Return a name of letters, digits and plain punctuation on one line, cut off."""
     if not isinstance(name, str):
         return "unknown"
     return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
 
 
 def drawing_versions() -> dict[str, str]:
-    """Return the versions of the programs that draw and write a release: with others its distribution may differ."""
+    """Return the versions of the programs that decide a release's distribution."""
     return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
 
 

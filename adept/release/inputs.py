@@ -80,7 +80,7 @@ class Inputs:
         columns: Collection[str] | None = None,
         required: RequiredColumns | None = None,
     ) -> Iterator[Record]:
-        """Yield the records of all files, one after the other; arguments are as for ``read_records``.
+        """Yield the records of all files; arguments are as for ``read_records``.
 
         Raises:
             DataError: a file cannot be read, or has become shorter; it may grow.
@@ -124,7 +124,7 @@ class Inputs:
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
     def check_columns(self, required: RequiredColumns) -> None:
-        """Check the columns that each file declares before any record is read; a pipe is checked later, when it is read.
+        """Check the columns that each file declares; a pipe is checked when it is read.
 
         Raises:
             DataError: a file cannot be read, or does not declare a required column.
@@ -141,14 +141,14 @@ class Inputs:
         return [sentence for sentence in found if sentence]
 
     def estimate(self) -> int | None:
-        """Return about how many records there are, by counting lines; None for a stream, parquet and compressed files."""
+        """Return about how many records there are, by lines; None if lines cannot be counted."""
         if not self.repeatable or "parquet" in self.formats or any(map(is_gzip_name, self.locations)):
             return None
         return sum(map(_count_lines, self.locations))
 
 
 def _find(pattern: str) -> list[str]:
-    """Return the files that a pattern finds, and the parts of directories whose names show a format."""
+    """Return the files of a pattern, and parts of directories whose names show a format."""
     names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
     parts = [part for name in names if name.is_dir() and tells_format(str(name)) for part in part_files(str(name))]
     found = sorted({*(str(name) for name in names if name.is_file()), *parts})

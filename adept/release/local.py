@@ -44,7 +44,7 @@ def release_file(
     progress: Progress | None = None,
     tell: Callable[[CheckedRecords], None] = tell_nobody,
 ) -> PrivacyStatement:
-    """Rewrite the records of ``source`` into ``target``, a batch at a time, and write the privacy statement beside it.
+    """Rewrite the records of ``source`` into ``target``, with the privacy statement beside it.
 
     Nothing appears under the final names until everything is written; standard output is written as records are released.
 
@@ -75,14 +75,14 @@ def preview_file(
     options: ReleaseOptions,
     tell: Callable[[CheckedRecords], None] = tell_nobody,
 ) -> PrivacyStatement:
-    """Check options and all records, and return the statement of a release that is not made; the ledger is not asked."""
+    """Check all records, and return the statement of a release that is not made."""
     return preview(*_prepare(rewriter, source, target, options, None), tell)
 
 
 def _prepare(
     rewriter: Rewriter, source: str, target: str, options: ReleaseOptions, ledger: Ledger | None
 ) -> tuple[Publication, Callable[[], "LocalPlan"]]:
-    """Find the input, of which a ledger needs the columns that identify a record, and name the outputs."""
+    """Find the input, with columns for the ledger, and name the outputs."""
     inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
     if ledger:
         identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
@@ -134,7 +134,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     @property
     def batch_size(self) -> int:
-        """Number of records that are released, and become visible on standard output, together."""
+        """Number of records that are released together."""
         return min(self.writer.batch_size, self.options.flush_every or self.writer.batch_size)
 
     @cached_property
@@ -172,7 +172,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         }
 
     def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
-        """Return what is guaranteed of the records that were read; without a digest nothing has been released yet."""
+        """Return what is guaranteed; without a digest nothing has been released yet."""
         rewriter, options = self.writer, self.options
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None
@@ -205,7 +205,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         return self.statement(checked), checked
 
     def expected_statement(self) -> PrivacyStatement:
-        """Return the statement of the release that is asked for, all of whose records are counted."""
+        """Count all records, and return the statement of the release that is asked for."""
         return self.preview()[0]
 
     def draw(self, run: Run[PrivacyStatement]) -> tuple[PrivacyStatement, CheckedRecords]:
@@ -252,7 +252,6 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
 
 
 def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) -> None:
-    """Refuse what output or rewriter cannot hold or do."""
     if rewriter.measurement:
         raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_release")
     if written == "txt" and options.keep_columns:

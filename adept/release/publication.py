@@ -50,7 +50,7 @@ STDOUT = 1
 
 @dataclass(frozen=True)
 class Publication:
-    """The files of a release: the data (``-`` is standard output, which has no name to hold back), statement and card."""
+    """The files of a release: data (``-`` is standard output), statement and card."""
 
     target: str
     statement: str
@@ -123,7 +123,7 @@ class Publication:
             raise DataError(f"{', '.join(taken)} exists and is not overwritten: {advice}")
 
     def make_temporary(self) -> None:
-        """Make the files under their temporary names anew, before anything is drawn; until published they are their owner's.
+        """Make the temporary files anew, before anything is drawn; they are their owner's.
 
         Raises:
             OSError: one cannot be made; its name may be too long.
@@ -181,12 +181,12 @@ class Publication:
 
     @property
     def is_published(self) -> bool:
-        """True if this run, or an earlier one of this release, has given every file its name."""
+        """True if every file of this release has its name."""
         return all(map(_ours, self.names))
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """Statement of a file that is published, card and all, with the digest of the data beside it; None for any other."""
+        """Statement of a file that is published, card and all; None for any other."""
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
         try:
@@ -197,7 +197,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Take back the names that an earlier run gave before it was killed; somebody else's files are left alone."""
+        """Take back the names that an earlier run gave before it was killed."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)
@@ -222,7 +222,7 @@ def digest(path: str) -> str:
 
 
 def _ours(name: str) -> bool:
-    """Return True if a final name is a link to our temporary file."""
+    """Return True for a link to our temporary file."""
     try:
         return Path(name).samefile(name + PARTIAL)
     except OSError:
@@ -231,7 +231,7 @@ def _ours(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Output:
-    """An open output; ``flush`` shows rows on standard output, and ``sha256`` digests all of them once the output is closed."""
+    """An open output; ``sha256`` is known once it is closed."""
 
     write: Callable[[Sequence[Record]], None]
     flush: Callable[[], None]

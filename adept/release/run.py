@@ -38,7 +38,7 @@ def tell_nobody(notes: Any) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC, Generic[Stated]):
-    """A release before its first record: its writer, sources, files and options, and the output's format."""
+    """A release before its first record."""
 
     same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
     released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
@@ -76,15 +76,15 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
-        """Check and count all records; return the statement of a release that is not made, and notes for the curator."""
+        """Check and count all records; return statement and notes for the curator."""
 
     @abstractmethod
     def expected_statement(self) -> Stated:
-        """Return the statement of the release that is asked for, to compare it with one that is complete."""
+        """Return the statement of the release that is asked for."""
 
     @abstractmethod
     def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Draw, journal, and write all rows under the temporary name; return the statement, and notes for the curator or None."""
+        """Draw, journal and write all rows; return the statement, and notes for the curator or None."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
         """Return the statement of a release that is complete already.
@@ -109,7 +109,7 @@ class Plan(ABC, Generic[Stated]):
 def find_files(
     source: str, target: str, options: PersonOptions, *, card: bool = False, ledger: Ledger | None = None
 ) -> tuple[Inputs, Publication]:
-    """Find the input, and name the outputs, none of which takes the place of a file that the run reads."""
+    """Find the input, and name outputs that replace no file of the run."""
     inputs = Inputs.of(source, options)
     read = [name for name in inputs.locations if name != STANDARD_STREAM]
     others = (*read, *([ledger.path] if ledger else []))
@@ -166,7 +166,7 @@ def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Te
 
 @dataclass(frozen=True)
 class Run(Generic[Stated]):
-    """One run of a release, from its first record or from where another run was interrupted; arguments are as for ``release``."""
+    """One run of a release; arguments are as for ``release``."""
 
     plan: Plan[Stated]
     journal: Journal
@@ -181,7 +181,7 @@ class Run(Generic[Stated]):
         return self.plan.publication
 
     def begin(self, *, resume: bool) -> None:
-        """Write down the terms of the release, or check that they are those of the run that was interrupted.
+        """Write down the terms, or check that they are those of the interrupted run.
 
         Raises:
             DataError: a run was interrupted, and is not resumed or cannot be.
@@ -237,7 +237,7 @@ class Run(Generic[Stated]):
             self.ledger.show(self.journal.run, self.journal.records)
 
     def tidy(self) -> None:
-        """Remove what a complete release needs no longer; if that fails, what is left tells a resumption to do it."""
+        """Remove what a complete release needs no longer; if that fails, a resumption does it."""
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:
@@ -246,7 +246,6 @@ class Run(Generic[Stated]):
             self.journal.remove()
 
     def _publish(self, statement: Stated) -> None:
-        """Write statement and card, and give everything its name."""
         publication = self.publication
         described = json.dumps(statement.to_json(), indent=2) + "\n"
         Path(publication.statement + PARTIAL).write_text(described, "utf-8")
@@ -257,7 +256,7 @@ class Run(Generic[Stated]):
             publication.publish()
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
-        """Leave what a resumption needs if a run ends early, and nothing if there is nothing to resume.
+        """Leave what a resumption needs.
 
         A mistake of the user's in the first run of a file ends as if nothing had been drawn: nothing of it was visible.
         """
@@ -277,7 +276,7 @@ class Run(Generic[Stated]):
             ) from None
 
     def _give_up(self) -> None:
-        """Undo what nobody can have read; if that fails, the journal stays, and the next run of this release does it."""
+        """Undo what nobody can have read; if that fails, the next run does it."""
         with suppress(OSError, AdeptError):
             self.journal.give_up()
             if self.ledger:
@@ -286,7 +285,7 @@ class Run(Generic[Stated]):
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Return True for an interrupt, or for an error that a library made of it, as numba does within machine code."""
+    """Return True for an interrupt, or an error that a library made of it."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None

@@ -73,7 +73,7 @@ class Statement(ABC):
         """Return the fields that no attribute holds as JSON has them."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values, an infinite epsilon as the string "inf", and the certificate with their digest."""
+        """Return the fields as JSON values (infinity: "inf"), and the certificate with their digest."""
         values = self.values()
         found = {name: values[name] if name in values else getattr(self, name) for name in FIELDS if name != self.lacks}
         plain = {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
@@ -84,7 +84,6 @@ class Statement(ABC):
         return described
 
     def _common(self, guarantee: Guarantee) -> dict[str, Any]:
-        """Return fields that follow from the guarantee, the model and the words."""
         return {
             **{name: getattr(guarantee, name) for name in ("holds", "exact", "sensitivity", "scale")},
             "private_model": self.training_data.get("public") is not True,
@@ -137,7 +136,7 @@ class PrivacyStatement(Statement):
 
     @property
     def label_budget(self) -> float:
-        """Epsilon that labels spend beside the guarantee; 0 if it is that of the pair, or if labels are not randomised."""
+        """Epsilon that labels spend beside the guarantee; 0 if they spend none."""
         response = self.label_response
         return response.guarantee().epsilon if response and not isinstance(response, JointResponse) else 0.0
 
@@ -305,7 +304,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Return the sentences and numbers of a release with the mechanism, options and declared facts of a statement.
+    """Return sentences and numbers of a release with a statement's mechanism and facts.
 
     Return None if another version of adept wrote the statement, whose sentences may differ.
 
@@ -352,7 +351,6 @@ def _restate_local(said: Json) -> PrivacyStatement:
 
 
 def _restate_response(said: Json) -> RandomizedResponse | None:
-    """Return the mechanism of randomised labels, which depends on the stated epsilon and label set alone."""
     if said["label_set"] is None:
         return None
     return RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))

@@ -188,7 +188,6 @@ def central_text(statement: "CentralStatement") -> str:
 
 
 def _who(statement: "CentralStatement") -> str:
-    """Return whom the guarantee protects, and how many records of a person were counted."""
     votes, most = statement.votes, statement.votes.votes_per_person
     if not statement.persons:
         return "The guarantee is for one record: if a person contributed m records, their epsilon is m times as large."
