@@ -26,7 +26,7 @@ from adept.release.config import LedgerOptions
 from adept.release.frames import rewrite_frame
 from adept.release.transformer import PrivateText
 from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
-from adept.rewriting.foreign_text import look_at
+from adept.rewriting.foreign_text import foreign_warnings
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -101,7 +101,9 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "rewriting.alternatives.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
     "rewriting.alternatives.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(bad),
     "rewriting.alternatives.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
-    "rewriting.foreign_text.look_at": lambda given, bad: look_at(given.rewriter.tokenizer, bad, max_length=4),
+    "rewriting.foreign_text.foreign_warnings": lambda given, bad: foreign_warnings(
+        given.rewriter.tokenizer, bad, max_length=4
+    ),
     "rewriting.rewriter.Rewriter.rewrite": lambda given, bad: given.rewriter.rewrite(bad),
     "rewriting.rewriter.Rewriter.rewrite_pairs": lambda given, bad: given.rewriter.rewrite_pairs(bad),
     "rewriting.rewriter.Rewriter.encode": lambda given, bad: given.rewriter.encode(bad),
@@ -125,7 +127,6 @@ WITHOUT = {
     "rewriting.latents.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.coding.PairCoding.encode": "called by Rewriter with checked texts",
     "rewriting.expectation.Expectation.__init__": "counts texts",
-    "rewriting.foreign_text.Foreign.__init__": "counts texts",
     "synthesis.cells.PublicCells.__init__": "made by Synthesizer with checked texts",
     "synthesis.cells.PublicCells.vote": "called by Synthesizer with texts alone",
     "synthesis.cells.PublicCells.of": "called by Synthesizer with texts alone",

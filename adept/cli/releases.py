@@ -11,7 +11,7 @@ from adept.data.formats import STANDARD_STREAM
 from adept.release.default_ledger import describe_overlap, open_ledger
 from adept.release.inputs import Inputs
 from adept.release.publication import STATEMENT
-from adept.rewriting.foreign_text import look_at
+from adept.rewriting.foreign_text import foreign_warnings
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -52,7 +52,7 @@ def tell_curator(lines: list[str]) -> None:
 
 def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]:
     """Return lines about texts that the model was not made for."""
-    return look_at(writer.tokenizer, texts, max_length=writer.model.config.max_length).lines
+    return foreign_warnings(writer.tokenizer, texts, max_length=writer.model.config.max_length)
 
 
 def print_lines(config: ReleaseConfig, lines: list[str]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from adept.data.corpus import Corpus
 from adept.data.texts import text_list
-from adept.models.reconstruction import word_f1
+from adept.models.reconstruction import mean_word_f1
 
 Labels = NDArray[np.int64]
 
@@ -118,12 +118,6 @@ def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> floa
         for value in own
     ]
     return float(np.mean(kept)) if kept else None
-
-
-def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean F1 of the words of rewrites and records, repeated words counted; two empty texts have 1."""
-    pairs = [tuple(plain(text).split() for text in pair) for pair in zip(records, rewrites, strict=True)]
-    return float(np.mean([word_f1(record, rewrite) for record, rewrite in pairs]))
 
 
 def content_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:

@@ -1,11 +1,12 @@
-"""ADePT, as its papers describe it: encode a text, bound its latent, randomise the latent, write a new text from nothing else.
+"""ADePT as its papers describe it: encode a text, bound its latent, add noise, and write a new text from the noisy latent.
 
     tokens -> LSTM encoder -> r in R^n -> clip to a ball of radius C -> noise -> LSTM decoder -> tokens
 
-Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text transformation" (EACL 2021), is the source of
-the network. Habernal, "When differential privacy meets NLP: the devil is in the detail" (EMNLP 2021), corrects the noise: its
-Eq. 9 is the clip, its Eq. 11 and 13 the noise, its Section 6 the clip in the l1 norm, which needs no factor sqrt(n). The noise of
-a release is a mechanism's (``adept.mechanisms``); this file holds the network, its training and its decoding.
+The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private text transformation"
+(EACL 2021). Habernal, "When differential privacy meets NLP: the devil is in the detail" (EMNLP 2021), corrects the noise:
+Eq. 9 is the clip, Eq. 11 and 13 the noise, Section 6 the clip in the l1 norm, which needs no factor sqrt(n).
+
+This file holds the network, its training and its decoding; the noise of a release is a mechanism's (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pytorch_lightning import LightningModule
 
 ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
-WIDTH = 16  # floats in a vector register
+REGISTER_FLOATS = 16  # floats in a vector register
 State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each
 Choice = Callable[[Tensor, Tensor], Tensor]  # next words (B,), of logits (B, V) and a mask (B,) of texts' first words
 
@@ -116,7 +117,7 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context in which training multiplies in bfloat16 if the processor has AMX units: twice as fast."""
+        """Return a context in which training multiplies in bfloat16, if the processor has AMX units."""
         fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
         return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
@@ -136,11 +137,11 @@ class Adept(nn.Module):
         """Return clipped latents (B, n) of records, token ids closed by END; each depends on its own record alone.
 
         Claim: to the last bit, a latent does not depend on the other records, their number, their lengths or its place.
-        Proof: row i of every product, gate and sum is computed from row i of its input. Its rounding depends on the order of
-        additions, which a kernel chooses by shapes, threads and processor, never by values. All shapes here are constant: ROWS
-        rows, whatever the batch, and one word at a time, whatever the lengths. A row that has ended keeps its state, bit for bit,
-        until the longest one ends. One step is not proved but tested bit for bit (``tests/models/test_adept.py``): that a kernel
-        adds in the same order in each of its ROWS rows.
+        Proof: row i of every product, gate and sum is computed from row i of its input. Its rounding depends on the order
+        of additions, which a kernel chooses by shapes, threads and processor, never by values. All shapes here are
+        constant: ROWS rows, whatever the batch, and one word at a time, whatever the lengths. A row that has ended keeps
+        its state, bit for bit, until the longest one ends. One step is not proved but tested bit for bit
+        (``tests/models/test_adept.py``): that a kernel adds in the same order in each of its ROWS rows.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -160,7 +161,7 @@ class Adept(nn.Module):
             for words in tokens.to(hidden.device):
                 going = words != PAD
                 moved = step(self.encoder, self.embedding(words), (hidden, cell), suffix=suffix)
-                hidden, cell = _chosen(going, moved, (hidden, cell))
+                hidden, cell = _select(going, moved, (hidden, cell))
             ends.append(hidden)
         return multiply(self.to_latent, torch.cat(ends, dim=1))
 
@@ -169,23 +170,23 @@ class Adept(nn.Module):
         """Write token ids (B, at most max_length) from latents (B, n) alone: greedily, unless ``choose`` draws the words.
 
         Texts end with END and are padded with PAD. Each depends on its own latent and draws alone, by the claim of
-        ``encode_records``: a row is computed alike at every place, and begins anew with the next latent when its text has ended.
-        Released latents decide when that is, so it is post-processing.
+        ``encode_records``: a row is computed alike at every place. When its text ends, it begins the next one; released
+        latents decide when that is, so it is post-processing.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
-        waiting, state = iter(range(len(latents))), None
+        waiting = iter(range(len(latents)))
         text = torch.zeros(ROWS, dtype=torch.int64, device=latents.device)  # the one that each row writes
         words = position = text
-        going, current = text > 0, latents.new_zeros(ROWS, self.latent_dim)
+        going, current = text > 0, latents.new_zeros(ROWS, self.latent_dim)  # no row writes yet
+        state = self.initial_state(current)
         while True:
             if free := list(zip(torch.nonzero(~going)[:, 0].tolist(), waiting, strict=False)):
                 places, records = torch.tensor(free, device=latents.device).T
-                text, current = text.index_copy(0, places, records), current.index_copy(0, places, latents[records])
                 begins = torch.zeros_like(going).index_fill(0, places, True)
+                text, current = text.index_copy(0, places, records), current.index_copy(0, places, latents[records])
                 words, position = words.masked_fill(begins, START), position.masked_fill(begins, 0)
-                going, begun = going | begins, self.initial_state(current)
-                state = begun if state is None else _chosen(begins, begun, state)
-            if state is None or not going.any():
+                going, state = going | begins, _select(begins, self.initial_state(current), state)
+            if not going.any():
                 return texts[:, : int((texts != PAD).any(dim=0).sum())]
             logits, state = self.next_word(words, current, state)
             words = (choose or choose_likeliest)(logits, position == 0)
@@ -194,13 +195,13 @@ class Adept(nn.Module):
             going = going & (words != END) & (position < max_length)
 
     def next_word(self, words: Tensor, latents: Tensor, state: State) -> tuple[Tensor, State]:
-        """Return the logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
+        """Return logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
         state = step(self.decoder, torch.cat([self.embedding(words), self.scale(latents)], dim=1), state)
         return multiply(self.to_words, state[0]), state
 
 
 def run(lstm: nn.LSTM, words: Tensor, state: State | None = None, *, suffix: str = "") -> tuple[Tensor, State]:
-    """Return an LSTM's outputs (B, T, H) and last state for inputs (B, T, I); ``suffix`` picks the weights by their names' ends."""
+    """Return an LSTM's outputs (B, T, H) and last state for inputs (B, T, I), by the weights with a suffix."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
     weights: list[Tensor] = [lstm.get_parameter(name + suffix) for name in names]
     hidden, cell = state or (words.new_zeros(len(words), lstm.hidden_size),) * 2
@@ -215,22 +216,24 @@ def step(lstm: nn.LSTM, words: Tensor, state: State, *, suffix: str = "") -> Sta
     return run(lstm, words[:, None], state, suffix=suffix)[1]
 
 
-def _chosen(mask: Tensor, first: State, second: State) -> State:
-    """Return the rows of the first state where a mask (B,) is True, and of the second elsewhere."""
+def _select(mask: Tensor, first: State, second: State) -> State:
     hidden, cell = (torch.where(mask[:, None], one, other) for one, other in zip(first, second, strict=True))
     return hidden, cell
 
 
 def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
-    """Return a linear layer's output for rows (B, I), which are filled up with zeros to whole registers.
+    """Return a linear layer's output for rows (B, I), which are filled up to whole registers."""
+    return nn.functional.linear(fill_up(rows, dim=1), fill_up(layer.weight, dim=1), layer.bias)
+
+
+def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
+    """Fill a dimension of a matrix with zeros to a multiple of ``width``; this changes no sum.
 
     Otherwise rows would begin at different places in a register, and a small product would round them differently.
     """
-    missing = -rows.shape[1] % WIDTH
-    if not missing:
-        return nn.functional.linear(rows, layer.weight, layer.bias)
-    wide, weight = (nn.functional.pad(matrix, (0, missing)) for matrix in (rows, layer.weight))
-    return nn.functional.linear(wide, weight, layer.bias)
+    missing = -matrix.shape[dim] % width
+    padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
+    return nn.functional.pad(matrix, padding) if missing else matrix
 
 
 def choose_likeliest(logits: Tensor, begins: Tensor) -> Tensor:
@@ -239,7 +242,7 @@ def choose_likeliest(logits: Tensor, begins: Tensor) -> Tensor:
 
 
 def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: float) -> Callable[[Tensor], Tensor]:
-    """Return a function that adds a mechanism's noise in training, at epsilons drawn log-uniformly between two budgets."""
+    """Return a function that adds a mechanism's noise in training, at budgets drawn log-uniformly from an interval."""
 
     def randomise(latents: Tensor) -> Tensor:
         share = torch.rand(()).item()

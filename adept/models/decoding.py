@@ -1,8 +1,7 @@
 """Decoding: token ids from released latents, which costs no budget, being post-processing of them.
 
-The decoder chooses its words greedily or by sampling, or a release is answered with the public texts nearest to it. What is drawn
-comes from the operating system: whoever found a generator's seed could tell at which place of a file a text was written, and a
-shuffled file has to hide that (``adept.release.shuffling``).
+All draws come from the operating system: with a generator's seed one could tell at which place of a file a text was written,
+and a shuffled file has to hide that (``adept.release.shuffling``).
 """
 
 from collections.abc import Sequence
@@ -12,13 +11,12 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms import entropy
+from adept.models.adept import fill_up
 from adept.models.autoencoder import Autoencoder
-from adept.models.codebooks import encode_public
 from adept.models.config import DecodingConfig
-from adept.models.tokenizer import END, FIRST_LABEL, PAD, Tokenizer
+from adept.models.tokenizer import END, FIRST_LABEL, PAD
 
 NEAREST_ROWS = 32  # latents in every product; fewer are filled up
-WIDTH = 16  # floats in a vector register; rows of another width begin at different places in it and may be rounded differently
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
@@ -49,11 +47,8 @@ def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
 
 def _bias(model: Autoencoder, *, labels: bool) -> Tensor:
     """Return a bias (V,): zero for ids that may be written, and minus infinity for others."""
-    return (
-        torch.zeros(model.vocabulary_size)
-        .to(model.to_words.weight)
-        .masked_fill(~writable(model, labels=labels), -torch.inf)
-    )
+    zeros = torch.zeros(model.vocabulary_size).to(model.to_words.weight)
+    return zeros.masked_fill(~writable(model, labels=labels), -torch.inf)
 
 
 def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
@@ -76,8 +71,8 @@ def choose(logits: Tensor, decoding: DecodingConfig) -> Tensor:
 def _draw(weights: Tensor) -> Tensor:
     """Draw an index (B,) from each row of weights (B, V), with probabilities in their proportion, by inversion.
 
-    The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight of its own above 0. Rounding can
-    make u * total as large as the total, which no index exceeds; the largest float below the total stands for it then.
+    The first index whose cumulated weight exceeds u * total, for uniform u in [0, 1), has a weight above 0. Rounding can make
+    u * total as large as the total, which no index exceeds; the largest float below the total stands for it then.
     """
     cumulated = weights.cumsum(dim=1)
     total = cumulated[:, -1:]
@@ -94,23 +89,17 @@ def fresh_uniform(count: int) -> Tensor:
 class PublicTexts:
     """Public utterances by their latents (N, n): a release is answered with the nearest ones.
 
-    A text that a person wrote is fluent and short; what a decoder writes that saw too little text of a domain is neither. The
-    answer reads the release and public texts alone: post-processing, which costs no budget.
+    The answer reads the release and public texts alone: post-processing, which costs no budget.
     """
 
     def __init__(self, texts: Sequence[str], latents: Tensor) -> None:
         self.texts = list(texts)
-        self.directions = torch.nn.functional.normalize(latents.to(torch.float32), dim=1)
-        self._table = fill_up(fill_up(self.directions, dim=0), dim=1).T.contiguous()  # (n, N)
-
-    @classmethod
-    def of(cls, model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> "PublicTexts":
-        """Encode public texts by a model, in batches of similar length: what is public need not be the same to the last bit."""
-        return cls(texts, encode_public(model, tokenizer, texts))
+        directions = torch.nn.functional.normalize(latents.to(torch.float32), dim=1)
+        self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     def near(self, released: Tensor, *, count: int) -> list[list[int]]:
-        """Return the numbers of the ``count`` texts nearest to each released latent (B, n), or of all where there are fewer."""
-        distinct, index = torch.unique(released.to(self.directions), dim=0, return_inverse=True)
+        """Return the numbers of the ``count`` texts nearest to each released latent (B, n), or of all if there are fewer."""
+        distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
         near = [
             self._likeness(part).topk(min(count, len(self.texts)), dim=1).indices
             for part in torch.split(distinct, NEAREST_ROWS)
@@ -124,12 +113,6 @@ class PublicTexts:
         return (rows @ self._table)[: len(latents), : len(self.texts)]
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts for each released latent (B, n), consecutively: the nearest ones, at most ``most`` different."""
+        """Return ``samples`` texts for each released latent (B, n), consecutively: the nearest, at most ``most`` different."""
         chosen = self.near(released, count=samples if most is None else min(samples, most))
         return [self.texts[row[place % len(row)]] for row in chosen for place in range(samples)]
-
-
-def fill_up(tensor: Tensor, *, dim: int, width: int = WIDTH) -> Tensor:
-    """Fill a dimension of a matrix with zeros to a multiple of ``width``; this changes no sum."""
-    missing = -tensor.shape[dim] % width
-    return torch.nn.functional.pad(tensor, (0, missing) if dim == 1 else (0, 0, 0, missing)).contiguous()

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError, printable
 from adept.models.autoencoder import CODEBOOKS, CONFIG, FORMAT_VERSION, MAX_HELD_OUT, WEIGHTS, name_in_file
 from adept.models.codec.files import load_codec
 from adept.models.config import MAX_VOCABULARY, ModelConfig, TrainingData
 from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS
-from adept.models.untrusted_files import corrupt, read_json, read_tensors
+from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
 from adept.ranges import check_integer
 
 if TYPE_CHECKING:
@@ -29,14 +30,16 @@ def load_autoencoder(kind: "type[Autoencoder]", directory: Path) -> "Autoencoder
     """
     _, description = read_json(directory / CONFIG)
     model = _build(kind, description, directory / CONFIG)
-    precision = model.config.precision
-    shapes = {name: tuple(tensor.shape) for name, tensor in model.weights.items()}
-    held = read_tensors(directory / WEIGHTS, shapes, precision=precision)
+
+    def read(name: str, shapes: dict[str, Shape]) -> dict[str, Tensor]:
+        expected = {name: (model.config.precision, shape) for name, shape in shapes.items()}
+        return read_tensors(directory / name, expected, description=CONFIG)
+
+    held = read(WEIGHTS, {name: tuple(tensor.shape) for name, tensor in model.weights.items()})
     model.load_state_dict({name: held[name_in_file(name)] for name in model.state_dict()}, assign=True)
     if sizes := _check_codebooks(description["codebooks"], directory / CONFIG):
-        shapes = {f"{k}": (k, model.config.latent_dim) for k in sizes}
-        named = read_tensors(directory / CODEBOOKS, shapes, precision=precision)
-        model.codebooks = {int(k): words for k, words in named.items()}
+        named = read(CODEBOOKS, {f"{size}": (size, model.config.latent_dim) for size in sizes})
+        model.codebooks = {int(size): codewords for size, codewords in named.items()}
     model.held_out = _check_held_out(description.get("held_out", []), directory / CONFIG)
     if description["codec"]:
         model.codec = load_codec(directory)

@@ -1,12 +1,13 @@
-"""Share of a held-out text that a model writes back without any noise: a larger epsilon cannot bring back what is lost here.
+"""Share of held-out text that a model writes back without any noise: no epsilon brings back what is lost here.
 
-No labels are needed. Words are counted by their F1 with the record that they were written for, and beside it stands the same with
-another record's text: a model that writes what everybody says shares words with everybody.
+Words are counted by their F1 with the own record and, for comparison, with another one: a model that writes what everybody says
+shares words with everybody.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from adept.models.autoencoder import Autoencoder
 from adept.models.tokenizer import Tokenizer
@@ -39,18 +40,21 @@ class Reconstruction:
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
     """Measure the share of held-out texts that is written back, up to 200 of them; None for fewer than two."""
-    chosen = list(texts[:: max(1, len(texts) // MAX_RECORDS)][:MAX_RECORDS])
+    chosen = texts[:: max(1, len(texts) // MAX_RECORDS)][:MAX_RECORDS]
     if len(chosen) < 2:
         return None
     latents = model.encode_records(tokenizer.encode(chosen, max_length=model.config.max_length))
-    written = model.write(latents, max_length=model.config.max_length + (model.labels > 0))
-    words = [text.lower().split() for text in tokenizer.decode(written.tolist())]
-    records = [text.lower().split() for text in chosen]
-    pairs = {"own": zip(records, words, strict=True), "other": zip(records, [*words[1:], words[0]], strict=True)}
-    return Reconstruction(**{name: sum(word_f1(*pair) for pair in some) / len(chosen) for name, some in pairs.items()})
+    tokens = model.write(latents, max_length=model.config.max_length + (model.labels > 0))
+    written = tokenizer.decode(tokens.tolist())
+    return Reconstruction(mean_word_f1(chosen, written), mean_word_f1(chosen, [*written[1:], written[0]]))
 
 
-def word_f1(record: Sequence[str], rewrite: Sequence[str]) -> float:
-    """Return the F1 of two bags of words; two empty ones agree."""
-    shared = (Counter(record) & Counter(rewrite)).total()
-    return 2 * shared / (len(record) + len(rewrite)) if record or rewrite else 1.0
+def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
+    """Return the mean F1 of words, as often as they stand, between records and their rewrites; two empty ones agree."""
+    return fmean(_word_f1(*pair) for pair in zip(records, rewrites, strict=True))
+
+
+def _word_f1(*texts: str) -> float:
+    record, rewrite = (Counter(text.lower().split()) for text in texts)
+    words = record.total() + rewrite.total()
+    return 2 * (record & rewrite).total() / words if words else 1.0

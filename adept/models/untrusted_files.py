@@ -1,8 +1,8 @@
 """The files of a model directory, read as if a stranger had made them.
 
-Nothing in them is code, and nothing they say is believed before it was compared with something that bounds it: a file is regular
-(once links are followed) and small enough before it is opened, tensors have the names, shapes and type that the configuration asks
-for before any is allocated, and their values are finite. What is wrong is a ModelError of one line, whatever the bytes are.
+Nothing in them is code. A file is regular (once links are followed) and small enough before it is opened. Tensors have the names,
+shapes and types that the configuration asks for before any is allocated, and their values are finite. Anything else is a
+ModelError of one line, whatever the bytes are.
 """
 
 import json
@@ -22,7 +22,8 @@ MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
 TENSOR_LIMIT = 256 * MEBIBYTE
 HEADER_LIMIT = 1 * MEBIBYTE
-KINDS = {"float32": "F32", "float16": "F16"}  # precisions of weights in a file, in the words of safetensors
+KINDS = {"float32": "F32", "float16": "F16", "int32": "I32", "int16": "I16"}  # types, in the words of safetensors
+Shape = tuple[int | None, ...]  # None stands for any size
 
 
 def check_file(path: Path, *, limit: int) -> None:
@@ -57,60 +58,41 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
     return text, content
 
 
-def read_tensors(path: Path, shapes: dict[str, tuple[int, ...]], *, precision: str = "float32") -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file as float32, once it is certain that they have exactly these names and shapes.
+def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file, floats as float32, once their names, types and shapes are certain.
 
     Args:
         path: the file.
-        shapes: the names and shapes.
-        precision: their declared type in the file, one of ``KINDS``.
+        expected: the type, one of ``KINDS``, and the shape of each tensor by its name.
+        description: name of the file that asks for them, for the message.
     """
     with _open(path) as file:
         held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        wrong = sorted(shapes.keys() ^ held.keys()) or [n for n, s in shapes.items() if tuple(held[n].get_shape()) != s]
-        if wrong:
+        wrong = sorted(expected.keys() ^ held.keys())
+        if wrong := wrong or [name for name in expected if not _has_kind(held[name], *expected[name])]:
             first = printable(wrong[0])
-            raise ModelError(f"weights in {path} do not fit config.json (first: {first}): restore both files")
-        if other := [name for name in shapes if held[name].get_dtype() != KINDS[precision]]:
-            raise corrupt(path, f"{other[0]} is not {precision}")
-        tensors = {name: file.get_tensor(name).to(torch.float32) for name in shapes}
+            raise ModelError(f"weights in {path} do not fit {description} (first: {first}): restore both files")
+        tensors = {name: file.get_tensor(name) for name in expected}
+    tensors = {name: held.float() if held.is_floating_point() else held for name, held in tensors.items()}
     if infinite := [name for name, tensor in tensors.items() if not _is_finite(tensor)]:
         raise corrupt(path, f"{infinite[0]} is not finite")
     return tensors
 
 
+def _has_kind(tensor: Any, kind: str, shape: Shape) -> bool:
+    held = tensor.get_shape()
+    sized = len(held) == len(shape) and all(size in (None, own) for own, size in zip(held, shape, strict=True))
+    return sized and tensor.get_dtype() == KINDS[kind]
+
+
 def _is_finite(tensor: Tensor) -> bool:
-    """Return True if every value is a finite number: the least and the largest are then, and neither is if any value is not."""
+    """Return True if every value is a finite number: the least and the largest are not, if any value is not."""
     return not tensor.numel() or all(bool(edge.isfinite()) for edge in torch.aminmax(tensor))
-
-
-def read_tables(path: Path, columns: dict[str, int], shapes: dict[str, tuple[int | None, ...]]) -> dict[str, Tensor]:
-    """Return the int32 tables and int16 arrays of a safetensors file, once it is certain that they have these names and sizes.
-
-    Args:
-        path: the file.
-        columns: the tables' names and numbers of columns; they may have any number of rows.
-        shapes: the arrays' names and shapes, in which None stands for any size.
-    """
-    with _open(path) as file:
-        held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        if (columns.keys() | shapes.keys()) ^ held.keys():
-            raise corrupt(path, "other tables than a codec has")
-        for name, table in held.items():
-            kind, size = table.get_dtype(), tuple(table.get_shape())
-            wanted, shape = ("I16", shapes[name]) if name in shapes else ("I32", (None, columns[name]))
-            if (
-                kind != wanted
-                or len(size) != len(shape)
-                or any(b not in (None, a) for a, b in zip(size, shape, strict=True))
-            ):
-                raise corrupt(path, f"the table {name} is of another kind")
-        return {name: file.get_tensor(name) for name in held}
 
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    """Open a safetensors file of an acceptable size; its header is bounded before it is read."""
+    """Open a safetensors file; its size and its header are bounded before they are read."""
     check_file(path, limit=TENSOR_LIMIT)
     try:
         with path.open("rb") as stream:

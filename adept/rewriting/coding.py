@@ -4,9 +4,9 @@
     release   rows -> rows       the mechanism, and nothing else
     write     rows -> texts      from released rows and public numbers alone
 
-Rows are tensors whatever a mechanism randomises, so that a journal or a comparison keeps all releases alike: latents
-(``adept.rewriting.latents``), numbers of descriptions (``descriptions``), or either with a label (``PairCoding``). A kind of
-release that is not there yet is one more class, and an entry of ``CODINGS`` in ``adept.rewriting.rewriter``.
+Rows are tensors, so that a journal or a comparison keeps all releases alike: latents (``adept.rewriting.latents``), numbers of
+descriptions (``descriptions``), or either with a label (``PairCoding``). A new kind of release is one more class, and an entry of
+``CODINGS`` in ``adept.rewriting.rewriter``.
 """
 
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ class Coding(ABC):
     Attributes:
         size: number of different rows that can be released; None if they are not finite.
         labels: those that a text can come with; none if texts come alone.
-        probes: number of public texts that an estimate rests on; fewer if each of them takes long to encode.
+        probes: number of public texts that an estimate rests on.
     """
 
     size: int | None = None
@@ -69,11 +69,7 @@ class PairCoding(Coding):
         self.size = None if text.size is None else text.size * len(labels)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return rows with a label each.
-
-        Raises:
-            ConfigurationError: a record has no label, or one outside the public set.
-        """
+        """Return rows with a label each; raise ConfigurationError if a record has no label, or one outside the public set."""
         if labels is None or len(labels) != len(texts):
             raise ConfigurationError(
                 f"labels must be given with every record for labels=joint_response, got {len(labels or [])} for {len(texts)}"
@@ -82,15 +78,16 @@ class PairCoding(Coding):
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         """Raise ConfigurationError for a missing label or one outside the public set, without repeating it."""
-        if missing := [record for record, label in enumerate(labels, start=1) if label is None]:
-            raise ConfigurationError(
-                f"labels must be given with every record for labels=joint_response, got none in record {missing[0]}"
-            )
         known = set(self.labels)
-        if unknown := [record for record, label in enumerate(labels, start=1) if label not in known]:
+        if (first := next((n for n, label in enumerate(labels) if label not in known), None)) is None:
+            return
+        if labels[first] is None:
             raise ConfigurationError(
-                f"labels must be in the public set, got another one in record {unknown[0]}: add it to the set, if it is public"
+                f"labels must be given with every record for labels=joint_response, got none in record {first + 1}"
             )
+        raise ConfigurationError(
+            f"labels must be in the public set, got another one in record {first + 1}: add it to the set, if it is public"
+        )
 
     def release(self, encoded: Tensor, mechanism: JointResponse) -> Tensor:
         """Release rows and labels together."""
@@ -105,11 +102,7 @@ class PairCoding(Coding):
         return [(text, label) for (text, _), label in zip(self.text.write(rows, samples=samples), beside, strict=True)]
 
     def join_labels(self, rows: Tensor, labels: Sequence[str | None]) -> Tensor:
-        """Return rows with the place of each one's label behind it.
-
-        Raises:
-            ConfigurationError: a label is outside the public set; it is not repeated in the message.
-        """
+        """Return rows with the place of each one's label behind it; raise ConfigurationError as ``check_labels`` does."""
         self.check_labels(labels)
         place_of: dict[str | None, int] = {label: place for place, label in enumerate(self.labels)}
         places = torch.tensor([place_of[label] for label in labels], dtype=rows.dtype, device=rows.device)

@@ -1,8 +1,8 @@
 """Estimates before a release: what survives of public texts that the model has not seen.
 
-No record is read: the texts are those that training held out, or a few of the examples that a model was adapted to. They are
-released and rewritten as records are, and compared with what was written for another one of them, because what everybody says
-survives anyhow. Two texts are about the same *topic* where the same of the model's coarsest codewords is nearest to both.
+No record is read: the texts are those that training held out, or some examples of an adaptation. They are rewritten as records
+are, and compared with another one's rewrite, because what everybody says survives anyhow. Two texts are about the same *topic* if
+the same of the model's coarsest codewords is nearest to both.
 """
 
 import json
@@ -17,7 +17,7 @@ import torch
 
 from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
-from adept.models.reconstruction import word_f1
+from adept.models.reconstruction import mean_word_f1
 from adept.rewriting.loading import best_exact, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
@@ -28,15 +28,13 @@ UNSEEN_FILE = "unseen.json"
 
 @dataclass(frozen=True)
 class Expectation:
-    """Shares of a record that survive in its rewrite.
+    """Shares of a record that survive in its rewrite, and in another text's.
 
     Attributes:
         texts: number of public texts that it was measured on.
-        topic: the share that are about the same topic after as before; None for a model without codebooks.
-        topic_of_others: the same for another text's rewrite.
+        topic: share about the same topic after as before; None for a model without codebooks.
         words: mean F1 of the words.
-        words_of_others: the same for another text's rewrite.
-        exact: the share that are written word for word.
+        exact: share written word for word.
     """
 
     texts: int
@@ -49,11 +47,9 @@ class Expectation:
     @property
     def line(self) -> str:
         """The same as a sentence."""
-        topic = (
-            ""
-            if self.topic is None or self.topic_of_others is None
-            else f"its record's topic in {self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance) and "
-        )
+        topic = ""
+        if self.topic is not None:
+            topic = f"its record's topic in {self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance) and "
         error = self.texts**-0.5  # at least two standard errors of a mean of numbers from 0 to 1
         exact = f", and is its record word for word in {self.exact:.0%} of all cases" if self.exact else ""
         return (
@@ -67,8 +63,8 @@ def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, p
 
     Args:
         rewriter: none of its records is read.
-        public: public texts of the user's own, whose fate is told alone.
-        packaged: True if the model comes with the package: then subjects are named that such a model had not read.
+        public: public texts of the user's own; None stands for those that the model holds out.
+        packaged: True if the model comes with the package: then figures of unread subjects are added.
     """
     expected = expectation(rewriter, public)
     lines = [f"at epsilon {words(rewriter.guarantee.epsilon)} {expected.line}"] if expected else []
@@ -77,12 +73,7 @@ def expected_lines(rewriter: Rewriter, public: Sequence[str] | None = None, *, p
 
 
 def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expectation | None:
-    """Return the expectation of a rewriter; None if there are too few texts, or its model writes labels.
-
-    Args:
-        rewriter: none of its records is read.
-        public: public texts of the user's own, the first of which are rewritten; None stands for those that the model holds out.
-    """
+    """Return the expectation of a rewriter from public texts; None if these are too few, or its model writes labels."""
     model = rewriter.model
     texts = list((model.held_out_texts if public is None else public)[: rewriter.coding.probes])
     if len(texts) < MIN_TEXTS or model.labels:
@@ -93,12 +84,8 @@ def expectation(rewriter: Rewriter, public: Sequence[str] | None = None) -> Expe
     others = [*written[1:], written[0]]
     return Expectation(
         len(texts), _same_topic(rewriter, texts, written), _same_topic(rewriter, texts, others),
-        _words(texts, written), _words(texts, others), _exact(texts, written),
+        mean_word_f1(texts, written), mean_word_f1(texts, others), _exact(texts, written),
     )  # fmt: skip
-
-
-def _words(texts: Sequence[str], written: Sequence[str]) -> float:
-    return fmean(word_f1(a.lower().split(), b.lower().split()) for a, b in zip(texts, written, strict=True))
 
 
 def _exact(texts: Sequence[str], written: Sequence[str]) -> float:
@@ -118,7 +105,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of rewrites that are about their record's topic and of words that they keep; both also for another's rewrite."""
+    """Shares of topics and words that rewrites keep of their record, and of another one."""
 
     topic: float
     topic_of_others: float
@@ -128,10 +115,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return the packaged figures, by subject and epsilon: of a model of the same recipe that had not read these subjects.
-
-    They were measured on public text (``benchmarks/domains.py``); no record is read, and none is released.
-    """
+    """Return the packaged figures, by subject and epsilon, of a model that had not read the subject (``benchmarks/domains.py``)."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
@@ -140,15 +124,12 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 
 
 def unseen_line(rewriter: Rewriter) -> str | None:
-    """Return what a rewriter with the packaged model keeps, in words.
-
-    It is None for a budget below those that were measured, and for another mechanism than the model's own at this budget.
-    """
-    epsilon = rewriter.guarantee.epsilon
+    """Return the shares that the packaged model keeps, in words; None for smaller budgets, or another mechanism than its own."""
+    epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
-    if rewriter.joint or not own or epsilon < min(min(row) for row in unseen_figures().values()):
+    if rewriter.joint or not own or epsilon < min(map(min, figures.values())):
         return None
-    shares = {subject: _between(row, epsilon) for subject, row in unseen_figures().items()}
+    shares = {subject: _between(row, epsilon) for subject, row in figures.items()}
     said = ", ".join(f"{subject} {part.topic:.0%} and {part.words:.0%}" for subject, part in shares.items())
     most = [max(getattr(part, name) for part in shares.values()) for name in ("topic_of_others", "words_of_others")]
     return (
@@ -158,7 +139,7 @@ def unseen_line(rewriter: Rewriter) -> str | None:
 
 
 def _between(row: dict[float, Survival], epsilon: float) -> Survival:
-    """Return the figures at a budget, in a straight line between the measured ones; above all of these the last ones."""
+    """Return the figures at a budget, in a straight line between the measured ones; the last ones above them."""
     for (low, here), (high, there) in pairwise(sorted(row.items())):
         if epsilon <= high:
             share = (epsilon - low) / (high - low)

@@ -1,7 +1,4 @@
-"""A model on the Hugging Face Hub: its directory, as ``huggingface_hub`` saves, fetches and publishes it.
-
-This module alone imports ``huggingface_hub``, and is imported only when the Hub is asked for something.
-"""
+"""A model on the Hugging Face Hub: its directory, as ``huggingface_hub`` saves, fetches and publishes it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +30,7 @@ class HubModel(ModelHubMixin, library_name="adept", tags=TAGS):
         self.tokenizer.save_pretrained(save_directory)
 
     def generate_model_card(self, *_: Any, **metrics: float) -> ModelCard:
-        """Return the card that training writes, without measurements where none are given."""
+        """Return the card that training writes."""
         return ModelCard(model_card(self.model, metrics=metrics))
 
 
@@ -41,14 +38,14 @@ def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
     """Load a model by its name on the Hub; ``options`` are those of ``snapshot_download``.
 
     Raises:
-        ModelError: there is neither such a directory nor such a model, or the Hub cannot be reached.
+        ModelError: there is no such model, or the Hub cannot be reached.
     """
     with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
         return load_model(snapshot_download(name, allow_patterns=FILES, **options))
 
 
 def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
-    """Push a model to the Hub; ``options`` are those of ``ModelHubMixin.push_to_hub``. Returns the commit's address.
+    """Push a model to the Hub, and return the commit's address; ``options`` are those of ``ModelHubMixin.push_to_hub``.
 
     Raises:
         ReleaseRefused: the model was trained on text that was not declared public, and that was not accepted.
@@ -65,7 +62,6 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
 
 @contextmanager
 def _explain_errors(what: str) -> Iterator[None]:
-    """Turn what the Hub's library raises into one line."""
     try:
         yield
     except (OSError, ValueError, RuntimeError, httpx2.HTTPError, HfHubHTTPError) as error:

@@ -1,8 +1,7 @@
-"""Latents: the encoder gives a record's vector, the mechanism releases another one, and the decoder or a public text answers it.
+"""Latents: the encoder makes a record's vector, the mechanism releases another one, and a text answers it.
 
-Every record is encoded in chunks of one shape, so that a latent depends on its own record alone, to the last bit. A release is
-answered in one of three ways: with what the decoder writes; if releases repeat, with a text of its codeword's pool
-(``Pools``); or, without a decoder, with the public texts that lie nearest to it.
+The text is what the decoder writes; one of its codeword's pool, if releases repeat (``Pools``); or, without a decoder, the
+public text that lies nearest.
 """
 
 import secrets
@@ -16,7 +15,8 @@ from torch import Tensor
 from adept.errors import ModelError
 from adept.mechanisms import LearnedCodebook, LocalRandomizer
 from adept.models.autoencoder import Autoencoder
-from adept.models.config import DecodingConfig
+from adept.models.codebooks import encode_public
+from adept.models.config import TOPICS, DecodingConfig
 from adept.models.decoding import PublicTexts, decode, likelihood
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.coding import Coding, Pair, symbols_of
@@ -48,7 +48,9 @@ class LatentCoding(Coding):
     ) -> None:
         self.model, self.tokenizer, self.decoding, self.batch_size = model, tokenizer, decoding, batch_size
         self.size, self.labels = symbols_of(mechanism, model), tokenizer.labels
-        self.pools, self.most = Pools(decoding.pool or 0), texts_of(mechanism)
+        self.pools = Pools(decoding.pool or 0)
+        # Texts that answer a release at most: the places of a pool, if releases repeat.
+        self.most = pool_size(mechanism.count) if isinstance(mechanism, LearnedCodebook) else None
         if decoding.strategy == "nearest" and not model.public_texts:
             raise ModelError(
                 "the model holds no public texts to write: set decoding.strategy=sample, or train on public text"
@@ -60,22 +62,25 @@ class LatentCoding(Coding):
             self.tokenizer.label_ids(labels)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the clipped latents (B, n), of texts or of pairs where the model writes labels."""
+        """Return clipped latents (B, n), of texts or, if the model writes labels, of pairs."""
         rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
         return self.model.encode_records(rows)
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        """Write from latents (B, n): public texts, from pools, or afresh.
-
-        A codeword is answered with the nearest text, not one of the nearest: all its records then say the same, and their labels
-        average out over it.
-        """
+        """Write from latents (B, n): public texts, from pools, or afresh."""
         if self.decoding.strategy == "nearest":
-            public = _encode_texts(self.model, self.tokenizer)
-            return [(text, None) for text in public.write(released, samples=samples, most=self.most)]
+            texts = self._public_texts().write(released, samples=samples, most=self.most)
+            return [(text, None) for text in texts]
         if self.pools.size:
             return self.pools.draw(released, samples=samples, decode=self._decode)
         return self._decode(released.repeat_interleave(samples, dim=0))
+
+    def _public_texts(self) -> PublicTexts:
+        model = self.model
+        if model not in _ENCODED:
+            texts = model.public_texts
+            _ENCODED[model] = PublicTexts(texts, encode_public(model, self.tokenizer, texts))
+        return _ENCODED[model]
 
     def _decode(self, released: Tensor) -> list[Pair]:
         """Decode one pair from each latent, as many at a time as go through the model at once."""
@@ -85,53 +90,38 @@ class LatentCoding(Coding):
         labels = self.tokenizer.decode_labels(rows) if self.labels else [None] * len(rows)
         return list(zip(self.tokenizer.decode(rows), labels, strict=True))
 
+    @torch.inference_mode()
     def fittest(self, released: Tensor) -> Tensor:
-        """Write token ids (B, T): of as many candidates as are asked for, the one that fits the released latent best."""
+        """Write token ids (B, T): of the candidates that are asked for, the one that fits the released latent best.
+
+        A fit is the similarity of topics or, for a model without topics, the likelihood.
+        """
         count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
         latents = released.repeat_interleave(count, dim=0)
         tokens = decode(self.model, latents, self.decoding)
         if count == 1:
             return tokens
-        best = self._fit(latents, tokens).reshape(-1, count).argmax(dim=1)
+        if self.model.config.encoder == TOPICS:
+            fit = torch.nn.functional.cosine_similarity(self.model.encode(tokens), latents)
+        else:
+            fit = likelihood(self.model, latents, tokens)
+        best = fit.reshape(-1, count).argmax(dim=1)
         return tokens[best + count * torch.arange(len(best), device=best.device)]
-
-    @torch.inference_mode()
-    def _fit(self, latents: Tensor, tokens: Tensor) -> Tensor:
-        """Return the fit (B,) of written tokens (B, T) to their latents (B, n): by topics or, without topics, likelihood."""
-        if self.model.config.encoder == "topics":
-            return torch.nn.functional.cosine_similarity(self.model.encode(tokens), latents)
-        return likelihood(self.model, latents, tokens)
-
-
-def _encode_texts(model: Autoencoder, tokenizer: Tokenizer) -> PublicTexts:
-    """Return a model's public texts with their latents."""
-    if model not in _ENCODED:
-        _ENCODED[model] = PublicTexts.of(model, tokenizer, model.public_texts)
-    return _ENCODED[model]
 
 
 def pool_size(codewords: int) -> int:
-    """Return the number of texts of a codeword: about 10,000 in all, and 10 to 40 of each.
-
-    The fewer codewords, the more each of them has to say (``docs/decisions.md``, "Texts of a codeword").
-    """
+    """Return the number of texts of a codeword: the fewer codewords, the more each of them has to say."""
     return min(MAX_POOL, max(MIN_POOL, POOL_TEXTS // codewords))
-
-
-def texts_of(mechanism: LocalRandomizer) -> int | None:
-    """Return the number of texts of each of a mechanism's releases; None if releases do not repeat."""
-    return pool_size(mechanism.count) if isinstance(mechanism, LearnedCodebook) else None
 
 
 class Pools:
     """Pools of texts: if releases repeat, every codeword has a number of texts, and its records draw from them.
 
-    *Claim*: a pool may be written one text at a time, when it is first drawn, and what comes out has the same distribution as
-    if it had been written before. *Proof*: the texts of a codeword are drawn independently of each other, from one distribution
-    that the codeword alone decides, and which of them a record gets is decided by a draw that never looks at a text. So it does
-    not matter when a text is written, and one that nobody draws need not be written at all. QED. All of it reads released
-    codewords alone: post-processing, which costs no budget. All draws are the operating system's, so that no seed tells which
-    record came first.
+    *Claim*: a pool may be written one text at a time, when it is first drawn, and what comes out has the same distribution
+    as if it had been written before. *Proof*: the texts of a codeword are drawn independently of each other, from one
+    distribution that the codeword alone decides, and a record's place is drawn without a look at a text. So it does not
+    matter when a text is written. QED. All of it reads released codewords alone: post-processing, which costs no budget.
+    All draws are the operating system's, so that no seed tells which record came first.
 
     Args:
         size: texts a codeword.

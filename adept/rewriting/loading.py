@@ -1,7 +1,6 @@
-"""Loading what a rewriter needs, and refusing what it must not release with.
+"""Loading of what a rewriter needs, and refusal of what it must not release with.
 
-Everything that decides whether a model and a mechanism may serve together, and whether what they release keeps its promise,
-stands here, once: the command line and Python refuse the same things in the same words, unless the same flags are set.
+The command line and Python refuse the same things in the same words, unless the same flags are set.
 """
 
 import hashlib
@@ -25,7 +24,6 @@ PROBE_TEXTS = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)"
 PACKAGED = "utterances"  # the name of the model that comes with the package
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
 """The files of a model's directory on which a release depends; a statement holds their digests."""
-NO_CODEBOOKS = "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
 DOMAIN_CODEWORDS = 1024  # of one domain; a model with more knows many
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
 MIN_DESCRIPTION_EPSILON = 10.0  # from which a description is the default
@@ -43,11 +41,11 @@ def check_release(
     """Refuse a release that would promise what it cannot keep, unless the user said that they know.
 
     Args:
-        guarantee: of one release of one latent.
+        guarantee: of one release.
         training_data: where the model comes from.
         accept_broken_claim: go on although the mechanism's claim is false, or it claims nothing (an infinite epsilon).
-        accept_inexact: go on although the noise is floating-point arithmetic, where no proof covers every rounding error.
-        accept_private_model: go on although the model's weights can write the private text that they were fitted to.
+        accept_inexact: go on although no proof covers every rounding error of floating-point noise.
+        accept_private_model: go on although the model can write the private text that it was trained on.
 
     Raises:
         ReleaseRefused: naming the flag.
@@ -69,7 +67,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return the mechanism for text and label together, if there is one, and that for the text, with the model's codewords.
+    """Return the mechanism for text and label, if there is one, and that for the text, with the model's codewords.
 
     Raises:
         ModelError: the model was trained for another clip, or has no codebooks.
@@ -83,7 +81,7 @@ def fit_mechanism(
 
 
 def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | None = None) -> Randomizer:
-    """Return a mechanism that fits a model: with ``most`` of its codewords or fewer, with the descriptions that its codec uses."""
+    """Return a mechanism with at most ``most`` of a model's codewords, or with the descriptions that its codec uses."""
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
@@ -95,7 +93,9 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
         )
     if isinstance(mechanism, LearnedCodebook) and mechanism.codewords is None:
         if not model.codebooks:
-            raise ModelError(NO_CODEBOOKS)
+            raise ModelError(
+                "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
+            )
         if most is None and mechanism.size is None and max(model.codebooks) > DOMAIN_CODEWORDS:
             return mechanism.over_broad_text(model.codebooks)
         return mechanism.with_codewords(model.codebooks, most=most)
@@ -110,8 +110,8 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     """Return the exact private mechanism with the best measured utility among those that a model serves, at a record's budget.
 
-    From one of two budgets on descriptions say more than codewords do (``docs/decisions.md``, "Two defaults" and "Heavy
-    sentences"). What writes labels writes them from latents alone.
+    Large budgets say more by descriptions than by codewords (``docs/decisions.md``, "Two defaults", "Heavy sentences").
+    Models that write labels write them from latents alone.
     """
     if model.clip == "l1":
         return L1Laplace
@@ -127,23 +127,22 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for the model that comes with the package: no name at all, or its own if no directory has it."""
+    """Return True for the model that comes with the package: no name, or its own if no directory has it."""
     return directory is None or (str(directory) == PACKAGED and not Path(PACKAGED).exists())
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load a model and its tokenizer from a model directory or from the run directory around it.
 
-    Everything about them is checked here, once and on public text: afterwards no record's text changes whether, how, or how many
-    texts are written.
+    Both are checked here, once and on public text, so that no record's text can make them fail.
 
     Args:
-        directory: None stands for the model that comes with the package, and so does its name where no directory has it.
+        directory: None, or a name for which ``is_packaged`` is True, stands for the model that comes with the package.
 
     Raises:
         ModelError: the directory is incomplete, damaged, or holds what ``adept train`` does not write.
     """
-    directory = packaged_directory() if directory is None or is_packaged(directory) else Path(directory)
+    directory = Path(packaged_directory() if directory is None or is_packaged(directory) else directory)
     try:
         if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
             directory = directory / "model"
@@ -167,6 +166,5 @@ def _probe(model: Autoencoder, tokenizer: Tokenizer, directory: Path) -> None:
     """Refuse a model that cannot encode or score public texts: weights can be finite and their products infinite."""
     rows = tokenizer.encode(PROBE_TEXTS, max_length=model.config.max_length)
     latents = model.encode(pad(rows))
-    logits = model(latents, pad(rows))
-    if not (bool(latents.isfinite().all()) and bool(logits.isfinite().all())):
+    if not all(bool(numbers.isfinite().all()) for numbers in (latents, model(latents, pad(rows)))):
         raise ModelError(f"weights in {directory} overflow on public text: train the model again or restore it")

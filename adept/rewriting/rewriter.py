@@ -1,7 +1,7 @@
 """Rewriting: batches of text to private text.
 
-The only way from a record to its rewrite is encode -> release -> write (``adept.rewriting.coding``): ``encode`` looks at one record
-at a time, ``release`` is the mechanism, and ``write`` sees nothing but what was released.
+The only way from a record to its rewrite is encode -> release -> write (``adept.rewriting.coding``): ``encode`` looks at one
+record at a time, ``release`` is the mechanism, and ``write`` sees only released rows.
 """
 
 import re
@@ -40,9 +40,9 @@ class Rewriter:
     Args:
         model: the autoencoder.
         tokenizer: the one that was saved with the model.
-        mechanism: what randomises the latent, whose set must fit the model's clip and whose radius must be the model's; or what
-            randomises the description that the model's codec makes of the text; or a ``JointResponse``, which releases text
-            and label as one symbol: every record then needs its label, and each text comes with a released one.
+        mechanism: randomises the latent or, if it is a ``Description``, the codec's description of a text. A
+            ``JointResponse`` releases text and label as one symbol: every record then needs its label, and each text comes
+            with a released one.
         decoding: greedy or sampled; sampling draws fresh randomness.
         batch_size: records that go through the model at once.
         accept_broken_claim: release although the mechanism's claim is false, or nothing is claimed.
@@ -50,13 +50,13 @@ class Rewriter:
         accept_private_model: release although the model was trained on text that was not declared public.
 
     Attributes:
-        mechanism: what randomises the text, with the model's codewords.
-        joint: what randomises text and label as one symbol; None where the text is released alone.
-        coding: how records become what the mechanism randomises, and texts are written from what it released.
-        measurement: made by ``for_measurement``: what it writes serves to measure and is never handed out.
+        mechanism: randomises the text, with the model's codewords.
+        joint: randomises text and label as one symbol; None if the text is released alone.
+        coding: makes rows of records, and texts of released rows.
+        measurement: True if made by ``for_measurement``: what it writes is never handed out.
 
     Raises:
-        ModelError: the model was trained for a clip that the mechanism cannot use, or lacks what the mechanism randomises.
+        ModelError: the model was trained for a clip that the mechanism cannot use, or lacks codewords or codec.
         ConfigurationError: the mechanism's radius is not the model's.
         ReleaseRefused: a release would promise what it cannot keep, and that was not accepted.
     """
@@ -75,13 +75,13 @@ class Rewriter:
     ) -> None:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
-        self.model = model.eval()
-        self.tokenizer = tokenizer
+        self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
         self.joint, self.mechanism = fit_mechanism(mechanism, model)
-        self.measurement = False
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
-        self.batch_size = batch_size
-        self.coding = self._coding()
+        self.measurement = False
+        kind = CODINGS[self.mechanism.randomises]
+        coding = kind(model, tokenizer, self.mechanism, self.decoding, batch_size)
+        self.coding = PairCoding(coding, self.joint.labels) if self.joint else coding
         check_release(
             self.guarantee,
             model.training_data,
@@ -100,7 +100,7 @@ class Rewriter:
         decoding: DecodingConfig | None = None,
         batch_size: int = BATCH_SIZE,
     ) -> "Rewriter":
-        """Return a rewriter that refuses nothing, for what is there to be measured alone: ``adept.release`` refuses it."""
+        """Return a rewriter that accepts everything, for measurements alone: ``adept.release`` refuses it."""
         every = {"accept_broken_claim": True, "accept_inexact": True, "accept_private_model": True}
         rewriter = cls(model, tokenizer, mechanism=mechanism, decoding=decoding, batch_size=batch_size, **every)
         rewriter.measurement = True
@@ -113,9 +113,9 @@ class Rewriter:
         """Load a model directory, the ``model/`` inside a run's directory, or a model by its name.
 
         Args:
-            directory: or "utterances", the model that comes with the package, or "owner/model" on the Hub; what exists on the
-                disk wins over a name.
-            mechanism: what randomises; the budget is chosen by who releases, so it is not saved with a model.
+            directory: or "utterances", the model that comes with the package, or "owner/model" on the Hub; a directory of that
+                name wins.
+            mechanism: is not saved with a model, as who releases chooses the budget.
             options: those of the constructor and, for the Hub: revision, cache_dir, force_download, local_files_only, token.
 
         Raises:
@@ -129,12 +129,6 @@ class Rewriter:
         else:
             model, tokenizer = load_model(directory)
         return cls(model, tokenizer, mechanism=mechanism, **options)
-
-    def _coding(self) -> Coding:
-        """Return the coding of what the mechanism randomises."""
-        kind = CODINGS[self.mechanism.randomises]
-        text = kind(self.model, self.tokenizer, self.mechanism, self.decoding, self.batch_size)
-        return PairCoding(text, self.joint.labels) if self.joint else text
 
     @property
     def guarantee(self) -> Guarantee:
@@ -154,12 +148,11 @@ class Rewriter:
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
-        """Release every record once and write ``samples`` pairs of text and label, or None without labels, from each release.
+        """Release every record once and write ``samples`` pairs of text and label, or None, from each release.
 
         Args:
             texts: the records' texts, as for ``rewrite``.
-            labels: one label for each text, for a joint release or for a model that writes labels; its latents are then those of
-                the pair.
+            labels: one label for each text, for a joint release or for a model that writes labels.
             samples: number of pairs from each release, consecutively in the result.
 
         Raises:
@@ -190,12 +183,12 @@ class Rewriter:
         return given, beside
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return what the mechanism reads of B records, one row each: secret, and the same whatever the other records are."""
+        """Return one row for each of B records, which the mechanism reads: secret, and the same whatever the others are."""
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return one released row for each of B records: latents (B, n), descriptions (B, 2); with a label, one number more."""
+        """Return one released row for each of B records: latents (B, n) or descriptions (B, 2), and the label's place."""
         mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.release(self.coding.encode(*batch), mechanism) for batch in batches])
 
@@ -226,7 +219,7 @@ def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: Lo
     repeats = isinstance(mechanism, LearnedCodebook)
     nearest = model.config.decoder == "nearest" and not model.labels
     default = "nearest" if nearest else "sample" if repeats else "greedy"
-    strategy = decoding.strategy if decoding.strategy != "auto" else default
+    strategy = default if decoding.strategy == "auto" else decoding.strategy
     if not isinstance(mechanism, LearnedCodebook) or strategy != "sample":
         return replace(decoding, strategy=strategy, pool=0)
     pool = pool_size(mechanism.count) if decoding.pool is None else decoding.pool

@@ -21,7 +21,6 @@ from adept.evaluation.metrics import (
     distinct_ratio,
     exact,
     macro_f1,
-    mean_word_f1,
     slot_share,
     token_overlap,
     verbatim,
@@ -112,11 +111,6 @@ def test_content_f1_weighs_words_by_how_few_records_hold_them() -> None:
         (2 * rare / (common + 2 * rare + unseen) + 0 + 1) / 3
     )
     assert content_f1([""], [""]) == 1.0
-
-
-def test_word_f1_counts_repeated_words_as_often_as_they_stand() -> None:
-    assert mean_word_f1(["a a b"], ["a B c d d"]) == pytest.approx(2 * 2 / (3 + 5))
-    assert mean_word_f1(["a  b", "x", "", "y"], ["b A", "z", " ", ""]) == pytest.approx((1 + 0 + 1 + 0) / 4)
 
 
 def test_exact_is_word_for_word_whatever_the_case_and_the_white_space() -> None:

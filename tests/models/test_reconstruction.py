@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 
 from adept.data.corpus import DataConfig, load
-from adept.models.reconstruction import Reconstruction, reconstruction, word_f1
+from adept.models.reconstruction import Reconstruction, mean_word_f1, reconstruction
 from adept.rewriting.loading import load_model
 
 
 @pytest.mark.parametrize(
     ("record", "rewrite", "value"),
-    [("a b c", "c b a", 1.0), ("a b", "c d", 0.0), ("a a b", "a c", 0.4), ("", "", 1.0), ("a", "", 0.0)],
+    [("a b c", "c B  a", 1.0), ("a b", "c d", 0.0), ("a a b", "a c", 0.4), ("", " ", 1.0), ("a", "", 0.0)],
 )
 def test_words_are_counted_in_whatever_order(record: str, rewrite: str, value: float) -> None:
-    assert word_f1(record.split(), rewrite.split()) == pytest.approx(value)
+    assert mean_word_f1([record], [rewrite]) == pytest.approx(value)
+    assert mean_word_f1([record, "a"], [rewrite, "a"]) == pytest.approx((value + 1) / 2)
 
 
 def test_what_anybody_says_does_not_count_as_written_back() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from adept.models.config import TokenizerConfig
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.foreign_text import FIRST_TEXTS, Foreign, first_texts, look_at
+from adept.rewriting.foreign_text import FIRST_TEXTS, first_texts, foreign_warnings
 from adept.rewriting.loading import load_model
 
 GERMAN = ["kannst du meinen zahnarzttermin auf freitag verschieben", "Stell den Wecker auf sieben Uhr"]
@@ -20,7 +20,7 @@ def packaged() -> Tokenizer:
 
 
 def lines(tokenizer: Tokenizer, texts: list[str]) -> list[str]:
-    return look_at(tokenizer, texts, max_length=40).lines
+    return foreign_warnings(tokenizer, texts, max_length=40)
 
 
 @pytest.mark.parametrize("texts", [GERMAN, CHINESE, GERMAN + ENGLISH])
@@ -44,14 +44,15 @@ def test_nothing_is_said_of_other_files(packaged: Tokenizer, texts: list[str]) -
 
 
 def test_a_text_of_exactly_the_longest_length_is_not_too_long(packaged: Tokenizer) -> None:
-    assert look_at(packaged, ["play " * 40, "play " * 41], max_length=40).long == 1
+    (line,) = lines(packaged, ["play " * 40, "play " * 41])
+    assert "50 % of the texts are longer" in line
 
 
 def test_subwords_know_every_word_and_a_label_is_no_word() -> None:
     subwords = Tokenizer.train(["play a song"], TokenizerConfig(kind="bpe", vocabulary_size=300), labels=["a", "b"])
-    assert look_at(subwords, GERMAN, max_length=400).unknown == 0
+    assert foreign_warnings(subwords, GERMAN, max_length=400) == []
     words = Tokenizer.train(["play a song"], TokenizerConfig(min_frequency=1), labels=["a", "b"])
-    assert look_at(words, ["play a song"], max_length=3) == Foreign(texts=1, words=3, unknown=0, long=0)
+    assert foreign_warnings(words, ["play a song"] * 3, max_length=3) == []
 
 
 def test_only_the_first_records_are_read() -> None:

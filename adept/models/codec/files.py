@@ -26,7 +26,7 @@ from adept.models.language_model.ngrams import MAX_NGRAMS, Ngrams
 from adept.models.language_model.vocabulary import END, MAX_WORDS, UNKNOWN, Vocabulary
 from adept.models.lexicon import Lexicon
 from adept.models.tokenizer import is_writable
-from adept.models.untrusted_files import corrupt, read_json, read_tables
+from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION = 1
@@ -97,7 +97,8 @@ def load_list(codec: Codec, path: Path) -> Codec:
     Raises:
         ModelError: the file is damaged, or of another codec.
     """
-    words, flat = codec.model.vocabulary.words, read_tables(path, {}, {LIKELY: (None,)})[LIKELY].numpy()
+    tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
+    words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
         raise corrupt(path, f"the table {LIKELY} holds other numbers than texts have")
     return replace(codec, listed=ListedTexts(words, flat), unlisted=0)
@@ -138,11 +139,12 @@ def load_codec(directory: Path) -> Codec:
 
 def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> dict[str, NDArray[Any]]:
     """Return the tables of a description, once their numbers are those of texts and n-grams."""
-    arrays: dict[str, tuple[int | None, ...]] = {LIKELY: (stored[LIKELY],)} if LIKELY in stored else {}
+    expected: dict[str, tuple[str, Shape]] = {name: ("int32", (None, order + 1)) for name, order in ORDERS.items()}
+    if LIKELY in stored:
+        expected[LIKELY] = "int16", (stored[LIKELY],)
     if "lexicon" in stored:
-        arrays[GROUPS] = (None,)
-    columns = {name: order + 1 for name, order in ORDERS.items()}
-    tables = {name: table.numpy() for name, table in read_tables(path, columns, arrays).items()}
+        expected[GROUPS] = "int16", (None,)
+    tables = {name: table.numpy() for name, table in read_tensors(path, expected, description=DESCRIPTION).items()}
     right = {name: _are_ngrams(tables[name], size=size) for name, size in sizes.items()}
     if LIKELY in tables:
         right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", stored["words"])))
